@@ -110,7 +110,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     name: options.name === undefined ? parts.name : checkName('worker name', options.name),
     incarnation,
     runners,
-    ...(shielded.length === 0 ? {} : { shield: shieldOf(shielded, children) }),
+    ...(shielded.length === 0 ? {} : { suspectRunner: shieldOf(shielded, children) }),
     slots,
     ladder: ladderOf(options),
     ...(tags === undefined ? {} : { tags }),

@@ -12,19 +12,22 @@ import { Semaphore } from './semaphore.ts';
 export type { AnswerOf };
 
 export interface ClientOptions {
-  /** Of the node: `http://127.0.0.1:7420`; of several of one cluster with commas between them: when one is away it goes to the next. */
+  /**
+   * The address of the node, `http://127.0.0.1:7420`, or of several nodes of one cluster with commas between them: when one
+   * is away the client goes to the next.
+   */
   readonly url: string;
-  /** Without one only what is open to everybody can be called. */
+  /** Without one only open routes can be called. */
   readonly token?: string | undefined;
-  /** Who acts, for histories, where a token stands for several. */
+  /** The name that histories record, where several people share a token. */
   readonly by?: string | undefined;
   /** How long one request may take; default 30 s. */
   readonly timeoutMs?: number | undefined;
-  /** How long what may be repeated is repeated while the node is away; default 15 s. */
+  /** How long a repeatable call is retried while the node is away; default 15 s. */
   readonly patienceMs?: number | undefined;
-  /** The same for a stream, from the moment on that it broke; default 10 min. */
+  /** The same for a stream, from the moment it broke; default 10 min. */
   readonly streamPatienceMs?: number | undefined;
-  /** Told when a stream has lost its node, and with nothing when it has it again. */
+  /** Called when a stream has lost its node, and without an error when it is back. */
   readonly onAway?: ((error: Error | undefined) => void) | undefined;
   readonly clock?: RetryClock | undefined;
   readonly fetch?: typeof fetch | undefined;
@@ -32,15 +35,15 @@ export interface ClientOptions {
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Instead of that of the client. */
+  /** Overrides that of the client. */
   readonly timeoutMs?: number | undefined;
-  /** Instead of that of the client; 0 asks once. */
+  /** Overrides that of the client; 0 asks once. */
   readonly patienceMs?: number | undefined;
-  /** Instead of that of the client. */
+  /** Overrides that of the client. */
   readonly by?: string | undefined;
 }
 
-/** Of a change of a tree: called as tasks are found, and then as they are seen to. A node tells nothing before the end. */
+/** For a change of a tree: called as tasks are found, and then as they are done. A node reports nothing before the end. */
 interface ProgressPart {
   readonly onProgress?: ((progress: { readonly found: number; readonly done: number }) => void) | undefined;
 }
@@ -51,10 +54,10 @@ type QueryPart<N extends RouteName> = [keyof QueryOf<N>] extends [never]
   ? unknown
   : { readonly query?: Queried<QueryOf<N>> | undefined };
 type Queried<T> = { readonly [K in keyof T]?: T[K] extends (infer I)[] ? readonly I[] : T[K] | undefined };
-/** The key under which a repeat is done once; made where none is given. */
+/** The idempotency key of the call; made where none is given. */
 type KeyPart<N extends RouteName> = N extends RepeatableName ? { readonly key?: string | undefined } : unknown;
 
-/** What a call takes besides its name. */
+/** The input of a call besides its name. */
 export type CallInput<N extends RouteName> = CallOptions &
   Part<'params', ParamsOf<N>> &
   QueryPart<N> &
@@ -74,12 +77,12 @@ interface UntypedCall extends CallOptions {
 const TIMEOUT_MS = 30_000;
 const PATIENCE_MS = 15_000;
 const STREAM_PATIENCE_MS = 600_000;
-/** Three of the words that a node says to show that it is there. */
+/** Three pings of a node. */
 const SILENT_MS = 45_000;
-/** Each has a connection of its own; who wants a thousand answers gets them as fast through these. */
+/** Each request has a connection of its own; a thousand answers come as fast through these. */
 const AT_ONCE = 16;
 
-/** A node as its caller sees it, or the nodes of a cluster as one. */
+/** A node, or the nodes of a cluster as one. */
 export class Client {
   readonly #endpoints: Endpoints;
   readonly #options: ClientOptions;
@@ -93,17 +96,17 @@ export class Client {
     this.#clock = options.clock ?? REAL_CLOCK;
   }
 
-  /** Of the node that is asked at present. */
+  /** The node that is asked at present. */
   get origin(): string {
     return this.#endpoints.current;
   }
 
-  /** Of all that may be asked. */
+  /** All nodes that may be asked. */
   get origins(): readonly [string, ...string[]] {
     return this.#endpoints.all;
   }
 
-  /** Whoever waits for an answer hears that it was closed. */
+  /** Calls that wait for an answer reject. */
   close(): void {
     this.#closing.abort(fault('STORE_CLOSED'));
   }
@@ -112,7 +115,7 @@ export class Client {
     return (await this.#callWithRetry(name, (ask ?? {}) as UntypedCall)) as AnswerOf<N>;
   }
 
-  /** The messages of a stream behind the one of the id `last`, over as many connections as it takes. */
+  /** The messages of a stream after the id `last`, over as many connections as it takes. */
   async *stream<N extends StreamName>(
     name: N,
     ask: CallInput<N> & { readonly last?: string | undefined },
@@ -162,7 +165,7 @@ export class Client {
         if (!isTransient(error)) throw error;
         this.#endpoints.failOver(origin);
         if (!(harmless || wasNeverSent(error))) throw error;
-        // Nobody has to be waited for while there is another one to ask.
+        // No pause while there is another node to ask.
         if (tries % this.origins.length === 0 && !(await backoff.wait(signal))) throw error;
       }
     }

@@ -9,23 +9,23 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** What can end a task; the rest of the feed is not asked for. */
+/** The events that can end a task; no others are requested. */
 const ENDINGS = ['completed', 'failed', 'cancelled', 'expired', 'timed_out'] as const;
 
-/** Of one request. */
+/** Ids in one request. */
 const AT_ONCE = 50;
 
 /**
- * Tells when tasks have ended. However many are waited for, one stream is read: a task is checked at when somebody begins to wait
- * for it, and when a message says that it has ended.
+ * Tells when tasks have ended. One stream serves all waiters: a task is read when somebody begins to wait for it, and when
+ * an event says that it has ended.
  */
 export class CompletionWatcher {
   readonly #client: Client;
   readonly #waiters = new Map<string, Set<Waiter>>();
-  /** Those that should be checked at next. */
+  /** Tasks to read next. */
   readonly #unchecked = new Set<string>();
   #checking = false;
-  /** The one reader, while somebody waits. */
+  /** The one reader of the stream, while somebody waits. */
   #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
 
   constructor(client: Client) {
@@ -41,7 +41,7 @@ export class CompletionWatcher {
     this.#waiters.set(id, waiters.add(waiter));
     const abort = (): void => reject(signal?.reason as Error);
     signal?.addEventListener('abort', abort, { once: true });
-    // After the reading has begun: what ends from then on is told, what ended before is seen by this look.
+    // After the stream has begun: a later end comes as an event, an earlier one is seen by this read.
     void this.#begin().then(() => this.#check(id), reject);
     try {
       return await promise;
@@ -62,13 +62,13 @@ export class CompletionWatcher {
     if (this.#reading === undefined) {
       const end = new AbortController();
       this.#reading = { end, begun: this.#open(end.signal) };
-      // Of the next one who waits: the next look is its own, and so is its failure.
+      // The next waiter opens a stream of its own, and gets its own failure.
       this.#reading.begun.catch(() => this.#stop());
     }
     return this.#reading.begun;
   }
 
-  /** From a position that is known, so that a stream which breaks before its first message goes on from there. */
+  /** Begins at a known position, so that a stream which breaks before its first message goes on from there. */
   async #open(signal: AbortSignal): Promise<void> {
     const { last } = await this.#client.call('readEvents', { signal });
     if (!signal.aborted) void this.#follow(last, signal);
@@ -92,7 +92,7 @@ export class CompletionWatcher {
     }
   }
 
-  /** With the others that are to be checked at: while one request is under way, the next one fills. */
+  /** Adds the task to the next request: while one is under way, the next one fills. */
   #check(id: string): void {
     this.#unchecked.add(id);
     if (!this.#checking) void this.#checkAll();
@@ -100,7 +100,7 @@ export class CompletionWatcher {
 
   async #checkAll(): Promise<void> {
     this.#checking = true;
-    // Those who begin to wait in the same turn come along.
+    // Waiters of the same turn share the request.
     await Promise.resolve();
     while (this.#unchecked.size > 0) {
       const ids = [...this.#unchecked].slice(0, AT_ONCE);
@@ -122,7 +122,7 @@ export class CompletionWatcher {
     }
   }
 
-  /** An id that is none fails all that were asked for with it: each is asked for alone. */
+  /** An invalid id fails the whole request, so each id is read alone. */
   async #checkEach(ids: readonly string[], error: unknown): Promise<void> {
     if (ids.length === 1) return this.#fail(ids[0] as string, error);
     for (const id of ids) await this.#checkBatch([id]).catch((own: unknown) => this.#fail(id, own));

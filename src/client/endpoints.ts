@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
 
-/** The nodes of one cluster. One of them is asked until it is away: then the next one, for all who ask. */
+/** The nodes of one cluster. All callers use one node until it is away, then the next one. */
 export class Endpoints {
   readonly all: readonly [string, ...string[]];
   #at = 0;
@@ -14,19 +14,19 @@ export class Endpoints {
     return this.all[this.#at % this.all.length] as string;
   }
 
-  /** That one is away. Who says it late says nothing new. */
+  /** That node is away. A late report about a node that is no longer current changes nothing. */
   failOver(origin: string): void {
     if (origin === this.current) this.#at++;
   }
 }
 
-/** The address of a node: scheme, host and port. What stands behind them is no part of it. */
+/** The address of a node: scheme, host and port. A path is dropped. */
 export function originOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '') {
     return parsed.origin;
   }
-  // Not the whole of it: who puts a token into an address should not find it in a log.
+  // Shortened: a token that somebody put into an address must not end up in a log.
   const shown =
     parsed === undefined ? url.replace(/\/\/[^/]*@/, '//').slice(0, 80) : `${parsed.protocol}//${parsed.host}`;
   throw fault(

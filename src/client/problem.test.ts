@@ -24,7 +24,7 @@ test('an answer that is none of ours says that there is no node, and is tried ag
   for (const answer of [undefined, null, 'text', {}, { error: 'no' }, { error: { code: 'toString' } }]) {
     const error = errorOfAnswer(answer, 404, URL);
     assert.equal(error.code, 'NODE_UNREACHABLE');
-    assert.match(error.message, /no node \(HTTP 404\)/);
+    assert.match(error.message, /is not a node \(HTTP 404\)/);
     assert.equal(isTransient(error), false);
   }
   assert.equal(isTransient(errorOfAnswer(undefined, 502, URL)), true);

@@ -4,25 +4,25 @@ import { errorOfFetch, isTransient } from './problem.ts';
 import type { RetryBackoff } from './retry-backoff.ts';
 
 export interface ResumableStream {
-  /** Opens a connection that goes on behind the message of this id. */
+  /** Opens a connection that begins after the message with this id. */
   readonly connect: (last: string | undefined, signal: AbortSignal) => Promise<Response>;
-  /** The id to begin behind. */
+  /** The id to begin after. */
   readonly last?: string | undefined;
-  /** Whether an end in good order is the end: that of a log is, the feed has none. */
+  /** Whether a clean end is final: that of a log is, the feed has none. */
   readonly ends: boolean;
   readonly backoff: RetryBackoff;
   readonly signal: AbortSignal | undefined;
-  /** Told when a connection is lost, and when there is one again. */
+  /** Called when a connection is lost, and when there is one again. */
   readonly onAway?: ((error: Error | undefined) => void) | undefined;
-  /** Told of each connection that is lost, or did not come about. */
+  /** Called for each connection that is lost or fails. */
   readonly onBroken?: (() => void) | undefined;
-  /** A connection on which nothing came for so long is broken. A node says something each 15 s. */
+  /** A connection that is silent for so long is broken. A node sends something every 15 s. */
   readonly silentMs: number;
 }
 
 /**
- * The messages of a stream, over as many connections as it takes: each goes on behind the last message of the one before, so that
- * none is missed and none comes twice. Ends with the signal.
+ * The messages of a stream, over as many connections as it takes. Each connection begins after the last message of the one
+ * before, so that none is missed and none comes twice. Ends with the signal.
  */
 export async function* resumableStream(options: ResumableStream): AsyncGenerator<Message & { readonly data: string }> {
   const { signal, backoff, ends, onAway } = options;
@@ -34,7 +34,7 @@ export async function* resumableStream(options: ResumableStream): AsyncGenerator
         if (away) onAway?.(undefined);
         away = false;
         backoff.reset();
-        // Kept before it is handed on: who takes it and leaves has had it.
+        // Stored before the message is handed on: a reader that takes it and leaves has had it.
         last = message.id ?? last;
         if (message.data !== undefined) yield message as Message & { readonly data: string };
       }
@@ -51,7 +51,7 @@ export async function* resumableStream(options: ResumableStream): AsyncGenerator
   }
 }
 
-/** One connection, to its end or to the first thing that goes wrong with it. */
+/** One connection, to its end or to its first error. */
 async function* connection(options: ResumableStream, last: string | undefined): AsyncGenerator<Message> {
   const { connect, signal, silentMs } = options;
   const over = new AbortController();
@@ -78,7 +78,7 @@ async function* connection(options: ResumableStream, last: string | undefined): 
   } finally {
     clearTimeout(silence);
     signal?.removeEventListener('abort', leave);
-    // Also when whoever reads leaves in the middle: nobody wants the rest.
+    // Also when the reader leaves in the middle.
     over.abort();
   }
 }

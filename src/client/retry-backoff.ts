@@ -1,19 +1,19 @@
-/** What patience goes by; tests have their own. */
+/** The clock of the retries; tests have their own. */
 export interface RetryClock {
-  /** In milliseconds; never set back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
   /** From 0 up to 1. */
   readonly random: () => number;
-  /** Rejects with the reason of the signal when that comes first. */
+  /** Rejects with the reason of the signal if that comes first. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 export const REAL_CLOCK: RetryClock = { now: () => performance.now(), random: () => Math.random(), sleep };
 
-/** The longest pause before the n-th try; the pause itself is drawn between half of it and all, so that not all come at once. */
+/** The longest pause before the n-th try. The pause is drawn between half of it and all, so that not all callers come at once. */
 const PAUSES_MS = [50, 100, 200, 500, 1000, 2000];
 
-/** How long something that fails is tried again: from its first failure, until so much time has passed. */
+/** Pauses between retries, until so much time has passed since the first failure. */
 export class RetryBackoff {
   readonly #clock: RetryClock;
   readonly #forMs: number;
@@ -25,12 +25,12 @@ export class RetryBackoff {
     this.#forMs = forMs;
   }
 
-  /** It went well: whatever fails next is a first failure. */
+  /** After a success the next failure counts as the first. */
   reset(): void {
     this.#failures = 0;
   }
 
-  /** Waits before the next try. False: it has been tried for long enough. */
+  /** Waits before the next try. False: the time is over. */
   async wait(signal: AbortSignal | undefined): Promise<boolean> {
     const now = this.#clock.now();
     if (this.#failures === 0) this.#since = now;

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Manual, WorkerRecord } from '../app/library/manual.ts';
 
-/** A registration of the document: its incarnation also carries the start time that the worker told. */
+/** Marks a registration of FlatMachines, whose incarnation also carries the start time that the worker gave. */
 const MARK = 'registered ';
 
 export function incarnationOf(startedAt: string | undefined): string {
   return `${MARK}${randomUUID()}${startedAt === undefined ? '' : ` ${startedAt}`}`;
 }
 
-/** What the worker itself said of its start. */
+/** The start time that the worker gave. */
 export function statedStart({ incarnation }: WorkerRecord): string | undefined {
   return /^registered \S+ (.+)$/.exec(incarnation)?.[1];
 }
@@ -19,19 +19,19 @@ export function newestOf(rows: readonly WorkerRecord[], name: string): WorkerRec
   return rows.findLast((row) => row.name === name);
 }
 
-/** A sign of life is worth a write this often. */
+/** How often a sign of life is written. */
 const SIGN_MS = 5000;
 
 interface Row {
   readonly worker: number;
-  /** Made here: it says goodbye when this object is closed. */
+  /** Created here: it goes offline when this object is closed. */
   readonly own: boolean;
   signedAt: number;
 }
 
 /**
- * The rows under which one object holds leases: that of the worker's registration, if it has one in the same store, else
- * one of its own for each worker id. Leases are never inherited with a row; the attempt alone gives the right to a task.
+ * The worker rows under which one object holds leases: the row of the worker's registration, if the same store has one, else
+ * a row of its own for each worker id. Leases are never inherited with a row; the attempt alone gives the right to a task.
  */
 export class WorkerRows {
   readonly #manual: Manual;
@@ -43,7 +43,7 @@ export class WorkerRows {
     this.#handlers = handlers;
   }
 
-  /** The number of the row; asking for it is a sign of life. */
+  /** The number of the row. Asking for it is a sign of life. */
   async numberOf(name: string): Promise<number> {
     const { engine } = this.#manual;
     for (;;) {
@@ -54,7 +54,7 @@ export class WorkerRows {
         row.signedAt = now;
         return row.worker;
       }
-      // It was away for so long that the store has forgotten it.
+      // The store has forgotten the row after a long silence.
       this.#rows.delete(name);
     }
   }

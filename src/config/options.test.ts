@@ -45,7 +45,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   staleThreshold: ['1m', 60_000],
   offlineAfter: ['1s', 1000],
   taskTimeout: ['10m', 600_000],
-  compat: ['004', ['004']],
+  compat: ['dazflow', ['dazflow']],
   retention: ['2d', 172_800_000],
   role: ['observer', 'observer'],
   cluster: ['off', false],

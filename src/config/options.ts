@@ -8,8 +8,8 @@ import { PUSH_OPTIONS } from './options/push.ts';
 import { WORKER_OPTIONS } from './options/worker.ts';
 
 /**
- * Every setting, once. The parser, the help, the type `Config` and `docs/reference/config.md` all follow this table; the
- * flag is the key in kebab-case.
+ * Every setting, declared once. The parser, the help, the type `Config` and `docs/reference/config.md` follow this table;
+ * the flag is the key in kebab-case.
  */
 export const OPTIONS = Object.freeze({
   ...NODE_OPTIONS,
@@ -30,7 +30,7 @@ export type Config = {
 
 export const OPTION_KEYS = Object.freeze(Object.keys(OPTIONS) as OptionKey[]);
 
-/** The declaration of an option without the type of its value, for code that treats all alike. */
+/** The declaration of an option without the type of its value, for code that treats all options alike. */
 export function optionOf(key: OptionKey): Option {
   return OPTIONS[key];
 }
@@ -40,7 +40,7 @@ export function flagOf(key: OptionKey): string {
   return `--${optionOf(key).flag ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** As a person writes it: `--port PORT`, `-f, --follow`, `--no-worker`, `--[no-]rate-per-key`. */
+/** The usage in the help: `--port PORT`, `-f, --follow`, `--no-worker`, `--[no-]rate-per-key`. */
 export function usageOf(key: OptionKey): string {
   const { short, value, negatable, either } = optionOf(key);
   const flag = negatable ? negatedFlagOf(key) : flagOf(key).replace('--', either ? '--[no-]' : '--');
@@ -52,7 +52,7 @@ export function negatedFlagOf(key: OptionKey): string {
   return flagOf(key).replace('--', '--no-');
 }
 
-/** The default as a person would write it. */
+/** The default in the help. */
 export function fallbackOf(key: OptionKey): string {
   const { fallbackDoc, fallback } = optionOf(key);
   return fallbackDoc ?? String(fallback({ dataDir: 'DIR' }));

@@ -44,7 +44,6 @@ const VERBS = {
   workerRegister: true,
   workerFleet: true,
   workerBeat: true,
-  workerEnable: true,
   workerList: true,
   workerReap: true,
   dutyTake: true,

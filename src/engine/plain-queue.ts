@@ -82,7 +82,6 @@ function restOf(store: QueueStore): Rest {
     tokenFind: nothing,
     tokenList: none,
     tokenRevoke: async () => false,
-    tokenRevokeNamed: async () => 0,
     tokenAlive: async ({ ids }) => ids.map(() => false),
 
     nodeBeat: no('nodes'),

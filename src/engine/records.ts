@@ -1,7 +1,7 @@
 /** Types of the store, for folders that work on an engine and know no store. */
 export type {
   AttemptRecord,
-  CounterRecord as SlotRecord,
+  CounterRecord,
   FleetMember,
   Lane,
   LaneRules,

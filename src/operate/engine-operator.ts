@@ -8,15 +8,15 @@ import { OPERATIONS, type OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
 import type { LogLineView } from './views.ts';
 
-/** The operator of an engine: of the routes of a node, and of a command that has the store open. */
+/** The operator of an engine: for the routes of a node, and for a command that has the store open. */
 export class EngineOperator implements Operator {
   readonly engine: Engine;
   readonly #silence: Silence | undefined;
-  /** Those who follow: while there are some, changes of other processes are looked for. */
+  /** Open followers. While there are some, the engine polls for changes of other processes. */
   #followers = 0;
   #unwatch = (): void => {};
 
-  /** `silence`: after how much of it a node counts as stale, and as dead. */
+  /** `silence`: how long a node may be silent before it counts as stale, and as dead. */
   constructor(engine: Engine, silence?: Silence) {
     this.engine = engine;
     this.#silence = silence;
@@ -43,7 +43,7 @@ export class EngineOperator implements Operator {
 
   async close(): Promise<void> {
     await this.engine.store.close();
-    // Who still waits for events looks again, and hears at once that the store is closed.
+    // Followers that wait for events read again, and get the error that the store is closed.
     this.engine.hint();
   }
 

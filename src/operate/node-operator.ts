@@ -4,10 +4,10 @@ import type { OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
 import type { EventView, LogLineView } from './views.ts';
 
-/** A node looks for so many; of more it tells all that happens. */
+/** A node filters events by so many tasks; with more it sends all events. */
 const MOST_NAMED = 50;
 
-/** The operator of a node: every call is the route of that name, and what follows outlives a restart of the node. */
+/** The operator of a node: every call is the route of that name, and streams survive a restart of the node. */
 export class NodeOperator implements Operator {
   readonly #client: Client;
 

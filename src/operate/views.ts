@@ -7,7 +7,7 @@ import type { AttemptView, LimitBounds, LimitView, RateView, TaskView, WorkerVie
 export type * from '../protocol/views.ts';
 export type { Reason, TaskState };
 
-/** What a record alone does not tell. */
+/** What the record alone does not tell. */
 export interface ViewContext {
   readonly idOf: (task: { readonly task: number; readonly createdAt: number }) => string;
   readonly workerName: (worker: number) => string;
@@ -62,7 +62,7 @@ function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | '
   };
 }
 
-/** The attempts that did not end the task, and the one that runs or did: that one is the task's own record. */
+/** The past attempts, and the one that runs or ended the task, which is in the record of the task. */
 export function viewAttempts(
   task: TaskRecord,
   attempts: readonly AttemptRecord[],
@@ -142,7 +142,7 @@ function viewRate({ max, windowMs, burst, perKey }: Rate): RateView {
   return { max, window: formatDuration(windowMs), burst, perKey };
 }
 
-/** What a store keeps was made by `encodePayload`; text that is none all the same is shown as it is. */
+/** A store keeps JSON text; any other text is shown as it is. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

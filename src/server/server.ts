@@ -44,39 +44,39 @@ export interface ServerOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly version: string;
-  /** Other names that it is asked for by, as a proxy in front of it has. */
+  /** Other names that it answers to, such as that of a proxy. */
   readonly names?: readonly string[] | undefined;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Listens beyond this machine without TLS: something in front of it sees to that. */
+  /** Listens beyond this host without TLS, because a proxy in front does it. */
   readonly insecure?: boolean | undefined;
-  /** Where others reach it, as a whole: what it tells them to call. Undefined: at its own address. */
+  /** The URL that it tells others to call; default: its own address. */
   readonly publicUrl?: string | undefined;
-  /** Connections of one address at a time; 0: no bound. Default: none behind a proxy, whose address all have. */
+  /** Connections of one address at a time; 0: no bound. Default: no bound behind a proxy, where all callers share an address. */
   readonly maxConnections?: number | undefined;
   /** Streams of one token at a time; 0: no bound. */
   readonly maxStreams?: number | undefined;
   readonly timeouts?: { readonly headersMs: number; readonly requestMs: number } | undefined;
-  /** Where the files of the web UI lie; undefined, or an answer that is: they are not built. */
+  /** The folder with the built web UI; undefined, or a function that answers undefined: it is not built. */
   readonly pages?: (() => string | undefined) | undefined;
   readonly log?: Log | undefined;
 }
 
 const MOST_STREAMS = 1000;
-/** What takes longer to answer is cut off when the server ends. */
+/** A request that takes longer is cut off when the server closes. */
 const DRAIN_MS = 2000;
 
-/** What comes when the store is open. */
+/** The services that exist once the store is open. */
 export interface OpenServices extends Omit<Services, 'address'> {
   readonly access: Access;
   readonly metrics: Metrics;
   readonly gateway: WorkerGateway;
   readonly sessions: SessionTokens;
-  /** Whether this node only answers questions. */
+  /** Whether this node is an observer. */
   readonly observes: () => boolean;
 }
 
-/** Says over HTTP what the engine can do. It answers before its store is open: that it lives, and that it is not ready. */
+/** The HTTP server. It answers before its store is open: that it is alive, and that it is not ready. */
 export class Server {
   readonly #fastify: FastifyInstance;
   readonly #hosts: Hosts;
@@ -84,13 +84,13 @@ export class Server {
   readonly #log: Log;
   readonly #closing = new AbortController();
   readonly #inFlight = new InFlightRequests();
-  /** Nobody else is let in. */
+  /** New requests are refused. */
   #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #streams = new WeakSet<FastifyRequest>();
   readonly #answers = new WeakMap<FastifyRequest, unknown>();
   readonly #audit: Audit;
-  /** Streams that are open, by token. */
+  /** Open streams by token. */
   readonly #open = new Map<number | undefined, number>();
   #services: OpenServices | undefined;
   #unwatch = (): void => {};
@@ -121,14 +121,14 @@ export class Server {
       this.#register(name, own as Handler<RouteName>);
     }
     this.#fastify.addHook('onResponse', (request, reply, done) => {
-      // How long a stream lasts says nothing about how fast answers are.
+      // The length of a stream says nothing about how fast answers are.
       if (!this.#streams.has(request)) {
         this.#services?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
       }
       this.#recordAudit(request, reply.statusCode);
       done();
     });
-    // On loopback all come from one address, and behind a proxy too.
+    // On loopback and behind a proxy all callers share an address.
     const shared = options.insecure === true || isLoopback(options.host);
     const { maxConnections = shared ? 0 : MOST_PER_ADDRESS } = options;
     new Connections(maxConnections).guard(this.#fastify.server);
@@ -155,14 +155,14 @@ export class Server {
     return server;
   }
 
-  /** Where it answers, with the real port: `http://127.0.0.1:7420`. */
+  /** Where it listens, with the real port: `http://127.0.0.1:7420`. */
   get address(): string {
     const { host, tls } = this.#options;
     const { port } = this.#fastify.server.address() as AddressInfo;
     return `${tls === undefined ? 'http' : 'https'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   }
 
-  /** Where others are told to reach it. Never what a caller has written into its `Host`. */
+  /** The URL that others are told to call. Never the `Host` of a caller. */
   get publicAddress(): string {
     return this.#options.publicUrl ?? this.address;
   }
@@ -172,7 +172,7 @@ export class Server {
     this.#unwatch = watchClock(services.engine.world, this.#log);
   }
 
-  /** Workers go to another node, or come back when this one serves them again. */
+  /** Sends the workers to another node. They may come back when this one serves them again. */
   sendWorkersAway(): void {
     this.#services?.gateway.sendAway();
   }
@@ -189,7 +189,7 @@ export class Server {
     await this.#fastify.close();
   }
 
-  /** A name that somebody else's DNS points at this machine, or a page of another site. */
+  /** Refuses a host name that a foreign DNS points here, and calls from pages of other sites. */
   #refusalOf(request: FastifyRequest): EngineError | undefined {
     const { origin, 'sec-fetch-site': site } = request.headers;
     const host = hostOf(request.raw);
@@ -203,14 +203,14 @@ export class Server {
     return foreign ? fault('FORBIDDEN', { problem: 'pages of other sites may not call this server' }) : undefined;
   }
 
-  /** What was let in is done; who lives by a token is cut off when it ends. */
+  /** Registers a route: it authorizes, validates, calls the handler and sends the answer. */
   #register<N extends RouteName>(name: N, handler: Handler<N>): void {
     const route: Route = ROUTES[name];
     this.#fastify.route({
       method: route.method,
       url: route.path.replace(/\{(\w+)\}/g, ':$1'),
       config: { name },
-      // Before its body is read: nobody who was not let in has us read 16 MB.
+      // Before the body is read: an unauthorized caller cannot make the server read 16 MB.
       onRequest: async (request) => {
         const principal = await this.#authorize(route, request);
         if (principal !== undefined) this.#principals.set(request, principal);
@@ -254,7 +254,7 @@ export class Server {
     if (Object.hasOwn(request.query as object, 'token')) {
       throw fault('INVALID_INPUT', {
         field: 'query',
-        problem: 'a token does not belong into an address, which is logged',
+        problem: 'a token does not belong in an address, which is logged',
       });
     }
     const secret = bearerOf(request.headers.authorization);
@@ -272,7 +272,7 @@ export class Server {
     return principal;
   }
 
-  /** Workers over HTTP may come by their session instead; it is as good as the secret that it was begun with. */
+  /** A worker over HTTP may send its session instead. It counts as much as the secret that it began with. */
   async #authenticate(route: Route, secret: string | undefined, request: FastifyRequest): Promise<Principal> {
     const { access } = this.#services as OpenServices;
     const session =
@@ -285,17 +285,17 @@ export class Server {
   }
 
   /**
-   * A browser sends its cookie along with whatever a page has it send. Pages of other sites are refused before; besides, one of
-   * ours that changes something says so in a header, which no form and no link can have.
+   * A browser sends its cookie with every request that a page makes it send. Pages of other sites are refused before.
+   * Besides, our own page sends a header with every change, which no form and no link can have.
    */
   async #authenticateBrowser(cookie: string, { method, headers }: FastifyRequest): Promise<Principal> {
     const principal = await (this.#services as OpenServices).logins.sessions.read(cookie);
     if (method === 'GET' || method === 'HEAD' || headers['x-leasehold-ui'] === '1') return principal;
-    const problem = 'a page that changes something says so in the header x-leasehold-ui: 1';
+    const problem = 'a page that changes something must send the header x-leasehold-ui: 1';
     throw fault('FORBIDDEN', { problem }, { hint: 'Programs send "Authorization: Bearer TOKEN" instead of a cookie.' });
   }
 
-  /** Where nobody needs to be let in, a session that is over is as good as none. */
+  /** On an open route a session that has ended counts as none. */
   #anonymous({ method }: Route, { headers }: FastifyRequest): Promise<Principal | undefined> | undefined {
     const cookie = method === 'GET' ? cookieOf(headers) : undefined;
     return cookie === undefined ? undefined : this.#services?.logins.sessions.read(cookie).catch(() => undefined);
@@ -343,7 +343,7 @@ export class Server {
     };
   }
 
-  /** Of who was let in everything is told; of others what was done, so that nobody can fill the log. */
+  /** Everything that an authorized caller does is recorded. Of others only successes are, so that nobody can fill the log. */
   #recordAudit(request: FastifyRequest, outcome: number): void {
     const principal = this.#principals.get(request);
     if (principal === undefined && outcome >= 400) return;
@@ -363,7 +363,7 @@ export class Server {
     void reply.code(error.status).type('application/json; charset=utf-8').send(problem);
   }
 
-  /** Those that need more than the operator. */
+  /** The routes that need more than the operator. */
   #handlers(): Handlers<Exclude<RouteName, OperatedName>> & Partial<Handlers<OperatedName>> {
     const { version, tls, publicUrl } = this.#options;
     const secure = tls !== undefined || publicUrl?.startsWith('https:') === true;
@@ -387,7 +387,7 @@ export class Server {
     };
   }
 
-  /** Why it cannot is told to who was let in. */
+  /** The reasons are shown to authenticated callers only. */
   async #ready(principal: Principal | undefined): Promise<AnswerOf<'ready'>> {
     const reasons = this.#services === undefined ? ['its store is not open yet'] : await this.#services.obstacles();
     const status = reasons.length === 0 ? 'ready' : 'not ready';
@@ -395,14 +395,14 @@ export class Server {
   }
 }
 
-/** What a browser says of a page of ours, or of an address that was typed; programs say nothing. */
+/** The `Sec-Fetch-Site` of our own pages and of an address that was typed; programs send none. */
 const OWN_SITE: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
 
 function secondsOf(ms: unknown): number {
   return typeof ms === 'number' ? Math.max(1, Math.ceil(ms / 1000)) : 1;
 }
 
-/** What every answer has. */
+/** The headers of every answer. */
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
 }
@@ -418,7 +418,7 @@ async function sendRaw({ response }: RawResponse, reply: FastifyReply): Promise<
   return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
 }
 
-/** Of the route that a request has found. */
+/** The name of the route that matched. */
 function nameOf(request: FastifyRequest): string {
   return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
 }

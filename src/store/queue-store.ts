@@ -1,27 +1,27 @@
 import type { QueueStats } from '../core/task/event.ts';
-import type { ClaimStore } from './claim-store.ts';
-import type { DutyStore } from './duty-store.ts';
-import type { EventStore } from './event-store.ts';
-import type { LaneStore } from './lane-store.ts';
-import type { LeaseStore } from './lease-store.ts';
-import type { LogStore } from './log-store.ts';
-import type { PushStore } from './push-store.ts';
-import type { SettleStore } from './settle-store.ts';
-import type { TaskStore } from './task-store.ts';
-import type { UpkeepStore } from './upkeep-store.ts';
-import type { WorkerStore } from './worker-store.ts';
+import type { ClaimStore } from './port/claim-store.ts';
+import type { DutyStore } from './port/duty-store.ts';
+import type { EventStore } from './port/event-store.ts';
+import type { LaneStore } from './port/lane-store.ts';
+import type { LeaseStore } from './port/lease-store.ts';
+import type { LogStore } from './port/log-store.ts';
+import type { PushStore } from './port/push-store.ts';
+import type { SettleStore } from './port/settle-store.ts';
+import type { TaskStore } from './port/task-store.ts';
+import type { UpkeepStore } from './port/upkeep-store.ts';
+import type { WorkerStore } from './port/worker-store.ts';
 
-export type * from './claim-store.ts';
-export type * from './duty-store.ts';
-export type * from './event-store.ts';
-export type * from './lane-store.ts';
-export type * from './lease-store.ts';
-export type * from './log-store.ts';
-export type * from './push-store.ts';
-export type * from './settle-store.ts';
-export type * from './task-store.ts';
-export type * from './upkeep-store.ts';
-export type * from './worker-store.ts';
+export type * from './port/claim-store.ts';
+export type * from './port/duty-store.ts';
+export type * from './port/event-store.ts';
+export type * from './port/lane-store.ts';
+export type * from './port/lease-store.ts';
+export type * from './port/log-store.ts';
+export type * from './port/push-store.ts';
+export type * from './port/settle-store.ts';
+export type * from './port/task-store.ts';
+export type * from './port/upkeep-store.ts';
+export type * from './port/worker-store.ts';
 
 /**
  * The part of the port that a plain queue needs: push, claim, settle, give back, renew, expire, stage, cancel, count, prune, with

@@ -6,7 +6,7 @@ import type { Assignment, Reusable, Session, TurnEntry, Turned } from '../protoc
 import { VirtualWorld } from '../testing.ts';
 import { Attempt, type AttemptOutcome } from './attempt.ts';
 import type { Renewal } from './renewal/renewal.ts';
-import type { Ended, Runner, Sink, StopWhy } from './runner/runner.ts';
+import type { LogSink, Runner, RunOutcome, StopReason } from './runner/runner.ts';
 
 const ASSIGNMENT: Assignment = {
   task: 1,
@@ -74,15 +74,15 @@ function rig(assignment: Partial<Assignment> = {}) {
     bound: (_place: number, _lease: unknown, ms: number) => void calls.push(`bound ${ms}`),
     drop: (place: number) => void calls.push(`drop ${place}`),
   } as unknown as Renewal;
-  const end = Promise.withResolvers<Ended>();
-  const stops: StopWhy[] = [];
-  let sink: Sink | undefined;
+  const end = Promise.withResolvers<RunOutcome>();
+  const stops: StopReason[] = [];
+  let sink: LogSink | undefined;
   const runner: Runner = {
     isolates: false,
     handlers: ['h'],
     start: async () => {},
-    run: (job, into) => {
-      calls.push(`run${job.alone ? ' alone' : ''}`);
+    run: (request, into) => {
+      calls.push(`run${request.alone ? ' alone' : ''}`);
       sink = into;
       return { ended: end.promise, stop: (why) => void stops.push(why) };
     },
@@ -109,7 +109,7 @@ function rig(assignment: Partial<Assignment> = {}) {
 
 async function settled(
   it: ReturnType<typeof rig>,
-  ended: Ended,
+  ended: RunOutcome,
 ): Promise<{ outcome: AttemptOutcome; calls: string[] }> {
   const running = it.attempt.run(it.runner, false);
   it.end.resolve(ended);
@@ -133,7 +133,7 @@ test('it is held from the claim to its end, and let go once', async () => {
 });
 
 test('each end is recorded as what it is', async () => {
-  const cases: readonly [Ended, TaskState | undefined, string, AttemptOutcome][] = [
+  const cases: readonly [RunOutcome, TaskState | undefined, string, AttemptOutcome][] = [
     [{ kind: 'done', result: { a: 1 } }, undefined, 'complete {"a":1}', 'completed'],
     [{ kind: 'failed', error: 'no' }, 'scheduled', 'fail "no"', 'retried'],
     [{ kind: 'failed', error: 'no' }, 'failed', 'fail "no"', 'failed'],
@@ -153,10 +153,10 @@ test('each end is recorded as what it is', async () => {
 });
 
 test('what it was stopped for decides over what it returned', async () => {
-  const done: Ended = { kind: 'done', result: 1 };
-  const failed: Ended = { kind: 'failed', error: 'stopped' };
-  const unstarted: Ended = { kind: 'unstarted', error: 'e' };
-  const cases: readonly [Exclude<StopWhy, 'parked'>, Ended, readonly string[], AttemptOutcome][] = [
+  const done: RunOutcome = { kind: 'done', result: 1 };
+  const failed: RunOutcome = { kind: 'failed', error: 'stopped' };
+  const unstarted: RunOutcome = { kind: 'unstarted', error: 'e' };
+  const cases: readonly [Exclude<StopReason, 'parked'>, RunOutcome, readonly string[], AttemptOutcome][] = [
     ['cancelled', done, ['cancelled'], 'cancelled'],
     ['cancelled', unstarted, ['cancelled'], 'cancelled'],
     ['timeout', done, ['fail RUN_TIMEOUT'], 'retried'],
@@ -259,7 +259,7 @@ test('a lease that is lost meanwhile ends the patience', async () => {
 });
 
 test('a store that is away stops the run, and what it ended with is recorded all the same', async () => {
-  const cases: readonly [Ended, readonly string[], AttemptOutcome][] = [
+  const cases: readonly [RunOutcome, readonly string[], AttemptOutcome][] = [
     [{ kind: 'failed', error: 'stopped' }, ['release'], 'released'],
     [{ kind: 'unstarted', error: 'e' }, ['release'], 'released'],
     [{ kind: 'done', result: 1 }, ['complete 1'], 'completed'],
@@ -332,7 +332,7 @@ test('once it has parked its lease is let go at once, and nothing more of it cou
     await it.world.advance(0); // what it said leaves with the next tick
     assert.deepEqual(await parking, { went: how, entries: [] });
     assert.deepEqual(it.calls, ['log before', 'turn park w', 'drop 5']);
-    assert.deepEqual([it.attempt.left, it.stops], [true, [how]]);
+    assert.deepEqual([it.attempt.yielded, it.stops], [true, [how]]);
     it.say('after');
     it.attempt.stop('shutdown');
     it.attempt.stop('lost');
@@ -365,7 +365,7 @@ test('what is there already is no park: the lease is kept', async () => {
   it.park.went = 'woken';
   const running = it.attempt.run(it.runner, false);
   await it.attempt.session.turn(PARK);
-  assert.equal(it.attempt.left, false);
+  assert.equal(it.attempt.yielded, false);
   it.end.resolve({ kind: 'done', result: 1 });
   assert.equal(await it.attempt.settle(await running), 'completed');
 });
@@ -426,7 +426,7 @@ test('faults are waited out before the run and after it, and each write is made 
 });
 
 test('only a result is kept: not a failure, and not what a stopped run has returned', async () => {
-  const cases: readonly [Ended, Exclude<StopWhy, 'parked'> | undefined, readonly string[]][] = [
+  const cases: readonly [RunOutcome, Exclude<StopReason, 'parked'> | undefined, readonly string[]][] = [
     [{ kind: 'failed', error: 'no' }, undefined, ['fail "no"']],
     [{ kind: 'giveUp', error: 'no' }, undefined, ['fail "no" {"giveUp":true}']],
     [{ kind: 'retryAfter', delayMs: 9, reason: 'r' }, undefined, ['fail "r" {"retryAfterMs":9}']],

@@ -6,8 +6,16 @@ import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { LeaseSession } from './lease-session.ts';
 import { LazyLog } from './logs/lazy-log.ts';
 import type { Renewal } from './renewal/renewal.ts';
-import { ReusingRun } from './runner/reusing-run.ts';
-import type { Ended, Job, Ladder, Runner, Running, SessionHost, StopWhy } from './runner/runner.ts';
+import { ReuseLookupRun } from './runner/reuse-lookup-run.ts';
+import type {
+  ActiveRun,
+  Ladder,
+  Runner,
+  RunOutcome,
+  RunRequest,
+  SessionProvider,
+  StopReason,
+} from './runner/runner.ts';
 
 export interface AttemptDeps {
   readonly session: Session;
@@ -20,7 +28,7 @@ export interface AttemptDeps {
 export type AttemptOutcome = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost' | 'parked';
 
 /** `away`: the store did not answer in time to keep the lease. Nobody has said that somebody else has the task. */
-type Why = Exclude<StopWhy, 'parked'> | 'away';
+type Why = Exclude<StopReason, 'parked'> | 'away';
 
 const RETRY_MS = 100;
 /** A handler that has parked comes to its end by itself, and has at least this long for it. */
@@ -31,13 +39,13 @@ const MAX_RETRY_MS = 2000;
  * One assignment in a worker's hands: held from the claim, perhaps run, then settled or given back. Its lease is renewed
  * from the first moment to the last, so also while it waits for a slot and while its end is being recorded.
  */
-export class Attempt implements SessionHost {
+export class Attempt implements SessionProvider {
   readonly assignment: Assignment;
   readonly claimedAt: number;
   readonly #deps: AttemptDeps;
   readonly #place: number;
   #log: LazyLog | undefined;
-  #running: Running | undefined;
+  #running: ActiveRun | undefined;
   #ended = false;
   #stopped: Why | undefined;
   #timeoutMs: number | undefined;
@@ -48,7 +56,7 @@ export class Attempt implements SessionHost {
   /** Its result is to be kept for others; not if it is theirs. */
   #keeps = false;
   /** By its own request to wait it has given its lease back, or was ended. */
-  #left: 'parked' | 'cancelled' | undefined;
+  #yielded: 'parked' | 'cancelled' | undefined;
 
   constructor(deps: AttemptDeps, assignment: Assignment) {
     this.#deps = deps;
@@ -66,8 +74,8 @@ export class Attempt implements SessionHost {
   }
 
   /** Nothing is left to record, though its handler may not have come to its end. */
-  get left(): boolean {
-    return this.#left !== undefined;
+  get yielded(): boolean {
+    return this.#yielded !== undefined;
   }
 
   get parking(): boolean {
@@ -77,31 +85,31 @@ export class Attempt implements SessionHost {
   /** Where the handler asks to remember and to wait. */
   get session(): LeaseSession {
     this.#session ??= new LeaseSession(this.#deps.session, this.#deps.world, this.assignment, {
-      counts: () => this.#stopped !== 'lost' && this.#left === undefined && !this.#ended,
+      isLive: () => this.#stopped !== 'lost' && this.#yielded === undefined && !this.#ended,
       mayPark: () => this.#stopped !== 'timeout',
       flush: async () => {
         if (this.#log?.used) await this.#log.flush();
       },
-      onLeft: (how) => this.#leave(how),
+      onYielded: (how) => this.#yield(how),
       onLost: () => this.stop('lost'),
     });
     return this.#session;
   }
 
   /** Runs the handler. Resolves when no more of it runs; what is left is to `settle`. */
-  async run(runner: Runner, alone: boolean): Promise<Ended> {
+  async run(runner: Runner, alone: boolean): Promise<RunOutcome> {
     const { assignment } = this;
     const log = new LazyLog(this.#deps, assignment);
     this.#log = log;
     // Before the start: an inline handler may block the loop from its first line on.
     this.#timeoutMs = assignment.timeoutMs ?? runner.timeoutMs?.(assignment.handler) ?? this.#deps.session.runTimeoutMs;
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
-    let ended: Ended;
+    let ended: RunOutcome;
     try {
       const trace = this.#deps.world.tracing?.running(assignment);
       this.#trace = trace;
-      const job = jobOf(assignment, alone, trace?.traceparent);
-      const begin = (): Running => runner.run(job, log, this);
+      const request = runRequestOf(assignment, alone, trace?.traceparent);
+      const begin = (): ActiveRun => runner.run(request, log, this);
       const start = trace === undefined ? begin : () => trace.within(begin);
       this.#running = assignment.reuses === true ? this.#reusing(start, log) : start();
       ended = await this.#running.ended;
@@ -114,12 +122,12 @@ export class Attempt implements SessionHost {
     return ended;
   }
 
-  #reusing(start: () => Running, log: LazyLog): Running {
-    const begin = (): Running => {
+  #reusing(start: () => ActiveRun, log: LazyLog): ActiveRun {
+    const begin = (): ActiveRun => {
       this.#keeps = true;
       return start();
     };
-    return new ReusingRun({ find: () => this.session.reusable(), start: begin, sink: log });
+    return new ReuseLookupRun({ find: () => this.session.reusable(), start: begin, sink: log });
   }
 
   /** While it still has its slot: who is started in it next finds the result. What cannot be kept shows when it is settled. */
@@ -139,7 +147,7 @@ export class Attempt implements SessionHost {
    * come to its end meanwhile is recorded as it ended.
    */
   stop(why: Why, ladder: Ladder = this.#deps.ladder): void {
-    if (this.#left !== undefined) return;
+    if (this.#yielded !== undefined) return;
     if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
     if (why === 'lost' || why === 'away') this.#session?.drop();
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
@@ -149,9 +157,9 @@ export class Attempt implements SessionHost {
    * Records how it ended. Faults of the store are waited out while the lease may still be ours: however long the store was
    * away, nobody was given the task meanwhile, and the reaper gives those who come back a lease's time.
    */
-  async settle(ended: Ended): Promise<AttemptOutcome> {
+  async settle(ended: RunOutcome): Promise<AttemptOutcome> {
     try {
-      if (this.#left !== undefined) return this.#left;
+      if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
       // Most end well: the short way saves them three promises.
@@ -172,7 +180,7 @@ export class Attempt implements SessionHost {
     }
   }
 
-  async #done(ended: Ended & { readonly kind: 'done' }): Promise<AttemptOutcome> {
+  async #done(ended: RunOutcome & { readonly kind: 'done' }): Promise<AttemptOutcome> {
     try {
       if (this.#keeps) await this.#deps.session.keep(this.assignment, ended.result);
       await this.#deps.session.complete(this.assignment, ended.result);
@@ -185,7 +193,7 @@ export class Attempt implements SessionHost {
     }
   }
 
-  async #record(ended: Ended): Promise<AttemptOutcome> {
+  async #record(ended: RunOutcome): Promise<AttemptOutcome> {
     const { session } = this.#deps;
     const { assignment } = this;
     switch (this.#stopped) {
@@ -266,8 +274,8 @@ export class Attempt implements SessionHost {
   }
 
   /** From here on the lease is nobody's, or somebody else's: the handler is told, and what it still does is its own affair. */
-  #leave(how: 'parked' | 'cancelled'): void {
-    this.#left = how;
+  #yield(how: 'parked' | 'cancelled'): void {
+    this.#yielded = how;
     this.#cancelTimer?.();
     this.#drop();
     this.#log?.close();
@@ -287,14 +295,14 @@ export class Attempt implements SessionHost {
   }
 }
 
-function laterOf({ delayMs, limit }: Ended & { readonly kind: 'retryAfter' }): Failing {
+function laterOf({ delayMs, limit }: RunOutcome & { readonly kind: 'retryAfter' }): Failing {
   return limit === undefined ? { retryAfterMs: delayMs } : { retryAfterMs: delayMs, limit };
 }
 
-function jobOf(a: Assignment, alone: boolean, traceparent: string | undefined): Job {
+function runRequestOf(a: Assignment, alone: boolean, traceparent: string | undefined): RunRequest {
   const { task, attempt, id, queue, handler, payload, tries, maxTries } = a;
-  const job = { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
-  return traceparent === undefined ? job : { ...job, traceparent };
+  const request = { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
+  return traceparent === undefined ? request : { ...request, traceparent };
 }
 
 /** What was asked for may have come out otherwise: no tries were left, or somebody had asked to stop it. */

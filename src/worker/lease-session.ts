@@ -15,14 +15,14 @@ import type {
 import type { AttemptSession } from './runner/runner.ts';
 
 /** What the desk has to know of its attempt. */
-export interface AttemptSessionKeeper {
+export interface LeaseSessionHooks {
   /** False: nothing that the run asks for can count any more. */
-  readonly counts: () => boolean;
+  readonly isLive: () => boolean;
   /** The handler may go on in vain, but may not wait in the name of the task. */
   readonly mayPark: () => boolean;
   /** What it has said must be stored while its lease is there. */
   readonly flush: () => Promise<void>;
-  readonly onLeft: (how: 'parked' | 'cancelled') => void;
+  readonly onYielded: (how: 'parked' | 'cancelled') => void;
   readonly onLost: () => void;
 }
 
@@ -34,17 +34,17 @@ export class LeaseSession implements AttemptSession {
   readonly #session: Session;
   readonly #world: World;
   readonly #lease: Assignment;
-  readonly #keeper: AttemptSessionKeeper;
+  readonly #hooks: LeaseSessionHooks;
   #waits = 0;
   #parking = false;
   #dropped = false;
   readonly #gone = Promise.withResolvers<never>();
 
-  constructor(session: Session, world: World, lease: Assignment, keeper: AttemptSessionKeeper) {
+  constructor(session: Session, world: World, lease: Assignment, hooks: LeaseSessionHooks) {
     this.#session = session;
     this.#world = world;
     this.#lease = lease;
-    this.#keeper = keeper;
+    this.#hooks = hooks;
     this.#gone.promise.catch(() => {});
   }
 
@@ -66,13 +66,13 @@ export class LeaseSession implements AttemptSession {
   async turn(turn: TurnRequest): Promise<Turned> {
     const turned = turn.then.go === 'park' ? await this.#park(turn) : await this.#commit(turn);
     const { went } = turned;
-    if (went === 'parked' || went === 'cancelled') this.#keeper.onLeft(went);
+    if (went === 'parked' || went === 'cancelled') this.#hooks.onYielded(went);
     return turned;
   }
 
   async #park({ entries, then }: TurnRequest): Promise<Turned> {
-    if (!this.#keeper.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
-    await this.#keeper.flush();
+    if (!this.#hooks.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
+    await this.#hooks.flush();
     const nth = ++this.#waits;
     this.#parking = true;
     return this.#commit({ entries, then: { ...then, nth } as TurnThen }).finally(() => {
@@ -104,12 +104,12 @@ export class LeaseSession implements AttemptSession {
   /** Each call may be repeated: a store that is away must not cost an attempt what it has done. */
   async #patiently<T>(call: () => Promise<T>): Promise<T> {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
-      if (!this.#keeper.counts()) throw this.#lost();
+      if (!this.#hooks.isLive()) throw this.#lost();
       try {
         return await Promise.race([call(), this.#gone.promise]);
       } catch (error) {
         if (this.#dropped) throw error;
-        if (isEngineError(error, 'LEASE_LOST')) this.#keeper.onLost();
+        if (isEngineError(error, 'LEASE_LOST')) this.#hooks.onLost();
         if (!isEngineError(error) || !error.retryable || CATALOGUE[error.code].family !== 'environment') throw error;
       }
       const wait = pause * (0.5 + this.#world.random() / 2);

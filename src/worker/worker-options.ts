@@ -12,7 +12,7 @@ export interface WorkerOptions {
   /** The first that knows a handler runs it. */
   readonly runners: readonly Runner[];
   /** Runs suspects of handlers that it knows in a process of their own, instead of alone in this one. */
-  readonly shield?: Runner;
+  readonly suspectRunner?: Runner;
   /** Handlers that run at once. */
   readonly slots: number;
   readonly tags?: readonly string[];

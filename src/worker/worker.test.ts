@@ -15,7 +15,7 @@ import type { AnyTask, TaskContext, TaskOptions } from './define/definition.ts';
 import { giveUp, retryAfter } from './define/outcome.ts';
 import { task } from './define/task.ts';
 import { InlineRunner } from './runner/inline-runner.ts';
-import type { Ended, Job, Runner, Running } from './runner/runner.ts';
+import type { ActiveRun, Runner, RunOutcome, RunRequest } from './runner/runner.ts';
 import { Worker } from './worker.ts';
 import type { WorkerOptions } from './worker-options.ts';
 
@@ -205,7 +205,7 @@ function linkWith(link: Link, change: (session: Session) => Partial<Session>): L
 class Apart implements Runner {
   readonly isolates = true;
   readonly handlers: readonly string[];
-  readonly jobs: { readonly job: Job; readonly end: (ended: Ended) => void }[] = [];
+  readonly requests: { readonly request: RunRequest; readonly end: (ended: RunOutcome) => void }[] = [];
   readonly stops: string[] = [];
   started = 0;
   closed = 0;
@@ -220,15 +220,15 @@ class Apart implements Runner {
     if (this.trouble !== undefined) throw this.trouble;
   }
 
-  run(job: Job): Running {
-    const { promise, resolve } = Promise.withResolvers<Ended>();
-    this.jobs.push({ job, end: resolve });
+  run(request: RunRequest): ActiveRun {
+    const { promise, resolve } = Promise.withResolvers<RunOutcome>();
+    this.requests.push({ request, end: resolve });
     return { ended: promise, stop: (why) => void this.stops.push(why) };
   }
 
   async close(): Promise<void> {
     this.closed++;
-    for (const { end } of this.jobs) end({ kind: 'failed', error: 'closed' });
+    for (const { end } of this.requests) end({ kind: 'failed', error: 'closed' });
   }
 }
 
@@ -530,14 +530,14 @@ test('a suspect with a shield runs there while others go on', async (t) => {
   await it.dieUnder([bad]);
   await it.pushMany('slow', 3);
   const shield = new Apart(['slow']);
-  const worker = await it.start([it.slow('slow')], { slots: 4, shield });
+  const worker = await it.start([it.slow('slow')], { slots: 4, suspectRunner: shield });
   assert.equal(shield.started, 1);
   assert.deepEqual(
-    shield.jobs.map(({ job }) => [job.task, job.attempt, job.alone]),
+    shield.requests.map(({ request }) => [request.task, request.attempt, request.alone]),
     [[bad, 2, true]],
   );
   assert.deepEqual([it.open.length, worker.stats.running], [3, 4]);
-  shield.jobs[0]?.end({ kind: 'done', result: 'survived' });
+  shield.requests[0]?.end({ kind: 'done', result: 'survived' });
   await it.world.settle();
   assert.match(await it.brief(bad), /^completed/);
   for (const run of it.open) run.end();
@@ -1276,8 +1276,8 @@ test('a runner that throws instead of running bounces the task, and the worker l
   await it.world.advance(200);
   await it.node.roster.tick('stager');
   await it.world.advance(1000);
-  assert.equal(apart.jobs.length, 1);
-  apart.jobs[0]?.end({ kind: 'done', result: 1 });
+  assert.equal(apart.requests.length, 1);
+  apart.requests[0]?.end({ kind: 'done', result: 1 });
   await it.world.settle();
   assert.equal(await it.brief(number), 'completed none 1/2');
 });
@@ -1297,7 +1297,7 @@ test('what a run said is in the store before its task is final', async (t) => {
     run: (_input, ctx) => {
       for (let n = 1; n <= 30; n++) ctx.log(`line ${n}`);
       ctx.progress({ done: 30 });
-      return 'said';
+      return 'output';
     },
   });
   await it.start([chatty], { link });

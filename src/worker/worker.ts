@@ -49,7 +49,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#runners = new HandlerRunners(options.runners, options.shield);
+    this.#runners = new HandlerRunners(options.runners, options.suspectRunner);
     const shared = {
       options,
       held: this.#held,
@@ -107,7 +107,7 @@ export class Worker {
       world,
       capacity: slots + (this.#options.lookahead ?? DEFAULT_LOOKAHEAD) + MAX_UNSETTLED + 1,
       maxBlockMs: this.#options.maxBlockMs ?? DEFAULT_BLOCK_MS,
-      onNews: (news) => this.#watch.onNews(news),
+      onNotice: (notice) => this.#watch.onNotice(notice),
       onTrouble: (error) => this.#warn('the renewal thread is gone; leases are renewed from the loop', error),
     });
     renewal.start();

@@ -361,7 +361,12 @@ class Play {
       rated: new Set<number>(),
       ample: EVERY_COUNTER,
     };
-    const wakeups = { look: () => {}, notify: () => {}, close: () => Promise.resolve() } as unknown as PostgresWakeups;
+    const wakeups = {
+      look: () => {},
+      notify: () => {},
+      notifyAll: () => {},
+      close: () => Promise.resolve(),
+    } as unknown as PostgresWakeups;
     try {
       return await actor.act(postgresStore({ ...parts, store: ++stores }, wakeups, ''));
     } catch (error) {

@@ -43,9 +43,9 @@ export class LeaseKeeper {
       capacity: MOST_LEASES,
       // The caller's work has no timeout, so nothing says when its loop has been blocked for too long.
       maxBlockMs: Number.POSITIVE_INFINITY,
-      onNews: (news) => {
+      onNotice: (notice) => {
         // The caller finds a cancel request itself. A lease that could not be renewed in time may still be held: the fence decides.
-        if (news.news === 'lost') this.drop(news);
+        if (notice.kind === 'lost') this.drop(notice);
       },
       onTrouble: (error) =>
         log.warn('the renewal thread is gone; leases are renewed from the loop', { error: String(error) }),

@@ -42,7 +42,7 @@ function tell({ leader, nodes, duties }: ClusterView, out: Out): void {
   for (const { name, holder } of others) out.line(`${name} is held by ${holder}, which does not lead.`);
 }
 
-const LOOKS: Readonly<Record<NodeView['state'], readonly [symbol: string, colour: Format]>> = {
+const STATE_STYLES: Readonly<Record<NodeView['state'], readonly [symbol: string, colour: Format]>> = {
   healthy: ['●', 'green'],
   stale: ['◒', 'yellow'],
   dead: ['✗', 'red'],
@@ -55,8 +55,8 @@ function columns(out: Out, now: number): readonly Column<NodeView>[] {
     {
       head: 'state',
       cell: ({ state }) => state,
-      show: ({ state }) => `${LOOKS[state][0]} ${state}`,
-      paint: ({ state }, text) => out.paint(LOOKS[state][1], text),
+      show: ({ state }) => `${STATE_STYLES[state][0]} ${state}`,
+      paint: ({ state }, text) => out.paint(STATE_STYLES[state][1], text),
     },
     {
       head: 'role',

@@ -19,7 +19,7 @@ export interface Display {
   /** Something that went well. */
   note(message: string): void;
   /** What somebody did, for whoever reads the log later. */
-  told(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /** Something that a person should know and the process survives. */
   warning(message: string, fields?: Readonly<Record<string, unknown>>): void;
   stopping(): void;

@@ -8,14 +8,14 @@ import { paintState, stateText } from './state.ts';
 import { formatWhen } from './time.ts';
 import { widthOf } from './width.ts';
 
-type Sink = Pick<Out, 'paint' | 'columns' | 'mode'>;
+type PageOut = Pick<Out, 'paint' | 'columns' | 'mode'>;
 
 /** On a terminal, more would only push the sentence away. */
 const MOST_WORKERS = 30;
 const MOST_HOLDERS = 5;
 
 /** Why a task is where it is: the sentence first, then what it is drawn from. */
-export function describeExplanation(why: ExplanationView, out: Sink, now: number): readonly string[] {
+export function describeExplanation(why: ExplanationView, out: PageOut, now: number): readonly string[] {
   const { taskId, state, summary, reasons, limits, dependencies } = why;
   const workers = why.workers.toSorted((a, b) => Number(b.eligible) - Number(a.eligible));
   const most = out.mode === 'screen' ? MOST_WORKERS : workers.length;
@@ -52,10 +52,10 @@ export function describeExplanation(why: ExplanationView, out: Sink, now: number
   ];
 }
 
-const yes = ({ paint }: Sink): string => paint('green', '✓');
-const no = ({ paint }: Sink): string => paint('red', '✗');
+const yes = ({ paint }: PageOut): string => paint('green', '✓');
+const no = ({ paint }: PageOut): string => paint('red', '✗');
 
-function limitRow(limit: LimitVerdict, out: Sink, now: number): readonly string[] {
+function limitRow(limit: LimitVerdict, out: PageOut, now: number): readonly string[] {
   const { name, key, holders, freesAt, open } = limit;
   const named = holders.slice(0, MOST_HOLDERS).join(', ');
   const more = holders.length > MOST_HOLDERS ? ` and ${holders.length - MOST_HOLDERS} more` : '';
@@ -71,12 +71,12 @@ function limitRow(limit: LimitVerdict, out: Sink, now: number): readonly string[
   ];
 }
 
-function workerRow({ name, eligible, reasons }: WorkerVerdict, out: Sink): readonly string[] {
+function workerRow({ name, eligible, reasons }: WorkerVerdict, out: PageOut): readonly string[] {
   return [eligible ? yes(out) : no(out), safeLine(name), eligible ? 'may take it' : safeLine(reasons.join('; '))];
 }
 
 /** Rows of cells, each column as wide as its widest cell; the last one is never cut: it is what was asked for. */
-function section(out: Sink, title: string, rows: readonly (readonly string[])[]): readonly string[] {
+function section(out: PageOut, title: string, rows: readonly (readonly string[])[]): readonly string[] {
   const [first] = rows;
   if (first === undefined) return [];
   const widths = first.map((_, i) => Math.max(...rows.map((row) => widthOf(plain(row[i] as string)))));

@@ -26,7 +26,7 @@ export class JsonDisplay implements Display {
     this.#line('note', { message });
   }
 
-  told(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+  info(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     this.#line('told', { message, fields });
   }
 

@@ -6,7 +6,7 @@ import { safeLine } from './safe.ts';
 import { aligned, type Column } from './table.ts';
 import { formatRelative, formatTime, formatWhen } from './time.ts';
 
-type Sink = Pick<Out, 'paint' | 'columns' | 'mode'>;
+type PageOut = Pick<Out, 'paint' | 'columns' | 'mode'>;
 type Key = LimitDetailView['keys'][number];
 type Change = LimitDetailView['history'][number];
 
@@ -14,7 +14,7 @@ type Change = LimitDetailView['history'][number];
 const MOST_KEYS = 30;
 
 /** Everything that a person wants to know about a limit, as lines. */
-export function describeLimit(limit: LimitDetailView, out: Sink, now: number): readonly string[] {
+export function describeLimit(limit: LimitDetailView, out: PageOut, now: number): readonly string[] {
   const { keys, history } = limit;
   const shown = out.mode === 'screen' ? keys.slice(0, MOST_KEYS) : keys;
   const more = limit.moreKeys ? 'and more, which were not read' : `and ${formatCount(keys.length - shown.length)} more`;
@@ -69,7 +69,7 @@ const CHANGE: readonly Column<Change>[] = [
 ];
 
 function table<Row>(
-  out: Sink,
+  out: PageOut,
   title: string,
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -51,7 +51,7 @@ export class PlainDisplay implements Display {
     this.#line(message);
   }
 
-  told(message: string, fields?: Readonly<Record<string, unknown>>): void {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void {
     this.#line(withFields(message, fields));
   }
 

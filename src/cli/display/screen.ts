@@ -57,7 +57,7 @@ export class ScreenDisplay implements Display {
     this.#say(this.#options.style('green', message));
   }
 
-  told(message: string, fields?: Readonly<Record<string, unknown>>): void {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void {
     this.#say(this.#options.style('dim', withFields(message, fields)));
   }
 

@@ -2,7 +2,7 @@ import type { Reason, TaskState } from '../../operate/views.ts';
 import type { Format, Out } from './out.ts';
 
 /** Told apart by symbol as well as by colour: not everybody sees colours. */
-const LOOKS: Readonly<Record<TaskState, { readonly symbol: string; readonly colour: Format }>> = {
+const STATE_STYLES: Readonly<Record<TaskState, { readonly symbol: string; readonly colour: Format }>> = {
   ready: { symbol: '○', colour: 'blue' },
   running: { symbol: '●', colour: 'cyan' },
   scheduled: { symbol: '◷', colour: 'magenta' },
@@ -12,15 +12,15 @@ const LOOKS: Readonly<Record<TaskState, { readonly symbol: string; readonly colo
   cancelled: { symbol: '⊘', colour: 'yellow' },
 };
 
-export const STATES = Object.keys(LOOKS) as readonly TaskState[];
+export const STATES = Object.keys(STATE_STYLES) as readonly TaskState[];
 
 /** `✓ completed`. */
 export function stateText(state: TaskState): string {
-  return `${LOOKS[state].symbol} ${state}`;
+  return `${STATE_STYLES[state].symbol} ${state}`;
 }
 
 export function paintState({ paint }: Pick<Out, 'paint'>, state: TaskState, text: string): string {
-  return paint(LOOKS[state].colour, text);
+  return paint(STATE_STYLES[state].colour, text);
 }
 
 const REASON_WORDS: Readonly<Record<Exclude<Reason, 'none'>, string>> = {

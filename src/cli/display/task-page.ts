@@ -6,10 +6,10 @@ import { paintState, reasonWords, stateText } from './state.ts';
 import { aligned, type Column } from './table.ts';
 import { formatRelative, formatTook, formatWhen } from './time.ts';
 
-type Sink = Pick<Out, 'paint' | 'columns' | 'mode'>;
+type PageOut = Pick<Out, 'paint' | 'columns' | 'mode'>;
 
 /** Everything that a person wants to know about a task, as lines. */
-export function describeTask(task: TaskDetailView, out: Sink, now: number): readonly string[] {
+export function describeTask(task: TaskDetailView, out: PageOut, now: number): readonly string[] {
   return [
     out.paint('bold', task.id),
     '',
@@ -106,7 +106,7 @@ function leaseWords(expiresAt: number, now: number): string {
   return `ran out ${formatRelative(expiresAt, now)}: the task is taken back as soon as a node looks`;
 }
 
-function section({ paint }: Sink, title: string, text: string): readonly string[] {
+function section({ paint }: PageOut, title: string, text: string): readonly string[] {
   return ['', paint('dim', `  ${title}`), ...text.split('\n').map((line) => `    ${line}`)];
 }
 
@@ -117,7 +117,7 @@ function errorText(error: unknown): string {
   return typeof error === 'object' && error !== null ? safeJson(error, 2) : safeText(errorLine(error));
 }
 
-function attemptTable(attempts: readonly AttemptView[], out: Sink, now: number): readonly string[] {
+function attemptTable(attempts: readonly AttemptView[], out: PageOut, now: number): readonly string[] {
   if (attempts.length === 0) return [];
   const columns: readonly Column<AttemptView>[] = [
     { head: '#', cell: ({ attempt }) => String(attempt), right: true },

@@ -4,7 +4,7 @@ import { STILL_STOPPING, withFields } from './display.ts';
 import { safeJson, safeText } from './safe.ts';
 
 /** A task that a worker has parted with, and how. */
-export interface Parted {
+export interface SettledTask {
   readonly id: string;
   readonly queue: string;
   readonly handler: string;
@@ -20,7 +20,7 @@ interface Output {
 /** Above this many lines a second only their number is told. */
 const LINES_A_SECOND = 20;
 
-const LOOKS = {
+const OUTCOME_STYLES = {
   completed: ['✓', 'green'],
   failed: ['✗', 'red'],
   retried: ['↻', 'yellow'],
@@ -50,7 +50,7 @@ export class WorkerDisplay {
     this.#say('started', worker, `Worker ${name} runs ${handlers.join(', ')} from ${store}, ${slots} at a time.`);
   }
 
-  parted(one: Parted): void {
+  settled(one: SettledTask): void {
     if (this.#json) {
       this.#say('parted', one, '');
       return;
@@ -65,7 +65,7 @@ export class WorkerDisplay {
       this.#unsaid++;
       return;
     }
-    const [symbol, colour] = LOOKS[one.outcome];
+    const [symbol, colour] = OUTCOME_STYLES[one.outcome];
     const time = `${formatCount(one.ranMs)} ms`;
     this.#line(`${this.#style(colour, symbol)} ${one.id}  ${one.handler}  ${one.outcome}  ${this.#style('dim', time)}`);
   }
@@ -82,7 +82,7 @@ export class WorkerDisplay {
     this.#say('still-stopping', {}, STILL_STOPPING);
   }
 
-  stopped(settled: Readonly<Record<Parted['outcome'] | 'parked', number>>): void {
+  stopped(settled: Readonly<Record<SettledTask['outcome'] | 'parked', number>>): void {
     this.#tellUnsaid();
     const parts = Object.entries(settled).filter(([, count]) => count > 0);
     const words = parts.map(([outcome, count]) => `${formatCount(count)} ${WORDS[outcome] ?? outcome}`).join(', ');

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EMPTY_STATS } from '../../core/task/event.ts';
-import { figuresOf, formatBytes, formatCount, formatRate, formatUptime, isNews, type Look } from './figures.ts';
+import {
+  figuresOf,
+  formatBytes,
+  formatCount,
+  formatRate,
+  formatUptime,
+  isNews,
+  type TimedSnapshot,
+} from './figures.ts';
 
-const look = (at: number, queues: Record<string, Partial<typeof EMPTY_STATS>>): Look => ({
+const look = (at: number, queues: Record<string, Partial<typeof EMPTY_STATS>>): TimedSnapshot => ({
   at,
   queues: Object.entries(queues).map(([name, stats]) => ({ name, paused: false, stats: { ...EMPTY_STATS, ...stats } })),
   duties: ['reaper'],

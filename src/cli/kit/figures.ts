@@ -26,11 +26,11 @@ export interface Figures {
 }
 
 /** A look at the node and the time of it, kept to take the difference from. */
-export interface Look extends NodeSnapshot {
+export interface TimedSnapshot extends NodeSnapshot {
   readonly at: number;
 }
 
-export function figuresOf(now: Look, before: Look | undefined, startedAt: number): Figures {
+export function figuresOf(now: TimedSnapshot, before: TimedSnapshot | undefined, startedAt: number): Figures {
   const ended = new Map(before?.queues.map(({ name, stats }) => [name, endedIn(stats)]));
   const seconds = before === undefined ? 0 : (now.at - before.at) / 1000;
   return {

@@ -8,22 +8,22 @@ import { EXIT, exitCodeOfSignal } from './exit.ts';
 import { withOperator } from './operator-for.ts';
 import { onStopSignals } from './stop-signals.ts';
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 export interface List<Row, Found extends readonly Row[] = readonly Row[]> {
-  readonly look: (operator: Operator, out: Out) => Promise<Found>;
+  readonly read: (operator: Operator, out: Out) => Promise<Found>;
   readonly show: (found: Found, out: Out) => void;
   /** What a row is known by from one look to the next. */
-  readonly nameOf: (row: Row) => string;
+  readonly keyOf: (row: Row) => string;
   /** What of it is worth another line when it changes; default all. */
-  readonly essence?: (row: Row) => unknown;
+  readonly comparable?: (row: Row) => unknown;
 }
 
 /** What a command lists: once, or with `--watch` each second until it is told to stop. */
 export async function showList<Row>(config: Config, list: List<Row>): Promise<number> {
   const out = outFor(config);
   if (config.watch) return withOperator(config, (operator) => watch(operator, list, out));
-  list.show(await withOperator(config, (operator) => list.look(operator, out)), out);
+  list.show(await withOperator(config, (operator) => list.read(operator, out)), out);
   return EXIT.fine;
 }
 
@@ -38,7 +38,7 @@ async function watch<Row>(operator: Operator, list: List<Row>, out: Out): Promis
   try {
     while (!stopping.signal.aborted) {
       try {
-        tell(await list.look(operator, out));
+        tell(await list.read(operator, out));
         away = '';
       } catch (error) {
         // A node that restarts, a store that is busy: it is looked at again, and said once.
@@ -46,7 +46,7 @@ async function watch<Row>(operator: Operator, list: List<Row>, out: Out): Promis
         if (away !== error.message) out.note(safeText(error.message));
         away = error.message;
       }
-      await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      await sleep(POLL_MS, undefined, { signal: stopping.signal }).catch(() => {});
     }
   } finally {
     unlisten();
@@ -68,7 +68,7 @@ function redrawing<Row>(list: List<Row>, out: Out): (found: readonly Row[]) => v
 
 /** In a pipe a row is written when it is new, and when it has changed. */
 function appending<Row>(list: List<Row>, out: Out): (found: readonly Row[]) => void {
-  const { nameOf, essence = (row: Row) => row } = list;
+  const { keyOf: nameOf, comparable: essence = (row: Row) => row } = list;
   let before = new Map<string, string>();
   return (found) => {
     const now = new Map(found.map((row) => [nameOf(row), JSON.stringify(essence(row))]));

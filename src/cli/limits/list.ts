@@ -22,13 +22,13 @@ export const list: Command = {
 
   run(args) {
     return showList<LimitView>(loadConfig(list, args), {
-      look: (operator) => operator.call('listLimits').then(({ limits }) => limits),
+      read: (operator) => operator.call('listLimits').then(({ limits }) => limits),
       show(limits, out) {
         printList(out, columns(out, Date.now(), limits), limits);
         if (out.mode === 'screen' && limits.length === 0)
           out.note('No limits yet: "leasehold limits set NAME --concurrent 4" makes one.');
       },
-      nameOf: ({ name }) => name,
+      keyOf: ({ name }) => name,
     });
   },
 };

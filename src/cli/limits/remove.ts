@@ -1,10 +1,10 @@
 import { loadCall } from '../../config/load.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
-import { who } from '../node/who.ts';
 import { NAME } from './name.ts';
 
 /** `leasehold limits remove NAME`. */
@@ -23,7 +23,7 @@ export const remove: Command = {
     const [name] = words as [string];
     const out = outFor(config);
     const limit = await withOperator(config, (operator) =>
-      operator.call('removeLimit', { params: { name }, by: who(config.by) }),
+      operator.call('removeLimit', { params: { name }, by: actingUser(config.by) }),
     );
     if (out.mode === 'json') out.json({ ...limit, removed: true });
     else {

@@ -5,10 +5,10 @@ import { setLimit } from '../../operate/calls/limit-calls.ts';
 import type { LimitAnswer, LimitEdit } from '../../operate/operations/limits.ts';
 import { boundsText } from '../display/limit-words.ts';
 import { type Out, outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
-import { who } from '../node/who.ts';
 
 const EDITS = [
   'concurrent',
@@ -43,7 +43,7 @@ export const set: Command = {
     const [name] = words as [string];
     const edit = editOf(config);
     const out = outFor(config);
-    const answer = await withOperator(config, (operator) => setLimit(operator, name, edit, who(config.by)), {
+    const answer = await withOperator(config, (operator) => setLimit(operator, name, edit, actingUser(config.by)), {
       create: true,
     });
     if (out.mode === 'json') out.json(answer);

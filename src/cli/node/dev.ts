@@ -14,7 +14,7 @@ import { workerOptions } from './worker-options.ts';
 const FOLDER = 'tasks';
 const PATTERN = `${FOLDER}/*.{ts,mts,js,mjs}`;
 /** How often to look. Notices of the file system get lost when the folder itself is replaced, as by a change of branch. */
-const LOOK_MS = 300;
+const POLL_MS = 300;
 
 const SAMPLE = `import { task } from 'leasehold';
 
@@ -79,23 +79,23 @@ function keepLoaded(service: Service, display: Display, config: Config): () => v
       if (!loaded) await service.replaceWorker(options).catch(() => {});
     }
   };
-  let seen = looksOf(FOLDER);
+  let seen = fingerprintOf(FOLDER);
   let before = seen;
   loading = load();
   const timer = setInterval(() => {
-    const now = looksOf(FOLDER);
+    const now = fingerprintOf(FOLDER);
     // Twice the same: an editor writes a file in several steps.
     if (now !== seen && now === before) {
       seen = now;
       loading = loading.then(load);
     }
     before = now;
-  }, LOOK_MS);
+  }, POLL_MS);
   return () => clearInterval(timer);
 }
 
 /** What is there and when it was written, as one text to compare. */
-function looksOf(folder: string): string {
+function fingerprintOf(folder: string): string {
   return globSync(`${folder}/**/*`)
     .toSorted()
     .map((path) => {

@@ -12,28 +12,28 @@ import { JsonDisplay } from '../display/json.ts';
 import { PlainDisplay } from '../display/plain.ts';
 import { ScreenDisplay } from '../display/screen.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
-import { figuresOf, type Look } from '../kit/figures.ts';
+import { figuresOf, type TimedSnapshot } from '../kit/figures.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { type Traces, tracesFor } from '../kit/traces.ts';
 import { packageVersion } from '../kit/version.ts';
 import { workerOptions } from './worker-options.ts';
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 const REPEAT_MS = 30_000;
 const FORCED_MS = 1000;
 
 type ClusterOptions = NonNullable<ServeOptions['cluster']>;
 
 /** Whether what happens in the cluster is said. */
-interface Voice {
+interface InfoShown {
   on: boolean;
 }
 
 /** Something to do while the node runs; the answer ends it. */
-export type Companion = (service: Service, display: Display) => () => void;
+export type OnStarted = (service: Service, display: Display) => () => void;
 
 /** A node on a store, shown on the terminal until it is told to stop. */
-export async function runNode(config: Config, companion: Companion = () => () => {}): Promise<number> {
+export async function runNode(config: Config, onStarted: OnStarted = () => () => {}): Promise<number> {
   const display = displayFor(config);
   const stopped = Promise.withResolvers<void>();
   let service: Service | undefined;
@@ -50,12 +50,12 @@ export async function runNode(config: Config, companion: Companion = () => () =>
   // A reader that goes away (`leasehold up | head`) ends the show, not the data.
   process.stdout.on('error', () => stopped.resolve());
   try {
-    const voice: Voice = { on: false };
-    service = await open(config, display, voice, traces);
+    const shown: InfoShown = { on: false };
+    service = await open(config, display, shown, traces);
     unannounce = announce(config.dataDir, service, display);
     // Taken back as soon as it begins to stop: commands work on the store then.
     void stopped.promise.then(unannounce);
-    await show(service, config, display, voice, companion, stopped.promise);
+    await show(service, config, display, shown, onStarted, stopped.promise);
   } finally {
     unannounce();
     await traces.close();
@@ -83,11 +83,11 @@ async function endAtOnce(service: Service | undefined, display: Display, status:
   process.exit(status);
 }
 
-function open(config: Config, display: Display, voice: Voice, { tracing }: Traces): Promise<Service> {
+function open(config: Config, display: Display, shown: InfoShown, { tracing }: Traces): Promise<Service> {
   const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
   const say = sparing((message, fields) => display.warning(message, fields));
   // What a node does at its start and its end is shown by those.
-  const info: Say = (message, fields) => void (voice.on && display.told(message, fields));
+  const info: Say = (message, fields) => void (shown.on && display.info(message, fields));
   return serve({
     store,
     host,
@@ -107,7 +107,7 @@ function open(config: Config, display: Display, voice: Voice, { tracing }: Trace
     heartbeatMs: config.heartbeatInterval,
     workerStaleMs: config.staleThreshold,
     taskTimeoutMs: config.taskTimeout,
-    agents: { byPath: config.compat.includes('004'), offlineMs: config.offlineAfter },
+    agents: { byPath: config.compat.includes('dazflow'), offlineMs: config.offlineAfter },
     retentionMs: retention,
     pollMs: pollInterval,
     cleanupMs: cleanupInterval,
@@ -155,8 +155,8 @@ async function show(
   service: Service,
   config: Config,
   display: Display,
-  voice: Voice,
-  companion: Companion,
+  shown: InfoShown,
+  onStarted: OnStarted,
   stop: Promise<void>,
 ): Promise<void> {
   const startedAt = performance.now();
@@ -167,13 +167,13 @@ async function show(
     store: storeName(config.store),
     pid: process.pid,
   });
-  voice.on = true;
+  shown.on = true;
   const stopLooking = watch(service, display, startedAt);
-  const leave = companion(service, display);
+  const leave = onStarted(service, display);
   await stop;
   leave();
   stopLooking();
-  voice.on = false;
+  shown.on = false;
   display.stopping();
   await service.close();
   display.stopped(Math.round(performance.now() - startedAt));
@@ -181,7 +181,7 @@ async function show(
 
 /** Looks at the node each second; what cannot be read now is said once and tried again. */
 function watch(service: Service, display: Display, startedAt: number): () => void {
-  let before: Look | undefined;
+  let before: TimedSnapshot | undefined;
   let complaint = '';
   let looking = false;
   let over = false;
@@ -189,7 +189,7 @@ function watch(service: Service, display: Display, startedAt: number): () => voi
     if (looking) return;
     looking = true;
     try {
-      const now: Look = { ...(await service.glance()), at: performance.now() };
+      const now: TimedSnapshot = { ...(await service.glance()), at: performance.now() };
       if (!over) display.figures(figuresOf(now, before, startedAt));
       before = now;
       complaint = '';
@@ -201,7 +201,7 @@ function watch(service: Service, display: Display, startedAt: number): () => voi
       looking = false;
     }
   };
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void look(), POLL_MS);
   if (display instanceof ScreenDisplay) {
     void look();
     process.stdout.on('resize', () => display.resized());

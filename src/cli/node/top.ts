@@ -5,11 +5,11 @@ import type { Config } from '../../config/options.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { safeText } from '../display/safe.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withNode } from '../kit/operator-for.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
-import { who } from './who.ts';
 
 /** `leasehold top`. */
 export const top: Command = {
@@ -50,7 +50,7 @@ export const top: Command = {
 async function show(client: Client, config: Config, out: Out, signal: AbortSignal): Promise<void> {
   const [{ Top }, { RealTerminal }] = await Promise.all([import('../top/top.ts'), import('../top/terminal.ts')]);
   const terminal = new RealTerminal(process.stdin, process.stdout);
-  await Top.run({ client, terminal, out, intervalMs: config.interval, by: who(undefined), signal });
+  await Top.run({ client, terminal, out, intervalMs: config.interval, by: actingUser(undefined), signal });
 }
 
 /** For programs: the overview as an object a line, each interval; a node that is away is waited for, and that is said once. */

@@ -7,7 +7,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { defaultWorkerName } from '../../config/worker-name.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
-import { type Parted, WorkerDisplay } from '../display/worker.ts';
+import { type SettledTask, WorkerDisplay } from '../display/worker.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
@@ -52,10 +52,10 @@ export const worker: Command = {
     const config = loadConfig(worker, args);
     const { once, idleExit, drainTimeout } = config;
     const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
-    const parted: Parted[] = [];
+    const settled: SettledTask[] = [];
     const options = workerOptions(config, defaultWorkerName());
     const traces = await tracesFor(config, options.name);
-    const hired = await hire(config, {
+    const opened = await openWorker(config, {
       ...options,
       traces: traces.tracing,
       once,
@@ -63,11 +63,11 @@ export const worker: Command = {
       log: { info: () => {}, warn: display.warning, error: display.warning },
       onSettled: ({ id, queue, handler }, outcome, ranMs) => {
         const one = { id, queue, handler, outcome, ranMs };
-        if (once) parted.push(one);
-        display.parted(one);
+        if (once) settled.push(one);
+        display.settled(one);
       },
     });
-    const running = hired.worker;
+    const running = opened.worker;
     let stopping = false;
     let forced: number | undefined;
     const unlisten = onStopSignals({
@@ -86,27 +86,27 @@ export const worker: Command = {
     try {
       await running.start();
       display.started({
-        name: hired.name,
+        name: opened.name,
         handlers: running.handlers,
         slots: options.slots,
-        store: hired.place,
+        store: opened.place,
       });
       await running.ended;
     } catch (error) {
       // A node that was never reached is not waited for any longer, and that is what was asked for.
       if (!stopping || !isEngineError(error, 'STORE_CLOSED')) throw error;
     } finally {
-      await hired.close();
+      await opened.close();
       await traces.close();
       unlisten();
     }
     display.stopped(running.stats.settled);
     if (running.dismissal !== undefined) throw running.dismissal;
-    return forced ?? (once ? statusOf(parted[0]) : EXIT.fine);
+    return forced ?? (once ? statusOf(settled[0]) : EXIT.fine);
   },
 };
 
-interface Hired {
+interface OpenedWorker {
   readonly worker: Worker;
   readonly name: string;
   /** Where its work comes from. */
@@ -115,10 +115,10 @@ interface Hired {
 }
 
 /** Over the wire where a node is named, else directly on the store. */
-async function hire(
+async function openWorker(
   config: Config,
   { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
-): Promise<Hired> {
+): Promise<OpenedWorker> {
   const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
   if (isSome(join)) {
     // Loaded here: a worker on a store needs no WebSocket.
@@ -162,7 +162,7 @@ async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: 
   );
 }
 
-function statusOf(parted: Parted | undefined): number {
-  if (parted?.outcome === 'lost') return EXIT.leaseLost;
-  return parted?.outcome === 'failed' || parted?.outcome === 'retried' ? EXIT.failed : EXIT.fine;
+function statusOf(settled: SettledTask | undefined): number {
+  if (settled?.outcome === 'lost') return EXIT.leaseLost;
+  return settled?.outcome === 'failed' || settled?.outcome === 'retried' ? EXIT.failed : EXIT.fine;
 }

@@ -21,12 +21,12 @@ export const list: Command = {
 
   run(args) {
     return showList<QueueView>(loadConfig(list, args), {
-      look: (operator) => operator.call('listQueues').then(({ queues }) => queues),
+      read: (operator) => operator.call('listQueues').then(({ queues }) => queues),
       show(queues, out) {
         printList(out, columns(out), queues);
         if (out.mode === 'screen' && queues.length === 0) out.note('No queues yet: the first push makes one.');
       },
-      nameOf: ({ name }) => name,
+      keyOf: ({ name }) => name,
     });
   },
 };

@@ -34,7 +34,7 @@ export const doctor: Command = {
   },
 };
 
-const LOOKS: Readonly<Record<Finding['verdict'], readonly [symbol: string, colour: Format]>> = {
+const VERDICT_STYLES: Readonly<Record<Finding['verdict'], readonly [symbol: string, colour: Format]>> = {
   ok: ['✓', 'green'],
   warn: ['!', 'yellow'],
   fail: ['✗', 'red'],
@@ -45,7 +45,7 @@ const NAME = 12;
 function tell(finding: Finding, out: Out): void {
   const { check, verdict, says, todo } = finding;
   if (out.mode === 'json') return out.json(finding);
-  const [symbol, colour] = LOOKS[verdict];
+  const [symbol, colour] = VERDICT_STYLES[verdict];
   const mark = out.mode === 'screen' ? out.paint(colour, symbol) : verdict.padEnd(4);
   out.line(`${mark} ${check.padEnd(NAME)} ${safeLine(says)}`);
   if (todo !== undefined)

@@ -23,12 +23,12 @@ export const approvals: Command = {
 
   run(args) {
     return showList<ApprovalView>(loadConfig(approvals, args), {
-      look: (operator) => operator.call('listApprovals', { query: { limit: MOST } }).then(({ approvals }) => approvals),
+      read: (operator) => operator.call('listApprovals', { query: { limit: MOST } }).then(({ approvals }) => approvals),
       show(found, out) {
         printList(out, columns(out, Date.now()), found);
         if (out.mode === 'screen') out.note(out.paint('dim', hintFor(found)));
       },
-      nameOf: ({ id, key }) => `${id} ${key}`,
+      keyOf: ({ id, key }) => `${id} ${key}`,
     });
   },
 };

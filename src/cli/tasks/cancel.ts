@@ -7,7 +7,7 @@ import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { ID } from './id.ts';
-import { lookAtAll, requireTree, runTree } from './tree.ts';
+import { requireAll, requireTree, runTree } from './tree.ts';
 
 const WORDS = {
   cancelled: 'cancelled',
@@ -52,7 +52,7 @@ async function cancelThese(operator: Operator, config: Config, ids: readonly str
 }
 
 async function cancelTrees(operator: Operator, config: Config, ids: readonly string[]): Promise<number> {
-  await lookAtAll(operator, ids);
+  await requireAll(operator, ids);
   for (const id of ids) {
     await runTree(config, id, {
       verb: 'cancelled',

@@ -2,10 +2,10 @@ import { loadCall } from '../../config/load.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { outFor } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
-import { who } from '../node/who.ts';
 import { ID } from './id.ts';
 import { parseInline } from './push-inputs.ts';
 
@@ -24,7 +24,7 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
       const { action = word, data, decidedBy } = config;
       const hint = `Quote it for the shell: --data '{"key": "value"}'. A text has quotes of its own: '"text"'.`;
       const value = data === undefined ? {} : { value: parseInline(data, hint) };
-      const by = who(decidedBy);
+      const by = actingUser(decidedBy);
       const out = outFor(config);
       const answer = await withOperator(config, (operator) =>
         operator.call('decideApproval', { params: { id }, body: { action, ...value }, by }).catch((error: unknown) => {

@@ -57,12 +57,12 @@ export async function followTasks(
   return ended.completed === ids.length || logsOnly ? EXIT.fine : EXIT.failed;
 }
 
-interface Telling {
+interface NoticeOptions {
   readonly several: boolean;
   readonly logsOnly: boolean;
 }
 
-function tell(notice: FollowNotice, out: Out, { several, logsOnly }: Telling): void {
+function tell(notice: FollowNotice, out: Out, { several, logsOnly }: NoticeOptions): void {
   if (out.mode === 'json') {
     const { kind, id, ...rest } = notice;
     if (notice.kind === 'log') out.json({ event: kind, id, ...notice.line });

@@ -26,15 +26,15 @@ export const list: Command = {
     const config = loadConfig(list, args);
     const { queue, state, limit } = config;
     return showList<TaskView>(config, {
-      look: (operator) => listTasks(operator, { queue, state }, limit),
+      read: (operator) => listTasks(operator, { queue, state }, limit),
       show(tasks, out) {
         printList(out, columns(out, Date.now()), tasks);
         const hint = hintFor(tasks.length, limit);
         if (out.mode === 'screen' && hint !== undefined) out.note(out.paint('dim', hint));
       },
-      nameOf: ({ id }) => id,
+      keyOf: ({ id }) => id,
       // A lease that is renewed is no news.
-      essence: (task) => ({ ...task, leaseExpiresAt: undefined }),
+      comparable: (task) => ({ ...task, leaseExpiresAt: undefined }),
     });
   },
 };

@@ -75,22 +75,22 @@ export const push: Command = {
   },
 };
 
-interface Order {
+interface PushCall {
   readonly queue: string;
   readonly text: string | undefined;
   readonly config: Config;
   readonly out: Out;
 }
 
-async function pushAll(operator: Operator, order: Order): Promise<number> {
-  const { config, out } = order;
+async function pushAll(operator: Operator, call: PushCall): Promise<number> {
+  const { config, out } = call;
   const after = config.follow ? (await operator.call('readEvents')).last : 0;
-  const tally = new Tally(order);
-  const progress = progressFor(config, 'pushed', isStream(order) ? undefined : config.count);
+  const tally = new Tally(call);
+  const progress = progressFor(config, 'pushed', isStream(call) ? undefined : config.count);
   try {
-    for await (const inputs of batchesOf(order)) {
+    for await (const inputs of batchesOf(call)) {
       if (config.unique !== undefined && tally.count + inputs.length > 1) throw oneKeyOneTask();
-      const requests = inputs.map((input) => request(input, order));
+      const requests = inputs.map((input) => request(input, call));
       const pushed =
         requests.length === 1
           ? [await pushOne(operator, requests[0] as PushRequest)]
@@ -121,7 +121,7 @@ function storedBeside(error: unknown): number {
 
 /** What was pushed, told as it comes to programs and at the end to people. */
 class Tally {
-  readonly #order: Order;
+  readonly #call: PushCall;
   readonly #shown: PushedView[] = [];
   #last: PushedView | undefined;
   #fresh = 0;
@@ -129,12 +129,12 @@ class Tally {
   /** Kept only to follow them. */
   readonly tasks = new Set<string>();
 
-  constructor(order: Order) {
-    this.#order = order;
+  constructor(call: PushCall) {
+    this.#call = call;
   }
 
   add(pushed: readonly PushedView[]): void {
-    const { config, out } = this.#order;
+    const { config, out } = this.#call;
     for (const task of pushed) {
       this.count += 1;
       if (task.fresh) this.#fresh += 1;
@@ -146,7 +146,7 @@ class Tally {
   }
 
   #tellOne(task: PushedView, out: Out): void {
-    const { queue, config } = this.#order;
+    const { queue, config } = this.#call;
     const { id, state, createdAt, fresh } = task;
     if (out.mode === 'json') out.json({ id, queue, handler: config.handler ?? queue, state, createdAt, fresh });
     if (out.mode === 'plain') out.line(id);
@@ -154,7 +154,7 @@ class Tally {
 
   /** What remains to be said at the end. */
   tell(tookMs: number): void {
-    const { config, out } = this.#order;
+    const { config, out } = this.#call;
     const [first] = this.#shown;
     if (first === undefined) return;
     if (out.mode === 'json') {
@@ -167,13 +167,13 @@ class Tally {
   }
 
   #summary(first: PushedView, tookMs: number): object {
-    const { queue } = this.#order;
+    const { queue } = this.#call;
     const ids = { firstId: first.id, lastId: this.#last?.id };
     return { queue, pushed: this.count, fresh: this.#fresh, ...ids, tookMs: Math.round(tookMs) };
   }
 
   #lines(first: PushedView, tookMs: number): readonly string[] {
-    const { queue, out } = this.#order;
+    const { queue, out } = this.#call;
     const { count } = this;
     if (count === 1) return [one(first, queue, out)];
     const rate = formatRate((count * 1000) / Math.max(1, tookMs));
@@ -185,7 +185,7 @@ class Tally {
   #hint(): string {
     return this.count === 1
       ? '"leasehold tasks show ID" tells how it stands.'
-      : `"leasehold tasks list --queue ${this.#order.queue}" tells how they stand.`;
+      : `"leasehold tasks list --queue ${this.#call.queue}" tells how they stand.`;
   }
 }
 
@@ -195,14 +195,14 @@ function one({ id, state, fresh }: PushedView, queue: string, out: Out): string 
 }
 
 /** What is read from elsewhere has no number that is known before. */
-function isStream({ text, config }: Order): boolean {
+function isStream({ text, config }: PushCall): boolean {
   return text === '-' || config.file !== undefined;
 }
 
 /** Inputs by the thousand, each as often as `--count` says. */
-async function* batchesOf(order: Order): AsyncGenerator<readonly unknown[]> {
-  const { text, config } = order;
-  if (!isStream(order)) {
+async function* batchesOf(call: PushCall): AsyncGenerator<readonly unknown[]> {
+  const { text, config } = call;
+  if (!isStream(call)) {
     yield* copies(text === undefined ? {} : parseInline(text), config.count);
     return;
   }
@@ -223,7 +223,7 @@ function* copies(input: unknown, count: number): Generator<readonly unknown[]> {
   }
 }
 
-function request(input: unknown, { queue, config }: Order): PushRequest {
+function request(input: unknown, { queue, config }: PushCall): PushRequest {
   const { handler = queue, priority, delay, unique, maxAttempts, timeout, waitTimeout } = config;
   return {
     queue,

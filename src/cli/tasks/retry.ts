@@ -12,7 +12,7 @@ import { formatCount } from '../kit/figures.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { progressFor } from '../kit/progress-for.ts';
 import { ID } from './id.ts';
-import { lookAtAll, requireTree, runTree } from './tree.ts';
+import { requireAll, requireTree, runTree } from './tree.ts';
 
 /** `leasehold tasks retry ID…`, or all that ended so in a queue. */
 export const retry: Command = {
@@ -49,7 +49,7 @@ async function retryThese(operator: Operator, ids: readonly string[], out: Out):
 }
 
 async function retryTrees(operator: Operator, config: Config, ids: readonly string[]): Promise<number> {
-  await lookAtAll(operator, ids);
+  await requireAll(operator, ids);
   let blocked = 0;
   for (const id of ids) {
     const { counts } = await runTree(config, id, {

@@ -11,7 +11,7 @@ import { progressFor } from '../kit/progress-for.ts';
 /** On a terminal; a pipe gets them all. */
 const SHOWN = 50;
 
-interface Job<Act extends string> {
+interface TreeOperation<Act extends string> {
   /** What progress calls it. */
   readonly verb: string;
   readonly words: Readonly<Record<Act, string>>;
@@ -23,15 +23,19 @@ interface Job<Act extends string> {
 }
 
 /** Does something to a task and all that hangs on it, and prints each of them and their numbers. */
-export async function runTree<Act extends string>(config: Config, id: string, job: Job<Act>): Promise<TreeView<Act>> {
+export async function runTree<Act extends string>(
+  config: Config,
+  id: string,
+  operation: TreeOperation<Act>,
+): Promise<TreeView<Act>> {
   const out = outFor(config);
   let progress: ReturnType<typeof progressFor> | undefined;
-  const answer = await job
+  const answer = await operation
     .run({
       dryRun: config.dryRun,
       onProgress: ({ found, done }) => {
         if (done === 0 || config.dryRun) return;
-        progress ??= progressFor(config, job.verb, found);
+        progress ??= progressFor(config, operation.verb, found);
         progress.add(done - progress.done);
       },
     })
@@ -42,7 +46,7 @@ export async function runTree<Act extends string>(config: Config, id: string, jo
     out.json({ root: id, counts, dryRun });
     return answer;
   }
-  const words = dryRun ? job.wouldWords : job.words;
+  const words = dryRun ? operation.wouldWords : operation.words;
   printTable(out, columns(out, words), out.mode === 'screen' ? tasks.slice(0, SHOWN) : tasks);
   if (out.mode === 'screen' && tasks.length > SHOWN) out.note(out.paint('dim', `… and ${tasks.length - SHOWN} more`));
   out.note(summary(answer, words));
@@ -79,7 +83,7 @@ function summary<Act extends string>(
 }
 
 /** Before any of several is changed: an id that is none, or of a task that is gone, changes nothing. */
-export async function lookAtAll(operator: Operator, ids: readonly string[]): Promise<void> {
+export async function requireAll(operator: Operator, ids: readonly string[]): Promise<void> {
   if (ids.length > 1) for (const id of ids) await requireTask(operator, id);
 }
 

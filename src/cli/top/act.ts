@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts';
 import { isEngineError } from '../../core/errors.ts';
-import { SOON } from './look.ts';
+import { QUICK_CALL } from './node-poller.ts';
 import type { Act, Status } from './state.ts';
 
 /** Does what somebody said yes to, and says what came of it. What is refused is said as well: nothing here ends the looking. */
@@ -13,7 +13,7 @@ export async function perform(client: Client, act: Act, by: string): Promise<Sta
 }
 
 async function done(client: Client, act: Act, by: string): Promise<string> {
-  const ask = { ...SOON, by };
+  const ask = { ...QUICK_CALL, by };
   switch (act.kind) {
     case 'pause': {
       const { ready, running } = await client.call('pauseQueue', { ...ask, params: { queue: act.queue } });

@@ -16,7 +16,7 @@ import { aligned } from '../display/table.ts';
 import { describeTask } from '../display/task-page.ts';
 import { formatRelative, formatTook, formatWhen } from '../display/time.ts';
 import { formatCount } from '../kit/figures.ts';
-import { SOON } from './look.ts';
+import { QUICK_CALL } from './node-poller.ts';
 import type { Open } from './state.ts';
 import type { Detail } from './view-model.ts';
 
@@ -25,7 +25,7 @@ const NEWEST_TASKS = 50;
 
 /** Asks for what is open. */
 export async function pageOf(client: Client, open: Open, paint: Paint, signal: AbortSignal): Promise<Page> {
-  const ask = { ...SOON, signal };
+  const ask = { ...QUICK_CALL, signal };
   const { name } = open;
   switch (open.panel) {
     case 'tasks': {

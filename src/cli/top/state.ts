@@ -37,10 +37,10 @@ export interface State {
   readonly chosen: Readonly<Partial<Record<Panel, Choice>>>;
   readonly filter: string;
   /** `filter`: keys are letters of the filter. `ask`: the next key answers. `keys`: the list of keys is shown. */
-  readonly mode: 'look' | 'filter' | 'ask' | 'keys';
+  readonly mode: 'browse' | 'filter' | 'ask' | 'keys';
   readonly asked?: { readonly text: string; readonly act: Act } | undefined;
   readonly open?: Open | undefined;
   readonly status?: Status | undefined;
 }
 
-export const FIRST: State = { panel: 'queues', chosen: {}, filter: '', mode: 'look' };
+export const FIRST: State = { panel: 'queues', chosen: {}, filter: '', mode: 'browse' };

@@ -1,5 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty';
-import type { Size } from './draw/draw.ts';
+import type { Size } from './render/render-frame.ts';
 
 /** Where frames go and keys come from. */
 export interface Terminal {
@@ -11,10 +11,10 @@ export interface Terminal {
   leave(): void;
   /** Gives it back and stops this process, until the shell lets it go on. */
   suspend(): void;
-  listen(heard: Heard): () => void;
+  listen(heard: TerminalListener): () => void;
 }
 
-export interface Heard {
+export interface TerminalListener {
   readonly typed: (text: string) => void;
   readonly resized: () => void;
   /** After a stop. */
@@ -82,7 +82,7 @@ export class RealTerminal implements Terminal {
     setTimeout(() => this.#resumed(), STOPPED_MS);
   }
 
-  listen({ typed, resized, resumed, ended }: Heard): () => void {
+  listen({ typed, resized, resumed, ended }: TerminalListener): () => void {
     const input = this.#input.setEncoding('utf8');
     input.on('data', typed);
     input.on('end', ended);

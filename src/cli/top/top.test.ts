@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { Client } from '../../client/client.ts';
-import type { Size } from './draw/draw.ts';
-import { Looking } from './look.ts';
-import type { Heard, Terminal } from './terminal.ts';
+import { NodePoller } from './node-poller.ts';
+import type { Size } from './render/render-frame.ts';
+import type { Terminal, TerminalListener } from './terminal.ts';
 import { Top } from './top.ts';
 
 const LINE = new RegExp(`\\[(\\d+);1H([^${String.fromCharCode(27)}]*)`, 'g');
@@ -14,7 +14,7 @@ class TestTerminal implements Terminal {
   readonly writes: string[] = [];
   readonly rows: string[] = [];
   screen: 'own' | 'shell' = 'shell';
-  heard: Heard | undefined;
+  heard: TerminalListener | undefined;
   measures: Size = { columns: 100, rows: 30 };
   readonly #waiting = new Set<() => void>();
 
@@ -35,7 +35,7 @@ class TestTerminal implements Terminal {
   suspend(): void {
     this.screen = 'shell';
   }
-  listen(heard: Heard): () => void {
+  listen(heard: TerminalListener): () => void {
     this.heard = heard;
     return () => {
       this.heard = undefined;
@@ -135,15 +135,15 @@ test('a node that is not there, or lets nobody in, is an error before the screen
 
 test('of many events only the newest are asked for, none twice and none left out between two looks', async (t) => {
   const { client } = await scene(t);
-  const looking = new Looking(client);
+  const poller = new NodePoller(client);
   const { signal } = new AbortController();
   const push = (count: number) =>
     client.call('pushTasks', { body: { tasks: Array.from({ length: count }, () => ({ queue: 'papers' })) } });
   await push(500);
-  const first = (await looking.look(signal)).events;
+  const first = (await poller.poll(signal)).events;
   assert.equal(first.length, 200);
   await push(50);
-  const { events: second, queues } = await looking.look(signal);
+  const { events: second, queues } = await poller.poll(signal);
   const numbers = second.map(({ seq }) => seq);
   assert.deepEqual(
     numbers,

@@ -4,13 +4,13 @@ import type { Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import { perform, refusal } from './act.ts';
 import { followLog, pageOf } from './details.ts';
-import { draw, type Frame } from './draw/draw.ts';
-import { change } from './draw/frames.ts';
-import type { Away } from './draw/header.ts';
+import { reduceKey } from './key-reducer.ts';
 import { keysOf } from './keys.ts';
 import { listsOf } from './lists.ts';
-import { Looking } from './look.ts';
-import { press } from './press.ts';
+import { NodePoller } from './node-poller.ts';
+import { diffFrames } from './render/frame-diff.ts';
+import type { Away } from './render/header.ts';
+import { type Frame, renderFrame } from './render/render-frame.ts';
 import { FIRST, type Intent, type Open, type State } from './state.ts';
 import type { Terminal } from './terminal.ts';
 import type { Detail, TopViewModel } from './view-model.ts';
@@ -39,7 +39,7 @@ const POUR_MS = 50;
  */
 export class Top {
   readonly #options: TopOptions;
-  readonly #looking: Looking;
+  readonly #poller: NodePoller;
   readonly #over = new AbortController();
   readonly #quit = Promise.withResolvers<void>();
   #state: State = FIRST;
@@ -53,16 +53,16 @@ export class Top {
   #pouring: NodeJS.Timeout | undefined;
   #asking = false;
 
-  private constructor(options: TopOptions, looking: Looking, model: TopViewModel) {
+  private constructor(options: TopOptions, poller: NodePoller, model: TopViewModel) {
     this.#options = options;
-    this.#looking = looking;
+    this.#poller = poller;
     this.#model = model;
   }
 
   /** Until somebody quits. A node that is not there, or lets nobody in, is an error as in any other command. */
   static async run(options: TopOptions): Promise<void> {
-    const looking = new Looking(options.client);
-    const top = new Top(options, looking, await looking.look(options.signal));
+    const poller = new NodePoller(options.client);
+    const top = new Top(options, poller, await poller.poll(options.signal));
     await top.#run();
   }
 
@@ -74,17 +74,17 @@ export class Top {
     terminal.enter();
     const unlisten = terminal.listen({
       typed: this.#typed,
-      resized: () => this.#drawAnew(),
+      resized: () => this.#renderAnew(),
       resumed: () => {
         terminal.enter();
-        this.#drawAnew();
+        this.#renderAnew();
       },
       ended: quit,
     });
-    const looks = setInterval(() => void this.#look(), intervalMs);
-    const clock = setInterval(() => this.#draw(), CLOCK_MS);
+    const looks = setInterval(() => void this.#refresh(), intervalMs);
+    const clock = setInterval(() => this.#render(), CLOCK_MS);
     try {
-      this.#draw();
+      this.#render();
       await this.#quit.promise;
     } finally {
       clearInterval(looks);
@@ -103,12 +103,12 @@ export class Top {
       const { open } = this.#state;
       const lists = listsOf(this.#model, this.#state.filter);
       const { page = 1, furthest = 0 } = this.#frame ?? {};
-      const { state, intent } = press(this.#state, key, { lists, page, furthest });
+      const { state, intent } = reduceKey(this.#state, key, { lists, page, furthest });
       this.#state = state;
       if (intent !== undefined) this.#do(intent);
       if (open?.panel !== state.open?.panel || open?.name !== state.open?.name) this.#openNow(state.open);
     }
-    this.#draw();
+    this.#render();
   };
 
   #do(intent: Intent): void {
@@ -126,19 +126,19 @@ export class Top {
         const { client, by } = this.#options;
         void perform(client, intent.act, by).then((status) => {
           this.#state = { ...this.#state, status };
-          this.#draw();
-          return this.#look();
+          this.#render();
+          return this.#refresh();
         });
       }
     }
   }
 
   /** One at a time: a node that is slow is not asked more the slower it is. */
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     if (this.#asking || this.#over.signal.aborted) return;
     this.#asking = true;
     try {
-      const [model] = await Promise.all([this.#looking.look(this.#over.signal), this.#lookAtOpen()]);
+      const [model] = await Promise.all([this.#poller.poll(this.#over.signal), this.#refreshDetail()]);
       this.#model = model;
       this.#away = undefined;
     } catch (error) {
@@ -148,7 +148,7 @@ export class Top {
     } finally {
       this.#asking = false;
     }
-    this.#draw();
+    this.#render();
   }
 
   #openNow(open: Open | undefined): void {
@@ -158,14 +158,14 @@ export class Top {
     if (open === undefined) return;
     const opened = new AbortController();
     this.#opened = opened;
-    void this.#lookAtOpen().finally(() => this.#draw());
+    void this.#refreshDetail().finally(() => this.#render());
     if (open.panel !== 'tasks') return;
     const tell = (log: Detail['log']): void => {
       if (opened.signal.aborted) return;
       this.#detail = { page: this.#detail?.page ?? (() => []), log };
       this.#pouring ??= setTimeout(() => {
         this.#pouring = undefined;
-        this.#draw();
+        this.#render();
       }, POUR_MS);
     };
     // What keeps the log away keeps the page away as well, and is said there.
@@ -173,7 +173,7 @@ export class Top {
   }
 
   /** What is refused of the one that is open is said, and keeps nobody from the rest. */
-  async #lookAtOpen(): Promise<void> {
+  async #refreshDetail(): Promise<void> {
     const { open } = this.#state;
     const opened = this.#opened;
     if (open === undefined || opened === undefined) return;
@@ -190,16 +190,16 @@ export class Top {
     this.#detail = { page, log: open.panel === 'tasks' ? (this.#detail?.log ?? []) : undefined };
   }
 
-  #drawAnew(): void {
+  #renderAnew(): void {
     this.#shown = undefined;
-    this.#draw();
+    this.#render();
   }
 
-  #draw(): void {
+  #render(): void {
     if (this.#over.signal.aborted) return;
     const { terminal, out } = this.#options;
     const size = terminal.size();
-    this.#frame = draw({
+    this.#frame = renderFrame({
       state: this.#state,
       model: this.#model,
       lists: listsOf(this.#model, this.#state.filter),
@@ -210,7 +210,7 @@ export class Top {
       colours: out.colours,
       now: Date.now() + this.#model.skewMs,
     });
-    terminal.write(change(this.#shown, this.#frame.lines, size.columns));
+    terminal.write(diffFrames(this.#shown, this.#frame.lines, size.columns));
     this.#shown = this.#frame.lines;
   }
 }

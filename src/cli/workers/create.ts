@@ -1,10 +1,10 @@
 import { loadCall } from '../../config/load.ts';
 import { joinOf } from '../../operate/calls/join.ts';
 import { outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
-import { who } from '../node/who.ts';
 import { NAME, workerNames } from './name.ts';
 
 /** `leasehold workers create NAME`. */
@@ -25,7 +25,7 @@ export const create: Command = {
     const worker = { tags, code, ...(workerPriority === 0 ? {} : { priority: workerPriority }) };
     const out = outFor(config);
     const { join: _, ...made } = await withOperator(config, (operator) =>
-      operator.call('createWorker', { body: { name, ...worker }, by: who(undefined) }),
+      operator.call('createWorker', { body: { name, ...worker }, by: actingUser(undefined) }),
     );
     if (out.mode === 'json') {
       out.json(made);

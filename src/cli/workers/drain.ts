@@ -10,7 +10,7 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /** `leasehold workers drain NAME…`. */
 export const drain: Command = {
@@ -51,7 +51,7 @@ async function drainAll(operator: Operator, names: readonly string[], out: Out, 
       tell(answer, out);
     }
     if (answers.every(({ running }) => running === 0)) return EXIT.fine;
-    await sleep(LOOK_MS, undefined, { signal: stop }).catch(() => {});
+    await sleep(POLL_MS, undefined, { signal: stop }).catch(() => {});
     if (stop.aborted) {
       out.note('Stopped waiting; the workers stay disabled, and what they run goes on.');
       return exitCodeOfSignal(stop.reason as StopSignal);

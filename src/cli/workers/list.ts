@@ -22,7 +22,7 @@ export const list: Command = {
   run(args) {
     let strays: readonly WorkerSettingView[] = [];
     return showList<WorkerView>(loadConfig(list, args), {
-      async look(operator, out) {
+      async read(operator, out) {
         const { workers, absent } = await operator.call('listWorkers');
         if (out.mode === 'screen') strays = absent;
         return workers;
@@ -32,9 +32,9 @@ export const list: Command = {
         if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
         if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
       },
-      nameOf: ({ id }) => id,
+      keyOf: ({ id }) => id,
       // That it still beats is no news.
-      essence: (worker) => ({ ...worker, lastSeenAt: undefined }),
+      comparable: (worker) => ({ ...worker, lastSeenAt: undefined }),
     });
   },
 };
@@ -52,7 +52,7 @@ function strayWords(strays: readonly WorkerSettingView[]): string {
   return `Set for names that nobody has now: ${words.join(', ')}.`;
 }
 
-const LOOKS: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {
+const STATE_STYLES: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {
   starting: ['◌', 'blue'],
   online: ['●', 'green'],
   draining: ['◒', 'yellow'],
@@ -71,7 +71,7 @@ const ENDED: Column<WorkerView> = { head: 'ended', cell: ({ totalTasks }) => Str
 const ADDRESS: Column<WorkerView> = { head: 'address', cell: ({ address }) => address ?? '–' };
 
 function columns(out: Out, now: number): readonly Column<WorkerView>[] {
-  const look = ({ state }: WorkerView): readonly [string, Format] => LOOKS[state] ?? ['?', 'dim'];
+  const look = ({ state }: WorkerView): readonly [string, Format] => STATE_STYLES[state] ?? ['?', 'dim'];
   return [
     { head: 'name', cell: ({ name }) => name },
     {

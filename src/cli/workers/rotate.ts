@@ -1,9 +1,9 @@
 import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
-import { who } from '../node/who.ts';
 import { NAME, workerNames } from './name.ts';
 
 /** `leasehold workers rotate NAME`. */
@@ -22,7 +22,7 @@ export const rotate: Command = {
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
     const rotated = await withOperator(config, (operator) =>
-      operator.call('rotateWorker', { params: { name }, body: { grace: config.grace }, by: who(undefined) }),
+      operator.call('rotateWorker', { params: { name }, body: { grace: config.grace }, by: actingUser(undefined) }),
     );
     if (out.mode === 'json') out.json(rotated);
     else {

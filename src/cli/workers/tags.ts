@@ -19,12 +19,12 @@ export const tags: Command = {
 
   run(args) {
     return showList<TagView>(loadConfig(tags, args), {
-      look: (operator) => operator.call('listTags').then(({ tags }) => tags),
+      read: (operator) => operator.call('listTags').then(({ tags }) => tags),
       show(found, out) {
         printList(out, columns(out), found);
         if (out.mode === 'screen') hint(found, out);
       },
-      nameOf: ({ tag }) => tag,
+      keyOf: ({ tag }) => tag,
     });
   },
 };

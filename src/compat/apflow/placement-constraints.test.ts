@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { open } from '../../index.ts';
 import { placementFromConstraints, tagsFromCapabilities } from '../index.ts';
 
-test('a push with the constraints of the document goes to the nodes that it names, so many at once on each', async () => {
+test('a push with the constraints of apflow goes to the nodes that it names, so many at once on each', async () => {
   const app = await open('memory:', { duties: false, housekeeping: false });
   const { engine } = app;
   const register = (name: string, capabilities: Parameters<typeof tagsFromCapabilities>[0]) =>

@@ -1,4 +1,4 @@
-/** Placement of document 003. The rules are in core, because a node reads them too. */
+/** Placement of apflow. The rules are in core, because a node reads them too. */
 export {
   type Capabilities,
   type PlacementConstraints,

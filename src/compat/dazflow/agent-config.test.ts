@@ -6,7 +6,7 @@ import { open } from '../../index.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { type AgentRules, limitsFromGroups, rulesFromAgentConfig, tagsFromAgent } from '../index.ts';
 
-/** The agents of the document, and some more. */
+/** The agents of dazflow's document, and some more. */
 const AGENTS = {
   'built-in': { enabled: true, status: 'online', tags: [], credentials: [] },
   'gpu-worker': { enabled: true, status: 'online', tags: ['gpu', 'cuda'], credentials: ['discord'] },
@@ -34,7 +34,7 @@ function names(rules: AgentRules): readonly string[] {
   return CANDIDATES.filter((one) => eligible({ queue: 'q', handler: 'h', placement }, one)).map(({ name }) => name);
 }
 
-test('the matching of the document: enabled and online, one of the agents, all of the tags, the credential', () => {
+test('the matching of dazflow: enabled and online, one of the agents, all of the tags, the credential', () => {
   const online = ['built-in', 'gpu-worker', 'worker-1'];
   for (const [rules, chosen] of [
     [{}, online],
@@ -61,7 +61,7 @@ test('the matching of the document: enabled and online, one of the agents, all o
   });
 });
 
-test('what the document does not know is refused and named', () => {
+test('what dazflow does not know is refused and named', () => {
   for (const [rules, code, says] of [
     [{ agentconfig: {} }, 'UNKNOWN_OPTION', /agentconfig/],
     [{ agentConfig: { requiredTag: ['gpu'] } }, 'UNKNOWN_OPTION', /requiredTag/],
@@ -91,7 +91,7 @@ test('what the document does not know is refused and named', () => {
   assert.throws(() => limitsFromGroups({ claude: { limit: 3, rate: 1 } as never }), /rate/);
 });
 
-test('the groups of the document are limits: their tasks wait for each other, and one that nobody made is refused', async () => {
+test('the groups of dazflow are limits: their tasks wait for each other, and one that nobody made is refused', async () => {
   const app = await open('memory:', { duties: false, housekeeping: false });
   const groups = limitsFromGroups({ claude: { limit: 3 }, '3d-printer': { limit: 1 }, 'heavy-compute': { limit: 2 } });
   for (const [name, limit] of Object.entries(groups)) await app.setLimit(name, limit);

@@ -10,7 +10,7 @@ import {
 import { refuse } from '../refuse.ts';
 import { eitherOf } from './spellings.ts';
 
-/** What a node of a workflow says in document 004 about who may run it. */
+/** Which agents may run a node of a dazflow workflow. */
 export interface AgentConfig {
   /** One of these agents; empty or absent: any. */
   readonly agents?: readonly string[] | null;
@@ -20,7 +20,10 @@ export interface AgentConfig {
   readonly concurrencyGroup?: string | null;
 }
 
-/** The part of a task of document 004 that says who may run it; a node has `agentConfig`, an entry of the queue `agent_config`. */
+/**
+ * The part of a dazflow task that says which agents may run it. A node has `agentConfig`, an entry of the queue
+ * `agent_config`.
+ */
 export interface AgentRules {
   readonly agentConfig?: AgentConfig | null;
   readonly agent_config?: AgentConfig | null;
@@ -29,7 +32,7 @@ export interface AgentRules {
   readonly requiredCredential?: string | null;
 }
 
-/** As `push` takes them. */
+/** In the form that `push` takes. */
 export interface PushRules {
   readonly placement: PlacementInput;
   readonly limits: readonly LimitUseInput[];
@@ -48,7 +51,7 @@ const CONFIG: ReadonlySet<string> = new Set([
 ] satisfies (keyof AgentConfig)[]);
 const GROUP: ReadonlySet<string> = new Set(['limit']);
 
-/** Who may run a task of document 004, and which group it counts against. The group is a limit, and must exist at the push. */
+/** The placement of a dazflow task, and the limit of its group. The limit must exist at the push. */
 export function rulesFromAgentConfig(rules: AgentRules): PushRules {
   checkOptions('agent rules', rules, RULES);
   const config = eitherOf(['agentConfig', rules.agentConfig], ['agent_config', rules.agent_config]) ?? {};
@@ -70,7 +73,7 @@ export function rulesFromAgentConfig(rules: AgentRules): PushRules {
   };
 }
 
-/** The tags of an agent of document 004 as those of a worker; a credential that it holds is one of them. */
+/** The tags of a dazflow agent as tags of a worker; each credential that it holds is a tag. */
 export function tagsFromAgent(agent: {
   readonly tags?: readonly string[] | null;
   readonly credentials?: readonly string[] | null;
@@ -79,7 +82,7 @@ export function tagsFromAgent(agent: {
   return [...tags, ...list('credentials', agent.credentials).map((name) => `credential:${name}`)];
 }
 
-/** `concurrency_groups.json` of document 004 as limits, for `setLimit`. */
+/** `concurrency_groups.json` of dazflow as limits, for `setLimit`. */
 export function limitsFromGroups(
   groups: Readonly<Record<string, { readonly limit: number }>>,
 ): Readonly<Record<string, LimitInput>> {
@@ -102,7 +105,7 @@ function nameOf(group: string): LimitUseInput {
   return { name: (use as LimitUseInput).name };
 }
 
-/** Here a tag is a word and nothing else; a comparison would ask for something that the document does not mean. */
+/** A tag is a plain word here. A comparison would ask for something that dazflow does not mean. */
 function checkTag(tag: string): string {
   if (!/[<>!]/.test(tag)) return tag;
   throw refuse(

@@ -1,6 +1,6 @@
 import { refuse } from '../refuse.ts';
 
-/** Of two spellings of one field, the one that is given; null says nothing. */
+/** The one of two spellings that is given; null counts as absent. */
 export function eitherOf<T>(
   [one, a]: readonly [name: string, value: T | null | undefined],
   [other, b]: readonly [name: string, value: T | null | undefined],

@@ -3,9 +3,8 @@ import { checkOptions, fault } from '../../app/library/manual.ts';
 export type BackendType = 'sqlite' | 'memory' | 'postgres';
 
 /**
- * `settings.backends` of document 000. A path names the file; with type `memory` it names the memory, so that two backends
- * of one process can share it, and with type `postgres` it is the URL. Keys of other kinds of backends may stand beside
- * these.
+ * `settings.backends` of FlatMachines. A path names the file. With type `memory` it names the memory, so that two backends
+ * of one process can share it; with type `postgres` it is the URL. Keys of other kinds of backends may stand beside these.
  */
 export interface BackendConfig {
   readonly type?: BackendType;
@@ -13,7 +12,7 @@ export interface BackendConfig {
   readonly work?: BackendType;
   readonly registration_path?: string;
   readonly work_path?: string;
-  /** For both, where they have no path of their own. */
+  /** For both backends, where they have no path of their own. */
   readonly sqlite_path?: string;
   readonly postgres_url?: string;
   readonly persistence?: unknown;
@@ -76,7 +75,7 @@ function pathOf(
   kind: 'work' | 'registration',
   shared: 'sqlite_path' | 'postgres_url',
 ): string | undefined {
-  // The other one's path too: the document lets both share a file.
+  // The path of the other backend too: FlatMachines lets both share a file.
   const keys = [shared, 'work_path', 'registration_path'] as const;
   for (const key of [`${kind}_path`, ...keys] as const) {
     const path: unknown = config[key];

@@ -70,7 +70,7 @@ onEach('A.3-6, A14: to register again is an upsert that begins a new incarnation
   assert.equal((await first.get('w1'))?.status, 'terminated');
 });
 
-onEach('the words of the document and any other are kept as a status', async (t, ground) => {
+onEach('the words of FlatMachines and any other are kept as a status', async (t, ground) => {
   const [own, other] = [await open(t, ground), await open(t, ground)];
   await own.register({ worker_id: 'w1' });
   for (const word of ['terminating', 'busy: page 7', 'lost', 'terminated', 'active']) {
@@ -130,7 +130,7 @@ onEach('A9, A16: whoever works on the store says that a silent worker is lost', 
 });
 
 onEach(
-  'A.3-14: the reaper of the document finds a dead worker, marks it and gives its item back',
+  'A.3-14: the reaper of FlatMachines finds a dead worker, marks it and gives its item back',
   async (t, ground) => {
     const options = { world: ground.world, duties: false };
     const registration = await open(t, ground);

@@ -15,7 +15,7 @@ import { refuse } from '../refuse.ts';
 import { incarnationOf, newestOf, statedStart } from '../worker-rows.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
 
-/** The words of the document; any other text is kept too. */
+/** The states of FlatMachines; any other text is kept too. */
 export type WorkerStatus = 'active' | 'terminating' | 'terminated' | 'lost';
 
 export interface WorkerRegistration {
@@ -34,14 +34,14 @@ export interface WorkerRecord extends WorkerRegistration {
   /** The last sign of life: a heartbeat, a claim, or the renewal of one. ISO 8601, UTC. */
   readonly last_heartbeat: string;
   readonly current_task_id?: string;
-  /** What its last heartbeat with metadata said. */
+  /** The metadata of its last heartbeat that had some. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 export interface WorkerFilter {
   readonly status?: string | readonly string[];
   readonly capability?: string;
-  /** Only those that gave no sign of life for longer than this, by the store's clock. */
+  /** Only workers that gave no sign of life for longer than this, by the store's clock. */
   readonly stale_threshold_seconds?: number;
 }
 
@@ -55,7 +55,10 @@ export interface RegistrationBackend {
   close(): Promise<void>;
 }
 
-/** Who is stale is decided by whoever lists; the engine's own verdict comes late here, for it drops the free status. */
+/**
+ * The caller of `list` decides which workers are stale. The engine's own verdict comes late here, because it drops the free
+ * status.
+ */
 const SILENCE_MS = 120_000;
 
 const REGISTRATION: ReadonlySet<string> = new Set([
@@ -71,12 +74,12 @@ const FILTER: ReadonlySet<string> = new Set([
   'stale_threshold_seconds',
 ] satisfies (keyof WorkerFilter)[]);
 
-/** The state of the engine behind each word; another word changes none. */
+/** The engine's state behind each status; any other text changes no state. */
 const STATE_OF: Readonly<Record<WorkerStatus, 'online' | 'draining' | 'offline'>> = {
   active: 'online',
   terminating: 'draining',
   terminated: 'offline',
-  // Only the reaper says so of its own accord; one that is told so is not expected to beat.
+  // Only the reaper finds a worker lost by itself. One that is marked as lost is not expected to beat.
   lost: 'offline',
 };
 const WORD_OF: Readonly<Record<Row['state'], WorkerStatus>> = {
@@ -91,7 +94,7 @@ export async function createRegistrationBackend(
   config: BackendConfig,
   options: ManualOptions = {},
 ): Promise<RegistrationBackend> {
-  // Few writes, and often a short-lived process: its checkpoints need no thread.
+  // Few writes, and often a short-lived process: checkpoints need no thread.
   return new EngineRegistrationBackend(
     await openManual(storeUrl(config, 'registration'), { housekeeping: false, workerStaleMs: SILENCE_MS, ...options }),
   );
@@ -99,7 +102,7 @@ export async function createRegistrationBackend(
 
 class EngineRegistrationBackend implements RegistrationBackend {
   readonly #manual: Manual;
-  /** Registered here: this object speaks for its own incarnation, never for that of a namesake. */
+  /** Registered here. This object speaks for its own incarnation, never for that of a namesake. */
   readonly #own = new Map<string, number>();
 
   constructor(manual: Manual) {
@@ -137,7 +140,7 @@ class EngineRegistrationBackend implements RegistrationBackend {
   async updateStatus(worker_id: string, status: string): Promise<void> {
     const word = checkKey('status', status);
     const state = Object.hasOwn(STATE_OF, word) ? STATE_OF[word as WorkerStatus] : undefined;
-    // A word that the state itself stands for is not kept beside it.
+    // A status that the state expresses is not stored beside it.
     const own = state !== undefined && word !== 'lost' ? null : word;
     await this.#beat(worker_id, { status: own, ...(state === undefined ? {} : { state }) });
   }
@@ -187,7 +190,7 @@ class EngineRegistrationBackend implements RegistrationBackend {
 class View {
   /** The newest incarnation of each name, in the order in which they registered. */
   readonly newest = new Map<string, Row>();
-  /** What runs in each name, also under an earlier incarnation. */
+  /** The running tasks of each name, also under an earlier incarnation. */
   readonly #running = new Map<string, TaskRecord[]>();
   readonly #now: StoreTime;
   readonly #leaseMs: number;
@@ -227,7 +230,7 @@ class View {
     return this.#now.lease - this.#lastSign(row);
   }
 
-  /** A worker whose loop is blocked cannot beat, but the thread that keeps its claims says that it lives. */
+  /** A worker with a blocked event loop cannot beat, but the thread that renews its claims shows that it is alive. */
   #lastSign(row: Row): number {
     const renewals = this.#tasksOf(row.name).map(({ leaseUntil = 0 }) => leaseUntil - this.#leaseMs);
     return Math.min(Math.max(row.seenAt, ...renewals), Math.max(row.seenAt, this.#now.lease));

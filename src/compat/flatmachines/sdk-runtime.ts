@@ -1,7 +1,7 @@
 import type { RegistrationBackend } from './registration-backend.ts';
 import type { WorkBackend } from './work-backend.ts';
 
-/** What document 000 adds to the runtime of an SDK. */
+/** The fields that FlatMachines adds to the runtime of an SDK. */
 export interface SDKRuntimeWrapper {
   readonly registration_backend?: RegistrationBackend;
   readonly work_backend?: WorkBackend;

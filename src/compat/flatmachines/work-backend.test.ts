@@ -178,7 +178,7 @@ onEach('a null means empty: what another process pushed a moment ago is found', 
   }
 });
 
-onEach('pool() gives the same object each time, as the hooks of the document expect', async (t, ground) => {
+onEach('pool() gives the same object each time, as the hooks of FlatMachines expect', async (t, ground) => {
   const backend = await open(t, ground);
   await backend.pool('papers').push(1);
   const { id } = await claimed(backend, 'papers', 'w1');
@@ -224,7 +224,7 @@ onEach('each backend object is an incarnation of its own where there is no regis
   assert.equal(await a.pool('papers').releaseByWorker('w1'), 4, 'whoever claimed them');
 });
 
-onEach('the names that the documents make for workers are taken', async (t, ground) => {
+onEach('the names that FlatMachines programs make for workers are taken', async (t, ground) => {
   const backend = await open(t, ground);
   await backend.pool('papers').push(1);
   assert.equal((await claimed(backend, 'papers', 'Box.local:4711:Run_1')).claimed_by, 'Box.local:4711:Run_1');

@@ -23,24 +23,27 @@ export interface WorkItem {
 }
 
 export interface WorkPool {
-  /** Adds an item; answers its id. It is poisoned with its `max_retries`-th failed, crashed or released try; default 3. */
+  /** Adds an item; answers its id. The `max_retries`-th failed, crashed or released try poisons it; default 3. */
   push(item: unknown, options?: { readonly max_retries?: number }): Promise<string>;
-  /** The next item, for this worker alone; null when none is pending. Its claim is kept while this process lives. */
+  /** The next item, for this worker alone; null when none is pending. The claim is renewed while this process lives. */
   claim(worker_id: string): Promise<WorkItem | null>;
-  /** Ends the claim that this pool object made. `LEASE_LOST` when it was lost; given the item itself, that very claim. */
+  /**
+   * Ends the claim that this pool object made; given the item itself, that very claim. Rejects with `LEASE_LOST` when it was
+   * lost.
+   */
   complete(item: string | WorkItem, result?: unknown): Promise<void>;
   /** As `complete`; the item is pending again at once, or poisoned. */
   fail(item: string | WorkItem, error?: unknown): Promise<void>;
   /** Items that a claim could get now. */
   size(): Promise<number>;
-  /** Frees what is claimed here in this worker's name, by whatever process; each counts as a failed try. */
+  /** Frees what is claimed here in this worker's name, by any process; each counts as a failed try. */
   releaseByWorker(worker_id: string): Promise<number>;
 }
 
 export interface WorkBackend {
   /** Always the same object for the same name. */
   pool(name: string): WorkPool;
-  /** Gives back what is still claimed, with its try, and closes the store. */
+  /** Releases what is still claimed, with its try, and closes the store. */
   close(): Promise<void>;
 }
 
@@ -48,7 +51,7 @@ const HANDLER = 'item';
 const PUSH: ReadonlySet<string> = new Set(['max_retries']);
 const DEFAULT_MAX_RETRIES = 3;
 const MOST_RETRIES = 32_767;
-/** The document: a failed item is claimable again at once. */
+/** A failed item is claimable again at once. */
 const AT_ONCE = { baseMs: 0 } as const;
 
 export async function createWorkBackend(config: BackendConfig, options: ManualOptions = {}): Promise<WorkBackend> {
@@ -148,7 +151,7 @@ class EngineWorkPool implements WorkPool {
     return freed;
   }
 
-  /** Nobody could settle these any more. */
+  /** Releases all claims: nobody could settle them after the close. */
   async giveBack(): Promise<void> {
     const { engine, leases } = this.#manual;
     const claims = [...this.#claims.values()];
@@ -166,11 +169,11 @@ class EngineWorkPool implements WorkPool {
   async #next(worker: number): Promise<Grant | undefined> {
     const first = await this.#take(worker);
     if (first !== undefined) return first;
-    // "Empty" ends an ephemeral worker, so it must be so: other processes may have pushed a moment ago.
+    // An ephemeral worker ends when the pool is empty, so that must be true: another process may have pushed a moment ago.
     this.#manual.engine.hint();
     const second = await this.#take(worker);
     if (second !== undefined) return second;
-    // And nobody but those who call here may be there to take back what the dead have left.
+    // There may be no other process to reap what dead workers have left.
     return (await this.#manual.reap()) > 0 ? this.#take(worker) : undefined;
   }
 

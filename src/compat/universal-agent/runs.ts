@@ -1,15 +1,15 @@
 import type { TaskRecord, TaskState } from '../../app/library/manual.ts';
 
-/** The states of a run in document 001. */
+/** The states of a Universal Agent run. */
 export type RunStatus = 'queued' | 'running' | 'cancel_requested' | 'completed' | 'failed' | 'cancelled';
 
-/** What a run is asked to do. */
+/** The work of a run. */
 export interface RunSpec {
   readonly prompt: string;
   readonly workspace_dir: string | null;
 }
 
-/** A run with the columns of the document. Times are ISO 8601 in UTC; what does not apply is null. */
+/** A run with the columns of Universal Agent. Times are ISO 8601 in UTC; what does not apply is null. */
 export interface Run {
   readonly run_id: string;
   readonly status: RunStatus;
@@ -26,7 +26,7 @@ export interface Run {
   readonly cancel_requested_at: string | null;
   /** Known to the connection that asked for the cancel; the store does not keep it. */
   readonly cancel_reason: string | null;
-  /** Grows by one with each lease: the token of whoever holds it now. */
+  /** Grows by one with each lease: the token of the current holder. */
   readonly attempt: number;
   /** Leases that ran out, and the one that is held. */
   readonly attempts: number;
@@ -37,7 +37,7 @@ export interface Run {
   readonly terminal_reason: string | null;
 }
 
-/** The document's word for the state of a task. */
+/** Universal Agent's word for the state of a task. */
 export function runStateOf(task: Pick<TaskRecord, 'state' | 'cancelRequestedAt'>): RunStatus {
   switch (task.state) {
     case 'ready':
@@ -53,7 +53,7 @@ export function runStateOf(task: Pick<TaskRecord, 'state' | 'cancelRequestedAt'>
   }
 }
 
-/** The states of tasks that a word of the document stands for. */
+/** The task states behind a word of Universal Agent. */
 export function taskStatesOf(status: RunStatus): readonly TaskState[] {
   switch (status) {
     case 'queued':
@@ -68,14 +68,14 @@ export function taskStatesOf(status: RunStatus): readonly TaskState[] {
   }
 }
 
-/** What is stored as the input of the task; the view `runs` reads the same keys. */
+/** The stored input of the task; the view `runs` reads the same keys. */
 export interface StoredSpec {
   readonly prompt?: string;
   readonly workspace_dir?: string | null;
   readonly max_iterations?: number | null;
 }
 
-/** What a record alone does not tell. */
+/** What the record alone does not tell. */
 export interface RunContext {
   readonly runId: string;
   readonly holder: { readonly name: string; readonly seenAt: number } | undefined;

@@ -49,7 +49,7 @@ async function rig(t: TestContext, ground: Ground): Promise<Rig> {
 
 const RUN = { run_id: 'job_1', prompt: 'Analyze', workspace_dir: '/home/user/project', max_iterations: 50 };
 
-onEach('a queued run is shown with the columns of the document', async (t, ground) => {
+onEach('a queued run is shown with the columns of Universal Agent', async (t, ground) => {
   const { one, two } = await rig(t, ground);
   const expected = {
     run_id: 'job_1',
@@ -88,7 +88,7 @@ onEach('a queued run is shown with the columns of the document', async (t, groun
 });
 
 onEach(
-  'the lease flow of the document: acquired, refused to another, extended, expired, taken over',
+  'the lease flow of Universal Agent: acquired, refused to another, extended, expired, taken over',
   async (t, ground) => {
     const { elapse, one, two } = await rig(t, ground);
     assert.equal(await acquireRunLease(one, 'job_1', 'worker_1', 60), true);
@@ -157,7 +157,7 @@ onEach('B1: of many who ask for an expired run in one moment, one gets it', asyn
   while (tokens.length < 10) {
     const answers = await Promise.all(conns.map((conn, i) => acquireRunLeaseInfo(conn, 'job_1', `worker_${i}`, 0.02)));
     const won = answers.flatMap(({ attempt }) => attempt ?? []);
-    // A machine that stands still for a while may let the first winner's time run out before the last one asks.
+    // A host that stalls for a while may let the first winner's time run out before the last one asks.
     assert.ok(new Set(won).size === won.length, `${won.join(', ')}: one token was given twice`);
     tokens.push(...won);
     await ground.elapse(25);

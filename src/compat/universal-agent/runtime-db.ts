@@ -31,7 +31,7 @@ export interface NewRun {
   readonly workspaceDir?: string | null;
   readonly max_iterations?: number | null;
   readonly maxIterations?: number | null;
-  /** How many leases of it may run out until it has failed; default 3. */
+  /** How many of its leases may run out before it fails; default 3. */
   readonly max_attempts?: number;
   readonly maxAttempts?: number;
 }
@@ -48,7 +48,7 @@ const NEW_RUN: ReadonlySet<string> = new Set([
   'maxAttempts',
 ] satisfies (keyof NewRun)[]);
 
-/** Which of several leases of the same owner is meant: the number that `acquireRunLeaseInfo` told. */
+/** One of several leases of the same owner, by the number that `acquireRunLeaseInfo` answered. */
 export interface LeaseToken {
   readonly attempt?: number;
 }
@@ -61,7 +61,7 @@ interface Held {
   readonly grant: Grant;
 }
 
-/** A store for runs. The leases that are taken through it belong to it: nobody else can speak for them, whatever the name. */
+/** A store for runs. Leases belong to the connection that acquired them: nobody else can speak for them, whatever the name. */
 export class RuntimeDb {
   readonly app: App;
   readonly #manual: Manual;
@@ -76,7 +76,7 @@ export class RuntimeDb {
     this.#rows = new WorkerRows(manual, [HANDLER]);
   }
 
-  /** Leases that are held still run out by themselves. */
+  /** Leases that are still held run out by themselves. */
   async close(): Promise<void> {
     await this.#rows.close();
     await this.#manual.close();
@@ -108,7 +108,7 @@ export class RuntimeDb {
     return task === undefined ? null : this.#run(task, runId);
   }
 
-  /** The lease, or undefined while somebody has it or when the run has ended. */
+  /** The attempt of the lease; undefined while somebody holds it, and when the run has ended. */
   async acquire(runId: string, owner: string, ttlSeconds: number): Promise<number | undefined> {
     const ttlMs = checkTtl(ttlSeconds);
     checkKey('run_id', runId);
@@ -118,7 +118,7 @@ export class RuntimeDb {
       const worker = await this.#rows.numberOf(owner);
       const { task, state } = record;
       if (state !== 'ready') {
-        // The reap is the takeover: from it on, and not before, the former holder is refused.
+        // The reap is the takeover: from then on, and not before, the former holder is refused.
         if (state === 'running' && (await this.#manual.takeOver(task))) continue;
         return undefined;
       }
@@ -139,7 +139,7 @@ export class RuntimeDb {
     const held = this.#heldBy(runId, owner, token);
     if (held === undefined) return { held: false, cancelRequested: false };
     const { engine } = this.#manual;
-    // In one turn; the beat only shows people that the owner lives.
+    // Both in one turn. The beat only shows people that the owner is alive.
     const [answer] = await Promise.all([
       engine.renew(held.grant, ttlMs),
       engine.workers.beat({ worker: held.worker }).catch(() => false),
@@ -168,12 +168,12 @@ export class RuntimeDb {
     const { engine } = this.#manual;
     return this.#settle(runId, held, async (grant) => {
       const record = end === 'cancelled' ? undefined : await engine.get(grant.task);
-      // The document knows no way from a requested cancel to another end.
+      // Universal Agent has no way from a requested cancel to another end.
       const mine = record?.attempt === grant.attempt && record.state === 'running';
       const to = end === 'cancelled' || (mine && record.cancelRequestedAt !== undefined) ? 'cancelled' : end;
       if (to === 'cancelled') await engine.cancelled(grant);
       else if (to === 'completed') await engine.complete(grant, outcome);
-      // An error is the end of a run; it can be queued again under another id.
+      // An error ends a run; it can be queued again under another id.
       else await engine.fail(grant, outcome ?? 'the worker gave no reason', { giveUp: true });
       return to;
     });
@@ -241,7 +241,7 @@ export class RuntimeDb {
     return runOf(task, { runId, holder: row, ahead: calendar - lease, cancelReason });
   }
 
-  /** A run that is there stays as it is, whatever it is doing; only who asks for the same gets it for an answer. */
+  /** An existing run is not changed. It is the answer only for the same specification. */
   async #same(task: TaskRecord, spec: StoredSpec, runId: string): Promise<Run> {
     const run = await this.#run(task, runId);
     const { workspace_dir = null, max_iterations = null } = spec;
@@ -266,7 +266,7 @@ export async function connectRuntimeDb(path: string = DEFAULT_PATH, options: Man
   return new RuntimeDb(await openManual(url, options));
 }
 
-/** Queues a run. One that exists under this id is answered as it is, or refused when it was asked to do something else. */
+/** Queues a run. An existing run with this id is the answer, or is refused when its specification differs. */
 export function queueRun(conn: RuntimeDb, run: NewRun): Promise<Run> {
   return conn.queue(run);
 }
@@ -275,7 +275,7 @@ export function getRun(conn: RuntimeDb, runId: string): Promise<Run | null> {
   return conn.get(runId);
 }
 
-/** True: the lease is ours, be it that nobody had it or that it had run out. False while it is held, and after the end. */
+/** True: the lease is ours, whether nobody had it or it had run out. False while it is held, and after the end. */
 export async function acquireRunLease(
   conn: RuntimeDb,
   runId: string,
@@ -285,7 +285,7 @@ export async function acquireRunLease(
   return (await conn.acquire(runId, leaseOwner, leaseTtlSeconds)) !== undefined;
 }
 
-/** The same, with the token of this very lease. */
+/** The same, with the token of this lease. */
 export async function acquireRunLeaseInfo(
   conn: RuntimeDb,
   runId: string,
@@ -318,12 +318,12 @@ export function heartbeatRunLeaseInfo(
   return conn.heartbeat(runId, leaseOwner, leaseTtlSeconds, token);
 }
 
-/** Gives the run back to the queue, or ends it if it was asked to stop. Harmless for who does not hold it. */
+/** Gives the run back to the queue, or ends it if it was asked to stop. Without the lease it does nothing. */
 export function releaseRunLease(conn: RuntimeDb, runId: string, leaseOwner: string, token?: LeaseToken): Promise<void> {
   return conn.release(runId, leaseOwner, token);
 }
 
-/** Ends the run, as `cancelled` if it was asked to stop; rejects with `LEASE_LOST` when another has it. */
+/** Ends the run, as `cancelled` if it was asked to stop; rejects with `LEASE_LOST` when another has the lease. */
 export function completeRun(
   conn: RuntimeDb,
   runId: string,
@@ -354,7 +354,7 @@ export function acknowledgeCancel(
   return conn.end(runId, leaseOwner, 'cancelled', undefined, token);
 }
 
-/** Ends a run that waits; asks the worker of one that runs. Answers what it is then. */
+/** Ends a waiting run; asks the worker of a running one. Answers the status after it. */
 export function requestCancel(conn: RuntimeDb, runId: string, reason?: string): Promise<RunStatus> {
   return conn.cancel(runId, reason);
 }

@@ -3,7 +3,7 @@ import { atLeast, oneOf, onOrOff, secondsAtLeast } from '../parse.ts';
 import { MIN_INTERVAL_MS, MIN_LEASE_MS } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
-/** What a node is in its cluster, and how often it looks after the others. */
+/** The role of a node in its cluster, and its intervals. */
 export const CLUSTER_OPTIONS = {
   role: {
     doc: 'What this node is in its cluster: auto leads if nobody does, leader leads or does not start, worker never leads, observer only answers questions',
@@ -13,7 +13,7 @@ export const CLUSTER_OPTIONS = {
     fallback: () => 'auto' as const,
   },
   cluster: {
-    doc: 'Whether this node is one of a cluster; off, it is in no list and no election, and keeps house only while nobody leads',
+    doc: 'Whether this node belongs to a cluster; off: it is in no list and no election, and does housekeeping only while nobody leads',
     value: 'on|off',
     parse: onOrOff,
     env: ['LEASEHOLD_CLUSTER_ENABLED', 'APFLOW_CLUSTER_ENABLED'],
@@ -21,7 +21,7 @@ export const CLUSTER_OPTIONS = {
     fallbackDoc: 'on',
   },
   leaderLease: {
-    doc: 'How long a node leads without renewing that; another one follows after it when the leader is lost',
+    doc: 'How long a leader leads without renewing its lease; when it is lost, another node takes over after this time',
     value: 'TIME',
     parse: atLeast(MIN_LEASE_MS),
     env: ['LEASEHOLD_LEADER_LEASE_SECONDS', 'APFLOW_LEADER_LEASE_SECONDS', 'APFLOW_LEADER_LEASE'],
@@ -30,7 +30,7 @@ export const CLUSTER_OPTIONS = {
     fallbackDoc: '30s',
   },
   leaderRenew: {
-    doc: 'After how long the leader renews its lease, which must be at least three times as long',
+    doc: 'How often the leader renews its lease, which must be at least three times as long',
     value: 'TIME',
     parse: atLeast(MIN_INTERVAL_MS),
     env: ['LEASEHOLD_LEADER_RENEW_SECONDS', 'APFLOW_LEADER_RENEW_SECONDS', 'APFLOW_LEADER_RENEW'],
@@ -39,7 +39,7 @@ export const CLUSTER_OPTIONS = {
     fallbackDoc: '10s',
   },
   cleanupInterval: {
-    doc: 'How often at least the leader looks for leases that ran out',
+    doc: 'How often, at least, the leader looks for leases that ran out',
     value: 'TIME',
     parse: atLeast(MIN_INTERVAL_MS),
     env: [
@@ -52,7 +52,7 @@ export const CLUSTER_OPTIONS = {
     fallbackDoc: '1s',
   },
   pollInterval: {
-    doc: 'How often at least work is looked for that no wake-up told of',
+    doc: 'How often, at least, to poll for work whose wake-up was lost',
     value: 'TIME',
     parse: atLeast(MIN_INTERVAL_MS),
     env: ['LEASEHOLD_POLL_INTERVAL_SECONDS', 'APFLOW_POLL_INTERVAL_SECONDS', 'APFLOW_POLL_INTERVAL'],
@@ -61,7 +61,7 @@ export const CLUSTER_OPTIONS = {
     fallbackDoc: '1s',
   },
   nodeDeadThreshold: {
-    doc: 'A node that was not heard of for so long is dead',
+    doc: 'A node that is silent for this long is dead',
     value: 'TIME',
     parse: atLeast(MIN_LEASE_MS),
     env: ['LEASEHOLD_NODE_DEAD_THRESHOLD_SECONDS', 'APFLOW_NODE_DEAD_THRESHOLD_SECONDS', 'APFLOW_NODE_DEAD_THRESHOLD'],

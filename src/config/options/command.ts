@@ -4,7 +4,7 @@ import type { OptionTable } from './option.ts';
 /** Faster than a person reads; each look costs the node several calls. */
 const MIN_LOOK_MS = 100;
 
-/** How a command shows what it finds, and how it goes about a change. */
+/** How a command shows what it finds, and how it makes a change. */
 export const COMMAND_OPTIONS = {
   follow: {
     doc: 'Show logs and states as they come, until the end',
@@ -15,7 +15,7 @@ export const COMMAND_OPTIONS = {
     fallbackDoc: 'off',
   },
   watch: {
-    doc: 'Look each second: anew on a terminal, in a pipe a line for whatever has changed',
+    doc: 'Look each second: redraw on a terminal, print a line for each change in a pipe',
     short: 'w',
     parse: () => true,
     env: [],
@@ -39,7 +39,7 @@ export const COMMAND_OPTIONS = {
     fallbackDoc: 'off',
   },
   open: {
-    doc: 'Open the link in the browser of this machine',
+    doc: 'Open the link in the browser of this host',
     parse: () => true,
     env: [],
     fallback: () => false,
@@ -68,18 +68,18 @@ export const COMMAND_OPTIONS = {
     fallbackDoc: 'off',
   },
   tree: {
-    doc: 'Also all that was made to wait for it, and what any of these has spawned',
+    doc: 'Also all tasks that wait for it, and what any of these has spawned',
     parse: () => true,
     env: [],
     fallback: () => false,
     fallbackDoc: 'off',
   },
   broadcast: {
-    doc: 'To everybody who waits now, and kept for nobody',
+    doc: 'Wake all tasks that wait now, and keep the signal for nobody',
     parse: () => true,
     env: [],
     fallback: () => false,
-    fallbackDoc: 'to the one that has waited longest',
+    fallbackDoc: 'wake the one that has waited longest',
   },
   action: {
     doc: 'Which of the actions that the task offers',
@@ -90,7 +90,7 @@ export const COMMAND_OPTIONS = {
     fallbackDoc: 'the one named like the command',
   },
   data: {
-    doc: 'What the task is handed with the decision',
+    doc: 'A value for the task, along with the decision',
     value: 'JSON',
     parse: filled,
     env: [],
@@ -98,7 +98,7 @@ export const COMMAND_OPTIONS = {
     fallbackDoc: 'nothing',
   },
   decidedBy: {
-    doc: 'Who decides; the task is told',
+    doc: 'Who decides; the task sees it',
     flag: 'by',
     value: 'WHO',
     parse: keyText,

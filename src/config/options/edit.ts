@@ -3,7 +3,7 @@ import { atLeast, keyText, oneOf, orNone, type Parse, rate, tagName, wholeNumber
 import { MAX_BOUND } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
-/** What is not said on the command line, and so stays as it is. */
+/** An option that is not given leaves the value as it is. */
 const UNCHANGED = { fallback: () => undefined, fallbackDoc: 'as it is' } as const;
 
 /** The changes to a limit or to a worker. */
@@ -30,7 +30,7 @@ export const EDIT_OPTIONS = {
     ...UNCHANGED,
   },
   rateBurst: {
-    doc: 'How many of them may start at once; a tenth if nobody says so',
+    doc: 'How many of them may start at once; by default a tenth',
     value: 'N',
     parse: wholeNumber(1, MAX_BOUND),
     env: [],
@@ -51,7 +51,7 @@ export const EDIT_OPTIONS = {
     ...UNCHANGED,
   },
   costBurst: {
-    doc: 'How much of it may be started at once; a tenth if nobody says so',
+    doc: 'How much of it may be started at once; by default a tenth',
     value: 'N',
     parse: wholeNumber(1, MAX_BOUND),
     env: [],
@@ -114,7 +114,7 @@ export const EDIT_OPTIONS = {
     fallbackDoc: 'none',
   },
   remove: {
-    doc: 'Tag that it was given and carries no longer; may be repeated',
+    doc: 'Tag to take away, if it was given; may be repeated',
     value: 'TAG',
     many: true,
     parse: tagName,

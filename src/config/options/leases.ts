@@ -1,5 +1,5 @@
 import { DEFAULT_HEARTBEAT_MS, DEFAULT_STALE_MS, MIN_HEARTBEAT_MS } from '../../core/placement/worker.ts';
-import { atLeast, commaList, duration, oneOf, secondsAtLeast } from '../parse.ts';
+import { atLeast, commaList, duration, oneOf, renamed, secondsAtLeast } from '../parse.ts';
 import { MIN_LEASE_MS, MIN_STALE_MS } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
@@ -15,7 +15,7 @@ export const LEASE_OPTIONS = {
     fallbackDoc: '30s',
   },
   heartbeatInterval: {
-    doc: 'How often workers say that they live; at most a third of a lease',
+    doc: 'How often workers send a heartbeat; at most a third of a lease',
     value: 'TIME',
     parse: atLeast(MIN_HEARTBEAT_MS),
     env: ['LEASEHOLD_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL_SECONDS', 'APFLOW_HEARTBEAT_INTERVAL'],
@@ -24,7 +24,7 @@ export const LEASE_OPTIONS = {
     fallbackDoc: '10s',
   },
   staleThreshold: {
-    doc: 'A worker that has not said so for this long is lost, and a node is stale',
+    doc: 'A worker that is silent for this long is lost, and a node is stale',
     value: 'TIME',
     parse: atLeast(MIN_STALE_MS),
     env: [
@@ -37,7 +37,7 @@ export const LEASE_OPTIONS = {
     fallbackDoc: '30s',
   },
   offlineAfter: {
-    doc: 'An agent of document 004 that has said nothing for this long is offline and cut off',
+    doc: 'A dazflow agent that is silent for this long is offline and cut off',
     value: 'TIME',
     parse: atLeast(MIN_STALE_MS),
     env: ['LEASEHOLD_OFFLINE_AFTER'],
@@ -45,7 +45,7 @@ export const LEASE_OPTIONS = {
     fallbackDoc: '60s',
   },
   taskTimeout: {
-    doc: 'How long a task may run where neither it nor its handler says so',
+    doc: 'How long a task may run when neither it nor its handler sets a timeout',
     value: 'TIME',
     parse: atLeast(1),
     env: ['LEASEHOLD_TASK_TIMEOUT'],
@@ -53,12 +53,13 @@ export const LEASE_OPTIONS = {
     fallbackDoc: 'no bound',
   },
   compat: {
-    doc: 'Let agents of document 004 also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
-    value: '004',
+    doc: 'Let dazflow agents also come by /ws/agent/NAME/SECRET, an address that others on the way may log',
+    value: 'dazflow',
     many: true,
-    parse: commaList(oneOf('004')),
+    // `004` is the old word for it, and still works.
+    parse: commaList(renamed({ '004': 'dazflow' }, oneOf('dazflow'))),
     env: ['LEASEHOLD_COMPAT'],
-    fallback: (): readonly '004'[] => [],
+    fallback: (): readonly 'dazflow'[] => [],
     fallbackDoc: 'none',
   },
   retention: {

@@ -5,7 +5,7 @@ import type { OptionTable } from './option.ts';
 /** Where a node keeps its store, where it listens, and how much it takes from one caller. */
 export const NODE_OPTIONS = {
   dataDir: {
-    doc: 'Folder for the store and whatever else this node keeps',
+    doc: 'Folder for the store and other files of this node',
     value: 'DIR',
     parse: filled,
     env: ['LEASEHOLD_DATA_DIR'],
@@ -20,7 +20,7 @@ export const NODE_OPTIONS = {
     fallbackDoc: 'sqlite:DIR/leasehold.db',
   },
   host: {
-    doc: 'Address to listen on; beyond this machine only with TLS, or behind a proxy that does it',
+    doc: 'Address to listen on; beyond this host only with TLS, or behind a proxy that does it',
     value: 'HOST',
     parse: filled,
     env: ['LEASEHOLD_HOST'],
@@ -31,12 +31,12 @@ export const NODE_OPTIONS = {
     value: 'PORT',
     parse: portNumber,
     env: ['LEASEHOLD_PORT'],
-    // In every pod beside a Kubernetes Service that is named leasehold this variable is tcp://ADDRESS:PORT of that service.
+    // In every pod beside a Kubernetes Service named leasehold this variable is tcp://ADDRESS:PORT of that service.
     foreignEnv: /^tcp:\/\//,
     fallback: () => 7420,
   },
   server: {
-    doc: 'Ask the node at this address, or at the next of several with commas between them, instead of working on a store',
+    doc: 'Ask the node at this address instead of working on a store; several have commas between them, and the next is asked when one is away',
     value: 'URL',
     parse: filled,
     env: ['LEASEHOLD_SERVER'],
@@ -44,7 +44,7 @@ export const NODE_OPTIONS = {
     fallbackDoc: 'the node that runs in DIR, if one does',
   },
   token: {
-    doc: 'The admin token of this node; for other commands the token that the node is shown',
+    doc: 'The admin token of this node; for other commands the token to send',
     value: 'TOKEN',
     parse: filled,
     env: ['LEASEHOLD_TOKEN'],
@@ -52,7 +52,7 @@ export const NODE_OPTIONS = {
     fallbackDoc: 'the one in DIR/token, made on the first start',
   },
   publicHost: {
-    doc: 'Another name that the server is asked for by, such as that of a proxy; may be repeated',
+    doc: 'Another name that the server answers to, such as that of a proxy; may be repeated',
     value: 'NAME',
     many: true,
     parse: hostName,
@@ -77,7 +77,7 @@ export const NODE_OPTIONS = {
     fallbackDoc: 'none',
   },
   insecureBehindProxy: {
-    doc: 'Listen beyond this machine without TLS: a proxy in front of it does that',
+    doc: 'Listen beyond this host without TLS: a proxy in front of it does that',
     parse: () => true,
     env: [],
     fallback: () => false,
@@ -99,7 +99,7 @@ export const NODE_OPTIONS = {
     fallback: () => 'leasehold',
   },
   publicUrl: {
-    doc: 'Where others reach this node, such as https://tasks.example.org: what it tells them to call, whatever they have called',
+    doc: 'The URL under which others reach this node, such as https://tasks.example.org; addresses in its answers begin with it',
     value: 'URL',
     parse: publicUrl,
     env: ['LEASEHOLD_PUBLIC_URL'],

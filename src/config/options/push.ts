@@ -167,7 +167,7 @@ export const PUSH_OPTIONS = {
     fallbackDoc: 'none',
   },
   useCost: {
-    doc: 'What its start takes of the cost of its limits, such as tokens',
+    doc: 'The cost of its start, such as tokens, for limits that count cost',
     flag: 'cost',
     value: 'N',
     parse: wholeNumber(0, MAX_BOUND),
@@ -175,7 +175,7 @@ export const PUSH_OPTIONS = {
     fallback: () => 0,
   },
   fair: {
-    doc: 'Whose turn it uses: keys share the workers evenly, however many tasks each of them has',
+    doc: 'The fairness key: keys share the workers evenly, however many tasks each of them has',
     value: 'KEY',
     parse: keyText,
     env: [],

@@ -37,7 +37,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'none',
   },
   workerPriority: {
-    doc: 'Workers with a higher one are given work first; may be below zero',
+    doc: 'Workers with a higher priority get work first; may be below zero',
     value: 'N',
     signed: true,
     parse: wholeNumber(-MAX_BOUND, MAX_BOUND),
@@ -54,7 +54,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'the built-in ones',
   },
   allow: {
-    doc: 'Which of the handlers that run code of the task the worker offers, wherever the node listens',
+    doc: 'The handlers that run code of the task and that the worker offers, wherever the node listens',
     value: 'shell,js|none',
     parse: someOf('shell', 'js'),
     env: ['LEASEHOLD_ALLOW'],
@@ -62,7 +62,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'both while the node listens on loopback, else none',
   },
   allowHttp: {
-    doc: 'Private hosts or networks (10.0.0.0/8) that the http handler may reach all the same; a comma between two',
+    doc: 'Private hosts or networks (10.0.0.0/8) that the http handler may reach; a comma between two',
     value: 'PLACES',
     many: true,
     parse: commaList(networkPlace),
@@ -71,7 +71,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'none',
   },
   join: {
-    doc: 'Work for the node at this address, instead of directly on a store; may be repeated: when one is away it goes to the next',
+    doc: 'Work for the node at this address instead of directly on a store; may be repeated: when one is away the worker goes to the next',
     value: 'URL',
     many: true,
     parse: commaList(filled),
@@ -80,21 +80,21 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'none',
   },
   http: {
-    doc: 'Speak to the node by plain requests instead of a WebSocket, where a network lets none pass',
+    doc: 'Use plain requests instead of a WebSocket, where a network lets no WebSocket pass',
     parse: () => true,
     env: [],
     fallback: () => false,
     fallbackDoc: 'off',
   },
   insecure: {
-    doc: 'Send the secret to a node beyond this machine without TLS, for everybody on the way to read',
+    doc: 'Send the secret to a node beyond this host without TLS, where others on the way can read it',
     parse: () => true,
     env: [],
     fallback: () => false,
     fallbackDoc: 'off',
   },
   code: {
-    doc: 'Enrol with this code, which is good once; the secret that it gives is kept in DIR/worker.json',
+    doc: 'Enrol with this code, which works once; the secret that it gives is kept in DIR/worker.json',
     value: 'CODE',
     parse: filled,
     env: ['LEASEHOLD_WORKER_CODE'],
@@ -103,14 +103,14 @@ export const WORKER_OPTIONS = {
   },
   asCode: {
     flag: 'code',
-    doc: 'Show a code that is good once, for ten minutes, instead of the secret itself',
+    doc: 'Show a code that works once, within ten minutes, instead of the secret itself',
     parse: () => true,
     env: [],
     fallback: () => false,
     fallbackDoc: 'off',
   },
   grace: {
-    doc: 'How long the old secret is good besides the new one',
+    doc: 'How long the old secret stays valid beside the new one',
     value: 'TIME',
     parse: duration,
     env: [],
@@ -118,7 +118,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: '0s',
   },
   secret: {
-    doc: 'The secret of the worker that is named',
+    doc: 'The secret of the worker with this name',
     value: 'SECRET',
     parse: filled,
     env: ['LEASEHOLD_WORKER_SECRET'],
@@ -133,7 +133,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'off',
   },
   idleExit: {
-    doc: 'End when claims have waited this long in vain',
+    doc: 'End when no task came for this long',
     value: 'TIME',
     parse: duration,
     env: ['LEASEHOLD_IDLE_EXIT'],

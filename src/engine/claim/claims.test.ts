@@ -372,9 +372,9 @@ test('a pause and a resume by another process hold within a second', async (t) =
 });
 
 test('a disabled worker gets nothing, and others get its share', async (t) => {
-  const { claim, push, store, engine, worker } = await rig(t);
+  const { claim, push, store, engine } = await rig(t);
   const task = await push('mail');
-  await store.workerEnable({ worker, enabled: false });
+  await store.workerSet({ name: 'w', enabled: false });
   assert.deepEqual(await claim({ max: 9 }), []);
   const next = await engine.workers.register({ name: 'v', incarnation: 'j', slots: 1 });
   assert.deepEqual(await claim({ worker: 4711, max: 9 }), []);

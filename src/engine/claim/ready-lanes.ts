@@ -1,9 +1,9 @@
 import { roomOf } from '../../core/limits/limit.ts';
 import type { World } from '../../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../../store/store.ts';
+import { HeldLanes, type KnownLane } from './blocked-lanes.ts';
 import { ClaimWaiters } from './claim-waiters.ts';
 import { FairTurns } from './fair-turns.ts';
-import { HeldLanes, type KnownLane } from './held-lanes.ts';
 import type { PickedLane, ServableLane } from './lane-choice.ts';
 
 /**

@@ -4,13 +4,13 @@ import type { Engine } from '../../engine/engine.ts';
 import type { WaitRecord } from '../../engine/records.ts';
 import type { ApprovalView, DecisionView } from '../../protocol/views.ts';
 
-/** What somebody has decided. */
+/** A decision. */
 export type Decision = Omit<DecisionView, 'id'>;
 
 const DECISION: ReadonlySet<string> = new Set(['action', 'value', 'by'] satisfies (keyof Decision)[]);
 const ACTIONS: readonly string[] = ['approve', 'reject'];
 
-/** Open ones, oldest first. */
+/** Open approvals, the oldest first. */
 export async function approvals(engine: Engine, limit: number): Promise<readonly ApprovalView[]> {
   const waits = await engine.waits.open(limit);
   const records = await engine.store.taskGet({ tasks: waits.map(({ task }) => task) });
@@ -24,7 +24,7 @@ export async function approvals(engine: Engine, limit: number): Promise<readonly
   });
 }
 
-/** Refused unless the task waits for a decision now, and offers this action. */
+/** Refused unless the task waits for a decision now and offers this action. */
 export async function decide(engine: Engine, id: string, decision: Decision): Promise<void> {
   checkOptions('decision', decision, DECISION);
   const task = engine.parseId(id);
@@ -37,12 +37,15 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
   if (!actions.includes(decision.action)) {
     throw fault('INVALID_INPUT', { field: 'action', problem: `it is one of ${actions.join(', ')}` });
   }
-  // For whoever waits now: what comes second is not kept for a later wait.
+  // For current waiters only: a second decision is not kept for a later wait.
   const { woken } = await engine.waits.signal(wait.channel, decision, { broadcast: true });
   if (!woken.includes(task)) throw fault('CONFLICT', { problem: 'somebody else has decided, or its time is over' });
 }
 
-/** Who parks by hand may show any value, and must not pass for another wait by it: what is no request is a form. */
+/**
+ * The request of a wait. A task that parks by hand may have any value as its form; a value that is not a request is shown as
+ * the form itself.
+ */
 export function requestOf({
   key,
   form: text,

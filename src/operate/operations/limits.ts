@@ -4,11 +4,11 @@ import { freesIn } from '../../core/limits/limit.ts';
 import type { EditTerms, LimitEdit } from '../../core/limits/limit-edit.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type {
+  CounterRecord,
   LimitEdited,
   LimitEditing,
   LimitRecord,
   LimitVersion,
-  SlotRecord,
   StoreTime,
 } from '../../engine/records.ts';
 import type { RequestOf } from '../../protocol/paths.ts';
@@ -24,13 +24,13 @@ export interface LimitAnswer {
   readonly changed: boolean;
 }
 
-/** What one key of a limit has, or its total. */
+/** The use of one key of a limit, or its total. */
 type LimitUse = Omit<LimitDetailView['keys'][number], 'key'>;
 
 const MOST_KEYS = 1000;
 const MOST_CHANGES = 20;
 
-/** Limits, for who looks at them and changes them from outside. */
+/** Reads and changes limits. */
 export class LimitService {
   readonly #engine: Engine;
 
@@ -66,7 +66,7 @@ export class LimitService {
     };
   }
 
-  /** Makes it if there is none, unless the terms say otherwise. What would change nothing is not written. */
+  /** Makes the limit if there is none, unless the terms say otherwise. An edit that changes nothing is not written. */
   async set(name: string, edit: LimitEdit, by: string, terms: EditTerms = {}): Promise<LimitAnswer> {
     const { before, after } = await this.#edit({ name, edit, by, ...terms });
     const { active = 0, waiting = 0 } = (await this.#find(name)) ?? {};
@@ -87,21 +87,21 @@ export class LimitService {
     }
   }
 
-  /** Answers what it was. */
+  /** Answers the limit as it was. */
   async remove(name: string, by: string): Promise<LimitView> {
     const before = await this.#require(name);
     await this.#engine.limits.remove(name, by);
     return viewLimit(before);
   }
 
-  /** Nothing that takes from it starts for so long; for 0 ms it is open again. Answers how it stands then. */
+  /** Nothing that uses the limit starts for so long; 0 ms resumes it. Answers the limit after it. */
   async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView> {
     await this.#require(name);
     if (!(await this.#engine.limits.pause(name, key ?? '', forMs))) {
       throw fault(
         'NOT_FOUND',
         { kind: `key of the limit ${name}:`, id: key },
-        { hint: `A key is there once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
+        { hint: `A key exists once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
       );
     }
     return this.detail(name);
@@ -153,7 +153,7 @@ export const limitOperations = {
   resumeLimit: ({ engine }, { params, body }) => new LimitService(engine).pause(params.name, body.key, 0),
 } satisfies Operations;
 
-/** Document 004 says `limit` where we say `concurrent`. */
+/** dazflow says `limit` where we say `concurrent`. */
 function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>): LimitEdit {
   if (limit === undefined) return edit;
   if (edit.concurrent !== undefined) {
@@ -162,8 +162,8 @@ function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>)
   return { ...edit, concurrent: limit };
 }
 
-/** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
-function useOf(counter: SlotRecord, { calendar, lease }: StoreTime): LimitUse {
+/** Counters use lease time, not calendar time: the calendar may be set back, lease time never is. */
+function useOf(counter: CounterRecord, { calendar, lease }: StoreTime): LimitUse {
   const { active, cap, pausedUntil } = counter;
   const waitMs = freesIn(counter, { counter: counter.id, weight: 1, cost: 0 }, lease) ?? 0;
   return {

@@ -27,7 +27,7 @@ export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<
   };
 }
 
-/** What its handler last said about how far it is. */
+/** The last progress that its handler reported. */
 async function lastProgress({ engine }: EngineSnapshot, { task, attempt }: TaskRecord): Promise<unknown> {
   let text: string | undefined;
   for (let after = { attempt: attempt - 1, seq: Number.MAX_SAFE_INTEGER }; attempt > 0; ) {
@@ -45,7 +45,7 @@ async function lastProgress({ engine }: EngineSnapshot, { task, attempt }: TaskR
   }
 }
 
-/** One that names no handlers may have any. */
+/** A worker that names no handlers may run any. */
 function offers({ handlers }: WorkerRecord, handler: string): boolean {
   return handlers.length === 0 || handlers.includes(handler);
 }

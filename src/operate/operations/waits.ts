@@ -6,7 +6,7 @@ import type { SignalView, WaitView } from '../views.ts';
 import { approvals, decide, requestOf } from './approvals.ts';
 import type { Operations } from './operation.ts';
 
-/** Tasks that wait for a word from outside, for who gives it from there. */
+/** Signals and decisions for waiting tasks. */
 export const waitOperations = {
   sendSignal: ({ engine }, { body: { channel, body, broadcast = false } }) =>
     signal(engine, channel, body, { broadcast }),
@@ -31,7 +31,7 @@ export const waitOperations = {
   },
 } satisfies Operations;
 
-/** Answers whom it woke, by their public ids. */
+/** Answers the tasks that it woke, by their public ids. */
 export async function signal(
   engine: Engine,
   channel: string,

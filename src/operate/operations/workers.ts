@@ -12,24 +12,24 @@ import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } fro
 import type { Operations } from './operation.ts';
 
 export interface TagAnswer extends WorkerSettingView {
-  /** All that the workers of this name carry now. */
+  /** All tags that the workers of this name carry now. */
   readonly carries: readonly string[];
-  /** Asked to be taken away and carried still: the worker brings them itself. */
+  /** Tags that were to be removed and are still carried: the worker brings them itself. */
   readonly own: readonly string[];
 }
 
 export interface WorkerEdit {
   readonly enabled?: boolean;
-  /** Null: each has its own again. */
+  /** Null: each worker has its own again. */
   readonly priority?: number | null;
 }
 
-/** A worker that may come from another machine. */
+/** A new worker, which may run on another host. */
 export interface NewWorker {
-  /** What it may carry. */
+  /** The tags that it may carry. */
   readonly tags: readonly string[];
   readonly priority?: number | undefined;
-  /** A code that is good once, for ten minutes, instead of the secret itself. */
+  /** A code that works once, within ten minutes, instead of the secret itself. */
   readonly code: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Enrolled extends WorkerSettingView {
 
 const PAGE = 1000;
 
-/** What is said of workers by their names, and the tags that they carry. */
+/** The settings of workers by name, and the tags that they carry. */
 export class WorkerOperator {
   readonly #engine: Engine;
 
@@ -48,7 +48,7 @@ export class WorkerOperator {
     this.#engine = engine;
   }
 
-  /** What was said of names under which nobody lives. */
+  /** Settings of names that no worker has now. */
   async unusedSettings(): Promise<readonly WorkerSettingView[]> {
     const settings = await this.#engine.store.workerSettings();
     const fleet = settings.length === 0 ? [] : await this.#living();
@@ -64,7 +64,7 @@ export class WorkerOperator {
     return this.look(names);
   }
 
-  /** Makes room for a worker that proves who it is by a secret. It, or a code for it, is told this once. */
+  /** Enrols a worker. Its secret, or a code for it, is shown this once. */
   async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
     const enrolment = new Enrolment(this.#engine.store);
     const setting = { name, priority, addTags: tags.length === 0 ? undefined : tags };
@@ -77,14 +77,14 @@ export class WorkerOperator {
     return { ...((await this.look([name]))[0] as WorkerSettingView), ...made };
   }
 
-  /** Another secret, told this once; the old ones are good for `graceMs` more. */
+  /** Another secret, shown this once. The old ones are valid for `graceMs` more. */
   async rotate(name: string, graceMs: number, by: string): Promise<{ readonly name: string; readonly secret: string }> {
     const enrolment = new Enrolment(this.#engine.store);
     if (!(await enrolment.knows(name))) throw noWorker(name);
     return { name, secret: await enrolment.secret(name, by, graceMs) };
   }
 
-  /** Ends its secrets and forgets what was said of the name. Answers how many of them were good. */
+  /** Ends its secrets and drops the settings of the name. Answers how many secrets were valid. */
   async remove(name: string): Promise<number> {
     const enrolment = new Enrolment(this.#engine.store);
     if (!(await enrolment.knows(name))) throw noWorker(name);
@@ -93,7 +93,7 @@ export class WorkerOperator {
     return secrets;
   }
 
-  /** What is said of a name, what those under it carry, and whether anybody has said or expects something of it. */
+  /** The settings of a name, the tags of its workers, and whether the name is known at all. */
   async describe(name: string): Promise<{
     readonly setting: WorkerSettingView;
     readonly carries: readonly string[];
@@ -127,7 +127,7 @@ export class WorkerOperator {
     };
   }
 
-  /** Tags that workers carry, by name; then the tests that ready tasks ask for and nobody passes. */
+  /** Tags that workers carry, by name; then the tests of ready tasks that no worker passes. */
   async tags(): Promise<readonly TagView[]> {
     const fleet = await this.#living();
     const wanted = await this.#wanted();
@@ -148,7 +148,7 @@ export class WorkerOperator {
     return [...carried, ...missing];
   }
 
-  /** Test → the queues of ready tasks that ask for it. */
+  /** Test → queues with ready tasks that require it. */
   async #wanted(): Promise<Map<string, Set<string>>> {
     const wanted = new Map<string, Set<string>>();
     for (let after = 0; ; ) {
@@ -160,7 +160,7 @@ export class WorkerOperator {
     }
   }
 
-  /** Those that beat. One that has fallen silent is in the fleet until a node looks, and is left out here before. */
+  /** Workers whose heartbeats arrive. A silent worker stays in the fleet until the reaper has seen it, and is left out here before. */
   async #living(): Promise<readonly FleetMember[]> {
     const { now, members } = await this.#engine.store.workerFleet();
     return members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
@@ -172,7 +172,7 @@ export const workerOperations = {
     return { workers: await workersOf(snapshot), absent: await new WorkerOperator(snapshot.engine).unusedSettings() };
   },
 
-  /** All that is known of a worker's name; refused when that is nothing. */
+  /** Everything that is known of a worker's name; refused when that is nothing. */
   async getWorker(snapshot, { params }) {
     const name = checkWorkerId('worker name', params.name);
     const described = await new WorkerOperator(snapshot.engine).describe(name);
@@ -189,7 +189,7 @@ export const workerOperations = {
     return setting as NonNullable<typeof setting>;
   },
 
-  /** Who serves it says where to join. */
+  /** The server replaces `URL` with its own address. */
   async createWorker({ engine }, { body: { name, tags = [], priority, code = false }, by = '' }) {
     const made = await new WorkerOperator(engine).create(name, { tags, priority, code }, by);
     return { ...made, join: joinOf('URL', made) };
@@ -223,7 +223,7 @@ async function workersOf(snapshot: EngineSnapshot): Promise<readonly WorkerView[
 }
 
 function noWorker(name: string): Error {
-  const hint = '"leasehold workers list" shows those that there are.';
+  const hint = '"leasehold workers list" shows the workers.';
   return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digits, pathName } from '../shapes/common.ts';
 
-/** Where the routes of our own API begin. Those of other programs stand where these programs look for them. */
+/** Where the routes of our own API begin. Routes of other programs stand where those programs look for them. */
 export const API = '/api/v1';
 
 export const oneTask = z.strictObject({ id: pathName('The id of a task') });

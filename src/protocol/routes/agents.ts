@@ -7,7 +7,7 @@ export const AGENT_ROUTES = {
     method: 'GET',
     path: '/.well-known/agent-card.json',
     access: 'open',
-    does: 'What this node says of itself to other agents (A2A): each handler is a skill',
+    does: 'The agent card of this node (A2A): each handler is a skill',
     answer: z.record(z.string(), z.unknown()),
   }),
   a2a: route({
@@ -25,7 +25,7 @@ export const AGENT_ROUTES = {
     path: '/mcp',
     access: 'read',
     methods: true,
-    does: 'MCP as Streamable HTTP, without sessions. Tools that write are there for the role operator',
+    does: 'MCP as Streamable HTTP, without sessions. Tools that write need the role operator',
     body: z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).max(50)]),
     answer: z.unknown(),
   }),

@@ -15,10 +15,10 @@ export const CLUSTER_ROUTES = {
     method: 'PATCH',
     path: `${API}/cluster/nodes/{id}`,
     access: 'operator',
-    does: 'Asks another role of a node, which it has within two seconds; auto takes that back',
+    does: 'Gives a node another role, within two seconds; auto takes that back',
     params: oneNode,
     body: NodeEdit,
     answer: ClusterNode,
-    evenHere: true,
+    onObserver: true,
   }),
 } as const satisfies Record<string, Route>;

@@ -12,7 +12,7 @@ export const EVENT_ROUTES = {
     method: 'GET',
     path: `${API}/events/page`,
     access: 'read',
-    does: 'Events behind a number that have happened so far; without one only the number of the newest',
+    does: 'Events after a number, as far as they have happened; without a number only that of the newest event',
     query: z.strictObject({
       after: digits(z.number().min(0)).optional(),
       limit: Paging.limit,
@@ -23,14 +23,14 @@ export const EVENT_ROUTES = {
     method: 'GET',
     path: `${API}/events`,
     access: 'read',
-    does: 'What happens, as a stream. The id of a message is its number; Last-Event-ID or after= goes on behind it without gap or repeat',
+    does: 'Events as a stream. The id of a message is its number; Last-Event-ID or after= goes on after it without gap or repeat',
     query: z.strictObject({
       after: digits(z.number().min(0)).optional().describe('Default: from now on'),
       task: several(z.string()),
       queue: several(z.string()),
-      worker: several(z.string()).describe('Of these workers, by name, and of tasks that they have or had'),
+      worker: several(z.string()).describe('Events of these workers, by name, and of tasks that they have or had'),
       kind: several(z.enum([...new Set([...CHANGES, ...WORKER_CHANGES, ...WORDS])])).describe(
-        'A kind, or one of the words',
+        'A kind, or one of the words of other programs',
       ),
     }),
     answer: Event,

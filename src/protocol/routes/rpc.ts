@@ -16,7 +16,7 @@ const rpc = <const P extends string>(path: P, does: string) =>
 
 /** The addresses of apflow JSON-RPC. */
 export const RPC_ROUTES = {
-  rpcRoot: rpc('/', 'JSON-RPC 2.0 (document 003): nodes, leases, trees of tasks. Each method has its own role'),
+  rpcRoot: rpc('/', 'JSON-RPC 2.0 as apflow has it: nodes, leases, trees of tasks. Each method has its own role'),
   rpc: rpc('/rpc', 'The same'),
   rpcTasks: rpc('/tasks', 'The same'),
   rpcSystem: rpc('/system', 'The same'),

@@ -14,7 +14,7 @@ export const SYSTEM_ROUTES = {
     method: 'GET',
     path: '/readyz',
     access: 'open',
-    does: 'Says whether this node can hand out work; 503 when it cannot. Why not is told to who may read',
+    does: 'Says whether this node can hand out work; 503 when it cannot. The reasons are shown to callers who may read',
     answer: z.object({ status: z.enum(['ready', 'not ready']), reasons: z.array(z.string()).readonly().optional() }),
   }),
   metrics: route({

@@ -38,21 +38,21 @@ export interface AgentOptions {
   readonly broadcaster: EventBroadcaster;
   readonly operator: Caller;
   readonly card: () => Promise<AgentCard>;
-  /** Who asks, for histories. */
+  /** The name that histories record. */
   readonly by: string;
-  /** Asked before something is pushed. */
+  /** Called before a push; rejects when this caller may not push more. */
   readonly admit: (queue: string) => Promise<void>;
   readonly audited: Auditor;
-  /** Nobody hears the answer any more. */
+  /** Nobody reads the answer any more. */
   readonly hangUp: AbortSignal;
 }
 
 const PAGE = 50;
 const MOST_PAGE = 100;
-/** Tasks that one page of a list looks through for those of A2A. */
+/** Tasks that one page of a list searches for those made by A2A. */
 const LOOKED_AT = 1000;
 
-/** Who decides says what, by a data part; a text is the action itself. */
+/** A decision: a data part names the action; a text is the action itself. */
 interface DecisionInput {
   readonly action?: unknown;
   readonly value?: unknown;
@@ -60,8 +60,8 @@ interface DecisionInput {
 }
 
 /**
- * Speaks A2A for one request. The engine's task is the only record: its id is the id of the A2A task, and what another node is
- * asked about it is the same.
+ * Handles A2A for one request. The task of the engine is the only record: its id is the id of the A2A task, so that every
+ * node gives the same answer.
  */
 export class Agent implements A2ARequestHandler {
   readonly #options: AgentOptions;
@@ -74,7 +74,7 @@ export class Agent implements A2ARequestHandler {
     return this.#options.card();
   }
 
-  /** Answers when the task has ended or asks for something, unless the message says that it will not wait. */
+  /** Answers when the task has ended or asks for a decision, unless the message says that it will not wait. */
   async sendMessage({ message, configuration }: SendMessageRequest): Promise<Task> {
     return withA2aErrors(async () => {
       refusePushNotifications(configuration?.taskPushNotificationConfig);
@@ -160,7 +160,7 @@ export class Agent implements A2ARequestHandler {
     return Promise.reject(new PushNotificationNotSupportedError());
   }
 
-  /** A message makes a task, or decides for one that waits for it. */
+  /** A message makes a task, or decides for one that waits for a decision. */
   async #take(message: Message | undefined): Promise<number> {
     if (message === undefined) throw new RequestMalformedError('There is no message.');
     return message.taskId === '' ? this.#push(message) : this.#decide(message);
@@ -188,7 +188,7 @@ export class Agent implements A2ARequestHandler {
     return task;
   }
 
-  /** The task first, then each change; its result before the word that it is complete. */
+  /** The task first, then each change. The result comes before the status `completed`. */
   async *#stream(task: number): AsyncGenerator<StreamResponse, void> {
     let first = true;
     for await (const { shown, question } of this.#watch(task)) {
@@ -216,7 +216,7 @@ export class Agent implements A2ARequestHandler {
     }
   }
 
-  /** What people are asked for, if it waits for them. */
+  /** The question for people, if the task waits for a decision. */
   async #questionOf(id: string): Promise<string | undefined> {
     const { wait } = await this.#options.operator.call('getTask', { params: { id } });
     return wait?.kind === 'approval' ? `${wait.title} (${wait.actions.join(', ')})` : undefined;
@@ -228,7 +228,7 @@ export class Agent implements A2ARequestHandler {
     return taskOf(shown, shown.state === 'waiting' ? await this.#questionOf(shown.id) : undefined);
   }
 
-  /** Only what a message has made can be asked for this way. */
+  /** Only tasks that a message has made are found here. */
   async #find(id: string): Promise<TaskView> {
     const shown = await findTask(this.#options.operator, String(this.#number(id)));
     if (shown === undefined || contextOf(shown) === undefined) throw new TaskNotFoundError(`There is no task ${id}.`);
@@ -249,7 +249,7 @@ function refusePushNotifications(config: unknown): void {
   if (config !== undefined) throw new PushNotificationNotSupportedError();
 }
 
-/** What the engine refuses, in the words of A2A. */
+/** Turns errors of the engine into errors of A2A. */
 async function withA2aErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -2,17 +2,17 @@ import { type Artifact, type Message, type Part, Role, type Task, TaskState, typ
 import { fault } from '../../core/errors.ts';
 import type { TaskView } from '../../operate/views.ts';
 
-/** What a message asks for. */
+/** The push that a message asks for. */
 export interface PushOrder {
   readonly handler: string;
   readonly queue: string;
   readonly input: unknown;
   readonly context: string;
-  /** Names the message among those of its context: a repeat leads to the same task. */
+  /** Unique to the message within its context: a repeat leads to the same task. */
   readonly key: string;
 }
 
-/** The context is part of the key, by which it is found again: no other place keeps it. */
+/** The key holds the context. No other place keeps it. */
 const KEY = /^a2a:([\w.-]{1,80}):/;
 const WORD = /^[\w.-]{1,80}$/;
 
@@ -31,7 +31,7 @@ export function pushOrderOf(message: Message, newContext: () => string): PushOrd
   return { handler, queue, input: inputOf(message.parts), context, key: `a2a:${context}:${message.messageId}` };
 }
 
-/** One data part is the input as it is; texts become `{text}`. */
+/** One data part is the input itself; texts become `{text}`. */
 export function inputOf(parts: readonly Part[]): unknown {
   const contents = parts.map(({ content }) => content);
   const data = contents.filter((content) => content?.$case === 'data');
@@ -44,7 +44,7 @@ export function inputOf(parts: readonly Part[]): unknown {
   return { text: texts.map(({ value }) => value as string).join('\n') };
 }
 
-/** Whose task it is in the words of A2A; undefined: no message has made it. */
+/** The A2A context of a task; undefined: no message has made it. */
 export function contextOf({ unique }: Pick<TaskView, 'unique'>): string | undefined {
   return unique === undefined ? undefined : KEY.exec(unique)?.[1];
 }
@@ -59,13 +59,13 @@ const STATES: Readonly<Record<TaskView['state'], TaskState>> = {
   cancelled: TaskState.TASK_STATE_CANCELED,
 };
 
-/** Our states behind one of theirs; none: all. */
+/** Our states behind a state of A2A; empty: all. */
 export function statesOf(state: TaskState): readonly TaskView['state'][] {
   if (state === TaskState.TASK_STATE_UNSPECIFIED) return [];
   return (Object.keys(STATES) as TaskView['state'][]).filter((ours) => STATES[ours] === state);
 }
 
-/** `asks`: somebody has to decide before it goes on, as the title says. */
+/** `question`: the task waits for a decision, and this is its title. */
 export function statusOf(task: TaskView, question?: string): TaskStatus {
   const state = question === undefined ? STATES[task.state] : TaskState.TASK_STATE_INPUT_REQUIRED;
   const text = question ?? (task.state === 'failed' ? failureOf(task) : undefined);

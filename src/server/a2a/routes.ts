@@ -6,10 +6,10 @@ import { hangUpOf } from '../http/hang-up.ts';
 import type { Call, Handlers } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
 
-/** Of A2A, those that change something. */
+/** The methods of A2A that write. */
 const WRITES: ReadonlySet<unknown> = new Set(['SendMessage', 'SendStreamingMessage', 'CancelTask']);
 
-/** The SDK is loaded when the first agent comes: a node that none speaks to does not pay for it. */
+/** The SDK is loaded with the first request, so that a node without A2A clients does not pay for it. */
 export function a2aRoutes({ version }: { readonly version: string }): Handlers<'agentCard' | 'a2a'> {
   return {
     async agentCard(call) {

@@ -3,33 +3,33 @@ import type { World } from '../../core/world.ts';
 import { hashOf, sameHash } from '../../operate/secrets.ts';
 import type { Role } from '../../protocol/route.ts';
 
-/** Who calls. */
+/** An authenticated caller. */
 export interface Principal {
   readonly role: Role;
-  /** For histories: who did it. */
+  /** The name that histories record. */
   readonly name: string;
   /** The number of its token; undefined: the admin token of this node. */
   readonly token: number | undefined;
-  /** When its session is over, in calendar time; undefined: it has none. */
+  /** When its session ends, in calendar time; undefined: it has no session. */
   readonly until?: number | undefined;
 }
 
-/** By which its calls are counted together. A token that was rotated keeps its name. */
+/** The key under which calls of one caller are counted. A rotated token keeps its name. */
 export function callerOf({ name, token }: Pick<Principal, 'name' | 'token'>): string {
   return `${token === undefined ? 'node' : 'token'}:${name}`;
 }
 
-/** What is asked of the store about tokens. */
+/** The token queries that access needs. */
 export interface TokenLookup {
   find(hash: string): Promise<Principal | undefined>;
   alive(tokens: readonly number[]): Promise<readonly boolean[]>;
 }
 
-/** A token that was found is believed for so long: a revocation holds everywhere within a second. */
+/** How long a token that was found is trusted. With it a revocation holds everywhere within a second. */
 const CACHE_MS = 500;
 const MAX_CACHED = 10_000;
 
-/** Lets callers in by their tokens, and ends what lives by a token that has ended. */
+/** Authenticates callers by their tokens, and ends connections whose token was revoked. */
 export class Access {
   readonly #admin: string;
   readonly #tokens: TokenLookup;
@@ -44,12 +44,12 @@ export class Access {
     this.#world = world;
   }
 
-  /** Tells this admin token from another one, and nothing of it. */
+  /** Distinguishes admin tokens without revealing anything of them. */
   get adminFingerprint(): string {
     return hashOf(`mark ${this.#admin}`);
   }
 
-  /** Who has this token. Whatever is wrong with it, the answer is the same. */
+  /** The caller with this token. The error is the same for every kind of bad token. */
   async authenticate(secret: string | undefined): Promise<Principal> {
     if (secret === undefined) throw fault('UNAUTHENTICATED');
     const hash = hashOf(secret);
@@ -69,7 +69,7 @@ export class Access {
     this.#cache.set(key, { principal, until: now + CACHE_MS });
   }
 
-  /** Who speaks by something that was given for a token, if that is live still. */
+  /** The caller behind a session or cookie, as long as the token that it was issued for is valid. */
   async stillValid(principal: Principal & { readonly token: number }): Promise<Principal> {
     const key = `token ${principal.token}`;
     const now = this.#world.clock.monotonic();
@@ -80,7 +80,7 @@ export class Access {
     return principal;
   }
 
-  /** Calls `end` when the token of a connection has ended. The answer stops that. */
+  /** Calls `end` when the token of a connection is revoked. Returns a function that stops this. */
   onRevoked({ token }: Principal, end: () => void): () => void {
     if (token === undefined) return () => {};
     const ends = this.#listeners.get(token) ?? new Set();
@@ -88,7 +88,7 @@ export class Access {
     this.#pollLater();
     return () => {
       ends.delete(end);
-      // Not the set of somebody who came back while this one was torn down: nobody would end it any more.
+      // A new connection may have replaced the set meanwhile. Deleting that one would leave it without its revocation.
       if (ends.size === 0 && this.#listeners.get(token) === ends) this.#listeners.delete(token);
     };
   }
@@ -112,14 +112,14 @@ export class Access {
     );
   }
 
-  /** Who was cut off hears the same when it comes back. */
+  /** A caller that was cut off is refused when it comes back. */
   #forget(token: number): void {
     for (const [hash, { principal }] of this.#cache) if (principal.token === token) this.#cache.delete(hash);
   }
 
   async #poll(): Promise<void> {
     const tokens = [...this.#listeners.keys()];
-    // A store that cannot be asked says nothing about tokens: who is in stays in until it can.
+    // A store that does not answer says nothing about tokens: connections stay until it does.
     const alive = await this.#tokens.alive(tokens).catch(() => tokens.map(() => true));
     for (const [i, token] of tokens.entries()) {
       if (alive[i] === true) continue;

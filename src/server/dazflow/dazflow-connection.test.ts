@@ -494,7 +494,7 @@ test('an agent is cut off within a second when its secret ends, and what it ran 
 
 // Nonsense, and too much
 
-test('what is no message ends the connection; what the document does not know is left alone', async (t) => {
+test('what is no message ends the connection; what dazflow does not know is left alone', async (t) => {
   const scene = await hubScene(t);
   const secret = await scene.enrol('a');
   const nonsense: readonly unknown[] = [
@@ -516,7 +516,7 @@ test('what is no message ends the connection; what the document does not know is
   for (const message of nonsense) {
     const agent = await PlainAgent.enter(scene.address, { name: 'a', secret });
     agent.say(message);
-    assert.deepEqual(await agent.closed, { code: 1007, reason: 'that is no message' }, String(message).slice(0, 80));
+    assert.deepEqual(await agent.closed, { code: 1007, reason: 'that is not a message' }, String(message).slice(0, 80));
     await gone(scene);
   }
   const agent = await PlainAgent.enter(scene.address, { name: 'a', secret });
@@ -554,7 +554,7 @@ test('nobody speaks for the task of another agent', async (t) => {
   assert.equal((await scene.engine.get(task))?.result, '"mine"');
 });
 
-/** The hub's own end of the only connection that there is. */
+/** The node's own end of the only connection. */
 function ownEnd(t: TestContext): Promise<WebSocket> {
   return new Promise((resolve) => {
     const ping = Reflect.get(WebSocket.prototype, 'ping') as (this: WebSocket) => void;

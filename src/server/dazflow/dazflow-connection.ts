@@ -17,24 +17,24 @@ export interface DazflowConnectionOptions {
   readonly session: Session;
   readonly world: World;
   readonly log: Log;
-  /** It has come with its secret in the address. */
+  /** It came with its secret in the address. */
   readonly byPath: boolean;
-  /** An agent that has said nothing for so long is offline. */
+  /** An agent that is silent for so long is offline. */
   readonly offlineMs: number;
-  /** What came is no message: the connection ends. */
+  /** The data is not a message: the connection ends. */
   readonly onMalformed: (error: unknown) => void;
   readonly onSilence: () => void;
 }
 
 const BEAT_MS = 10_000;
-/** What was heard and not looked into; beyond it nothing more is read. */
+/** Messages that wait to be handled; beyond it nothing is read. */
 const MAX_WAITING = 100;
-/** The silence is counted in parts, not timed: a process that stood still has heard nothing either. */
+/** The silence is counted in parts, not timed: a process that was stopped has heard nothing either. */
 const PARTS = 4;
 
 /**
- * What is said over the connection of an agent of document 004. It beats by saying anything; that it answers pings keeps its lease.
- * What it says of tasks is looked into one by one, in the order in which it came.
+ * The connection of a dazflow agent. Any message counts as a heartbeat; the answers to pings keep its lease. Messages about
+ * tasks are handled one by one, in the order of their arrival.
  */
 export class DazflowConnection {
   readonly #options: DazflowConnectionOptions;
@@ -68,13 +68,13 @@ export class DazflowConnection {
     this.#watch(PARTS);
   }
 
-  /** From here on it is offered tasks. */
+  /** Offers tasks from here on. */
   start(): void {
     this.send({ type: 'connect_ok' });
     this.#worker.start();
   }
 
-  /** Pings are not answered: another process that has the secret may take its place. */
+  /** Pings are not answered: another process with the secret may take the name. */
   get isSilent(): boolean {
     return this.#liveness.isDead;
   }
@@ -84,7 +84,7 @@ export class DazflowConnection {
   }
 
   receive([data, isBinary]: Frame): void {
-    // Who was told that it is over has no say any more, though its words may still arrive.
+    // After the close was sent nothing counts, though frames may still arrive.
     if (!this.#isOpen) return;
     this.#liveness.heard();
     this.#watch(PARTS);
@@ -113,12 +113,12 @@ export class DazflowConnection {
     return socket.readyState === socket.OPEN;
   }
 
-  /** What is not of the document is left alone: it may come from an agent that knows more. */
+  /** Ignores messages that dazflow does not have: they may come from a newer agent. */
   #enqueue(value: unknown): void {
     const { type } = (value ?? {}) as { readonly type?: unknown };
     if (typeof type === 'string' && !DAZFLOW_TYPES.has(type)) return;
     const request = checked('body', DazflowRequest, value) as DazflowRequest;
-    // At once: what is recorded before it may take long, and an agent that hears nothing goes away.
+    // Answered at once: the messages before it may take long, and an agent that hears nothing goes away.
     if (request.type === 'heartbeat') return this.send({ type: 'heartbeat_ack' });
     this.#waiting.push(request);
     this.#working ??= this.#work().finally(() => {
@@ -157,7 +157,7 @@ export class DazflowConnection {
       case 'credential_ack':
       case 'version':
       case 'credentials_report':
-        // What it says of its credentials proves nothing: its tags are those that its name was given.
+        // The agent's word on its credentials proves nothing: its tags are those that its name was given.
         return;
     }
   }
@@ -166,7 +166,7 @@ export class DazflowConnection {
     if (reason !== undefined) this.send({ type: 'task_claimed_fail', task_id: task, reason });
   }
 
-  /** Nothing is read while there is much to do, or while it does not read itself. */
+  /** Nothing is read while many messages wait, or while the agent does not read. */
   #flow(): void {
     const { socket } = this.#options;
     if (this.#waiting.length > MAX_WAITING || this.#buffer.isFull) socket.pause();
@@ -206,10 +206,10 @@ export class DazflowConnection {
   }
 }
 
-/** What the record keeps of a failure. */
+/** The failure as the store keeps it. */
 function failureOf({ error, error_details: details }: Extract<DazflowRequest, { type: 'task_failed' }>): unknown {
   const plain = typeof error === 'string' ? { message: error } : error;
   if (details === undefined || details === null)
-    return plain ?? { message: 'the agent said that it failed, and not why' };
+    return plain ?? { message: 'the agent reported a failure without a reason' };
   return typeof plain === 'object' && plain !== null ? { ...plain, details } : { message: String(plain), details };
 }

@@ -10,13 +10,13 @@ export interface DazflowWorkerParts extends DazflowAttemptParts {
 
 const CLAIM_WAIT_MS = 30_000;
 const FAULT_PAUSE_MS = 1000;
-/** An agent that leaves an offer is asked again after this long, and after ever longer if it leaves those too. */
+/** An agent that ignores an offer gets the next one after this long, and after ever longer if it ignores those too. */
 const REST_MS = 5000;
 const MAX_REST_MS = 60_000;
 
 /**
- * An agent of document 004 as the engine sees it: a worker with one slot, for which this side claims. A task is its own before it
- * hears of it, so that nobody races for it and no limit is passed.
+ * A dazflow agent as the engine sees it: a worker with one slot, for which the node claims. A task is leased to it before it
+ * is offered, so that nobody races for it and every limit holds.
  */
 export class DazflowWorker {
   readonly #parts: DazflowWorkerParts;
@@ -32,7 +32,7 @@ export class DazflowWorker {
     this.#working = this.#work();
   }
 
-  /** The task that it may run from now on, or why not. */
+  /** The task that the agent may run now, or the reason why not. */
   async claim(id: string): Promise<DazflowTask | string> {
     const attempt = this.#attemptAt(id);
     if (attempt === undefined) return NOT_YOURS;
@@ -51,13 +51,13 @@ export class DazflowWorker {
     return this.#attemptAt(id)?.fail(error) ?? NOT_YOURS;
   }
 
-  /** Its connection is gone: nothing more is claimed for it. What it has said before that may still come here. */
+  /** The connection is gone: nothing more is claimed. Messages that arrived before may still come here. */
   disconnect(): void {
     this.#hangUp.abort();
     this.#attempt?.disconnect();
   }
 
-  /** And that was all. Resolves when nothing more is written for it. */
+  /** No more messages come. Resolves when nothing more is written. */
   async close(): Promise<void> {
     await this.#attempt?.close();
     await this.#working;
@@ -79,7 +79,7 @@ export class DazflowWorker {
       this.#attempt = new DazflowAttempt(this.#parts, one);
       ignored = (await this.#attempt.run()) ? 0 : ignored + 1;
       this.#attempt = undefined;
-      // It has something else to do: what it was offered may go to others meanwhile.
+      // The agent is busy with something else: the task may go to others meanwhile.
       if (ignored > 0) await this.#pause(Math.min(MAX_REST_MS, REST_MS * 2 ** (ignored - 1)));
     }
   }
@@ -107,7 +107,7 @@ export class DazflowWorker {
     await this.#parts.session.release(one).catch(() => {});
   }
 
-  /** Pushed to take the result of a task like it, and there is one. */
+  /** Completes a task with `reuse` from a kept result, if there is one. */
   async #reused(one: Assignment): Promise<boolean> {
     if (one.reuses !== true) return false;
     const { session, world } = this.#parts;
@@ -119,7 +119,7 @@ export class DazflowWorker {
       await session.complete(one, kept.result === undefined ? undefined : JSON.parse(kept.result));
       return true;
     } catch {
-      // It is offered all the same; a lease that is lost shows when it is claimed.
+      // It is offered all the same; a lost lease shows at the claim.
       return false;
     }
   }

@@ -7,9 +7,9 @@ export interface Message {
   readonly data: unknown;
 }
 
-/** Proxies cut what is silent; half a minute is the shortest that is usual. */
+/** Proxies cut silent connections; the shortest usual limit is half a minute. */
 const PING_MS = 15_000;
-/** Who takes nothing for so long is cut off. It can come back and go on where it was. */
+/** A reader that takes nothing for so long is cut off. It can reconnect and go on where it was. */
 const STALLED_MS = 30_000;
 
 export const STREAM_HEADERS = {
@@ -20,7 +20,7 @@ export const STREAM_HEADERS = {
 };
 
 /**
- * Writes messages as they come, no faster than they are taken: a slow reader holds up its own stream and costs no memory,
+ * Writes messages as they come, no faster than they are read. A slow reader holds up its own stream and costs no memory,
  * because messages are made only when there is room for them.
  */
 export async function writeStream(
@@ -30,7 +30,7 @@ export async function writeStream(
 ): Promise<void> {
   const hangUp = new AbortController();
   response.once('close', () => hangUp.abort());
-  // Who left while the request was looked at has closed it already, and nothing would tell so again.
+  // The caller may have left while the request was handled; then `close` has fired already.
   if (response.destroyed) hangUp.abort();
   const over = AbortSignal.any([signal, hangUp.signal]);
   response.writeHead(200, STREAM_HEADERS);
@@ -42,7 +42,7 @@ export async function writeStream(
       if (over.aborted) break;
       if (!response.write(formatMessage(message))) await drained(response, over);
     }
-    // Only what has come to its end ends well: a log that is cut off must not look like that of a task that has ended.
+    // Only a complete stream ends well: a log that is cut off must not look like the log of a task that has ended.
     if (over.aborted) response.destroy();
     else response.end();
   } catch (error) {
@@ -53,7 +53,7 @@ export async function writeStream(
   }
 }
 
-/** Until there is room again. Who makes none is cut off. */
+/** Waits until there is room again. A reader that makes none is cut off. */
 function drained(response: ServerResponse, over: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cut = (): void => {

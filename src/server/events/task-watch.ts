@@ -9,13 +9,13 @@ export interface WatchOptions {
   readonly operator: Caller;
 }
 
-/** How a task stands, now and after each thing that happens to it, until it has ended. */
+/** The task now and after each change, until it has ended. */
 export async function* watchTask(
   { broadcaster, operator }: WatchOptions,
   task: number,
   signal: AbortSignal,
 ): AsyncGenerator<TaskView> {
-  // Before the first look: what happens after it is heard of.
+  // Read before the task, so that no change in between is missed.
   const after = await broadcaster.now();
   let shown = await requireTask(operator, String(task));
   yield shown;

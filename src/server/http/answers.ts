@@ -1,6 +1,6 @@
 import type { Message } from '../events/sse.ts';
 
-/** Messages until it ends, or until the signal comes. */
+/** An answer as server-sent events: messages until it ends, or until the signal comes. */
 export class EventStream {
   readonly messages: (signal: AbortSignal) => AsyncIterable<Message>;
 
@@ -9,7 +9,7 @@ export class EventStream {
   }
 }
 
-/** An answer in somebody else's form, with its own status and headers. */
+/** The response of another library, passed on with its own status. */
 export class RawResponse {
   readonly response: Response;
 
@@ -18,7 +18,7 @@ export class RawResponse {
   }
 }
 
-/** An answer that is JSON text already, with the status that goes with it. */
+/** An answer that is JSON text already, with its status. */
 export class JsonText {
   readonly text: string;
   readonly status: number;

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-/** Comes when whoever asked has hung up. */
+/** A signal that comes when the caller has hung up. */
 export function hangUpOf({ raw }: FastifyRequest): AbortSignal {
   const hangUp = new AbortController();
   raw.socket.once('close', () => hangUp.abort());

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** Requests that were let in and are being answered. The end of a server waits for them, so that nobody has to guess what was done. */
+/**
+ * Requests that were accepted and are not answered yet. The server waits for them before it ends, so that no caller has to
+ * guess what was done.
+ */
 export class InFlightRequests {
   readonly #open = new Set<ServerResponse>();
   #onEmpty = (): void => {};
@@ -10,13 +13,13 @@ export class InFlightRequests {
     response.once('close', () => this.end(response));
   }
 
-  /** It is answered, or lasts for as long as its caller likes. */
+  /** The response is complete, or is a stream, which nobody waits for. */
   end(response: ServerResponse): void {
     this.#open.delete(response);
     if (this.#open.size === 0) this.#onEmpty();
   }
 
-  /** When all are answered, or so much time has passed. */
+  /** Resolves when all are answered, or after so much time. */
   async drained(withinMs: number): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => {

@@ -11,10 +11,10 @@ import { VirtualWorld } from '../../testing.ts';
 import { EventBroadcaster } from '../events/event-broadcaster.ts';
 import { Metrics } from './metrics.ts';
 
-/** Of the Debian package prometheus. */
+/** From the Debian package prometheus. */
 const PROMTOOL = 'promtool';
 
-/** What a text of figures says. */
+/** The figures in a text of Prometheus. */
 class Figures {
   readonly text: string;
 

@@ -5,7 +5,10 @@ import type { Change, FinalState } from '../../core/task/task.ts';
 import { LEADER } from '../../engine/duties/leader.ts';
 import type { Engine } from '../../engine/engine.ts';
 
-/** Names of queues and limits may be anything: the busiest have a label of their own, the rest is added up under another. */
+/**
+ * Queues and limits can have any name and any number. The busiest have a label of their own; the rest is summed up under one
+ * label.
+ */
 const MAX_LABELS = 200;
 /** No name has brackets. */
 const OTHERS = '(others)';
@@ -20,11 +23,11 @@ type LimitRecord = Awaited<ReturnType<Engine['limits']['list']>>[number];
 type Nodes = Awaited<ReturnType<Engine['store']['nodeList']>>;
 type Duties = Awaited<ReturnType<Engine['store']['dutyList']>>;
 
-/** The place of this node among others. */
+/** The position of this node in the cluster. */
 export interface NodeStatus {
   readonly heldDuties: () => readonly string[];
   readonly leads: () => boolean;
-  /** For how many milliseconds each duty has been held by nobody. */
+  /** How many milliseconds each duty has been without a holder. */
   readonly unheld: () => ReadonlyMap<string, number>;
   readonly silence: Silence | undefined;
   /** Workers that are connected to this node. */
@@ -36,21 +39,21 @@ interface CounterSpec {
   readonly help: string;
 }
 
-/** What the feed counts, by the words of the documents. */
+/** Counters of events, by the change. */
 const CHANGE_COUNTERS: Partial<Record<Change, CounterSpec>> = {
   created: { name: 'leasehold_tasks_pushed_total', help: 'Tasks that were pushed' },
   claimed: { name: 'leasehold_leases_granted_total', help: 'Leases that were granted' },
   expired: { name: 'leasehold_lease_expired_count_total', help: 'Leases that ran out under their worker' },
   retried: { name: 'leasehold_step_retry_count_total', help: 'Attempts that failed and are tried again' },
 };
-/** By the state and not by what brought it about: a task also fails by a lease that runs out or by waiting too long. */
+/** Counted by state, not by change: a task also fails when its lease runs out or when it waited too long. */
 const END_COUNTERS: Record<FinalState, CounterSpec> = {
   completed: { name: 'leasehold_tasks_completed_total', help: 'Tasks that have completed' },
   failed: { name: 'leasehold_tasks_failed_total', help: 'Tasks that have failed for good' },
   cancelled: { name: 'leasehold_tasks_cancelled_total', help: 'Tasks that were cancelled' },
 };
 
-/** Figures of this node and of the cluster as it sees it, for Prometheus. */
+/** The figures of this node, and of the cluster as this node sees it, for Prometheus. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #engine: Engine;
@@ -91,30 +94,30 @@ export class Metrics {
     ]);
     this.#waits = this.#histogram(
       'leasehold_task_start_delay_seconds',
-      'From the push of a task to its first start, delays that it was pushed with included',
+      'From the push of a task to its first start, including the delay that it was pushed with',
       [],
       WAITS,
     );
     this.#queues = this.#gauge('leasehold_queue_tasks', 'Unfinished tasks of a queue, by state', ['queue', 'state']);
     this.#ages = this.#gauge(
       'leasehold_queue_oldest_ready_age_seconds',
-      'How long a queue has had something ready; absent while it has not',
+      'How long the oldest ready task of a queue has been ready; absent when there is none',
       ['queue'],
     );
-    this.#limits = this.#gauge('leasehold_limit_active', 'What running tasks take of a limit', ['limit']);
+    this.#limits = this.#gauge('leasehold_limit_active', 'What running tasks use of a limit', ['limit']);
     this.#limitCaps = this.#gauge(
       'leasehold_limit_capacity',
-      'What a limit allows at once; absent where it does not bound that',
+      'What a limit allows at once; absent where it sets no such bound',
       ['limit'],
     );
     this.#limitWaiting = this.#gauge(
       'leasehold_limit_waiting_tasks',
-      'Ready tasks that take something of a limit, counted up to ten thousand',
+      'Ready tasks that use a limit, counted up to ten thousand',
       ['limit'],
     );
-    this.#workers = this.#gauge('leasehold_workers_online', 'Workers that beat', []);
+    this.#workers = this.#gauge('leasehold_workers_online', 'Workers whose heartbeats arrive', []);
     this.#connected = this.#gauge('leasehold_workers_connected', 'Workers that are connected to this node', []);
-    this.#slots = this.#gauge('leasehold_worker_slots', 'Slots of the workers that beat, busy and free', ['state']);
+    this.#slots = this.#gauge('leasehold_worker_slots', 'Slots of these workers, busy and free', ['state']);
     this.#duties = this.#gauge('leasehold_duty_held', 'Whether this node holds a housekeeping duty', ['duty']);
     this.#leader = this.#gauge('leasehold_leader', 'Whether this node leads', []);
     this.#epoch = this.#gauge(
@@ -125,12 +128,12 @@ export class Metrics {
     this.#nodes = this.#gauge('leasehold_nodes', 'Nodes of the cluster, by state', ['state']);
     this.#unheld = this.#gauge(
       'leasehold_duty_unheld_seconds',
-      'For how long a housekeeping duty has been held by nobody; 0: it is held',
+      'How long a housekeeping duty has had no holder; 0: it has one',
       ['duty'],
     );
   }
 
-  /** An event with a final state is the one that brought it about: nothing happens to what has ended but that it begins again. */
+  /** The event with a final state is the one that ended the task: after it there is only a revival. */
   count({ change, state, attempt, at, createdAt }: TaskEvent): void {
     this.#happened.get(change)?.inc();
     this.#ended.get(state)?.inc();
@@ -141,7 +144,7 @@ export class Metrics {
     this.#requests.observe({ route, status: String(status) }, seconds);
   }
 
-  /** The figures as text, with a fresh look at the store. */
+  /** The figures as text, read from the store now. */
   async text(): Promise<string> {
     const { store } = this.#engine;
     const [queues, ages, limits, fleet, nodes, duties] = await Promise.all([

@@ -16,7 +16,7 @@ import type { HttpWorkers } from '../workers/http-workers.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
 import type { EventStream, JsonText, NO_CONTENT, RawResponse } from './answers.ts';
 
-/** All that the routes work on. */
+/** The services that route handlers use. */
 export interface Services {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
@@ -28,31 +28,31 @@ export interface Services {
   readonly rpc: RpcService;
   readonly insight: InsightService;
   readonly logins: LoginService;
-  /** Where this node answers. */
+  /** Where this node listens. */
   readonly address: string;
-  /** When it began to, in calendar time. */
+  /** When it began to listen, in calendar time. */
   readonly startedAt: number;
-  /** What an operator may ask and do. */
+  /** The operator surface of the engine. */
   readonly operator: EngineOperator;
-  /** Why this node cannot hand out work; nothing when it can. */
+  /** Why this node cannot hand out work; empty when it can. */
   readonly obstacles: () => Promise<readonly string[]>;
 }
 
-/** One request that was let in and is well formed. */
+/** One request that is authorized and validated. */
 export interface Call<N extends RouteName> extends Services {
   readonly params: ParamsOf<N>;
   readonly query: QueryOf<N>;
   readonly body: BodyOf<N>;
   readonly principal: Principal;
-  /** Who does it, for histories. */
+  /** The name that histories record. */
   readonly by: string;
-  /** Of a route that does many things: tells what of it was done. */
+  /** For a route with many methods: records each of them in the audit log. */
   readonly audited: Auditor;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** Of a worker over HTTP that has registered. */
+  /** The session of a worker over HTTP. */
   readonly session: WorkerSession | undefined;
-  /** Comes when the server begins to end: who waits for something is answered then. */
+  /** Comes when the server begins to close. Handlers that wait answer then. */
   readonly closing: AbortSignal;
 }
 

@@ -10,11 +10,11 @@ export interface IncidentsOptions {
   readonly kept?: number;
 }
 
-/** What is seen of the cluster from time to time; the feed does not tell it. */
+/** Facts about the cluster that the feed does not carry, sampled from time to time. */
 export interface ClusterSnapshot {
   /** Calendar time. */
   readonly at: number;
-  /** Workers that are lost, by their number. */
+  /** Lost workers, by their number. */
   readonly lost: ReadonlyMap<number, string>;
   readonly leader: string | undefined;
 }
@@ -23,7 +23,7 @@ type KeptIncident = Omit<Shown, 'task' | 'text'> & { readonly describe: () => Pi
 
 const KEPT = 50;
 
-/** The last things that went wrong, as this node has heard of them since it began. */
+/** The last incidents since this node started. */
 export class Incidents {
   readonly #idOf: IncidentsOptions['idOf'];
   readonly #most: number;
@@ -36,7 +36,7 @@ export class Incidents {
     this.#most = kept;
   }
 
-  /** Everything that happens comes by here, so that nothing is made of it before somebody looks. */
+  /** Every event passes here, so texts are made only when somebody reads them. */
   add(event: TaskEvent): void {
     this.#seq = event.seq;
     const kind = kindOf(event);
@@ -45,7 +45,7 @@ export class Incidents {
     this.#put({ at, seq, kind, describe: () => ({ task: this.#idOf(event), text: describeTask(kind, event) }) });
   }
 
-  /** The first look tells nothing: what was lost before is no news. */
+  /** The first snapshot makes no incident: its losses are old. */
   observe(snapshot: ClusterSnapshot): void {
     const before = this.#seen;
     this.#seen = { ...snapshot, leader: snapshot.leader ?? before?.leader };
@@ -71,7 +71,7 @@ export class Incidents {
     return this.#kept.toReversed().map(({ describe, ...rest }) => ({ ...rest, ...describe() }));
   }
 
-  /** Whether something went wrong since then; another leader is no harm. */
+  /** Whether anything went wrong since then; a change of the leader does not count. */
   anySince(at: number): boolean {
     return this.#kept.some((one) => one.at >= at && one.kind !== 'leader changed');
   }

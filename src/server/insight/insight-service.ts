@@ -20,17 +20,17 @@ export interface InsightOptions {
 type View = AnswerOf<'saveView'>;
 type HandlerInfo = AnswerOf<'listHandlers'>['handlers'][number];
 
-/** Lanes of which the age of the oldest task is asked every few seconds. */
+/** Lanes whose oldest task is read every few seconds. */
 const FEW_LANES = 200;
-/** Lanes that are looked through for the handlers that have tasks: of those that wait, and of the newest. */
+/** Lanes that are searched for handlers with tasks: waiting ones, and the newest. */
 const MOST_LANES = 1000;
-/** After something went wrong a person is asked to look for so long. */
+/** How long an incident calls for attention. */
 const RECENT_MS = 5 * 60_000;
 const MOST_APPROVALS = 1000;
 const MOST_VIEWS = 500;
 const HOUR_MS = 3_600_000;
 
-/** What people look at: all of it at a glance, tasks by time, failures, handlers, and the views that they keep. */
+/** What people look at: the overview, tasks by time, failures, handlers and saved views. */
 export class InsightService {
   readonly #engine: Engine;
   readonly #series: Series;
@@ -51,7 +51,7 @@ export class InsightService {
     this.#handlers = new TtlCache(clock);
   }
 
-  /** From now on it looks at the totals every few seconds. */
+  /** Samples the totals every few seconds from now on. */
   start(): void {
     this.#series.start();
   }
@@ -72,10 +72,10 @@ export class InsightService {
     const { queue, handler, state: states, buckets } = query;
     const until = query.until ?? (await this.#engine.store.clock()).calendar;
     const from = query.from ?? until - HOUR_MS;
-    if (from >= until) throw fault('INVALID_INPUT', { field: 'query.from', problem: 'it lies before until' });
+    if (from >= until) throw fault('INVALID_INPUT', { field: 'query.from', problem: 'it must be before until' });
     const queues = queue.map((name) => checkName('queue', name));
     const handlers = handler.map((name) => checkName('handler', name));
-    // As it was asked: without a time, all of a second have the same hour.
+    // The query as it came: without a time, all queries of a second mean the same hour.
     return this.#histograms.get(JSON.stringify(query), () =>
       histogram(this.#engine.store, this.#engine.world, { queues, handlers, states, from, until, buckets }),
     );
@@ -104,11 +104,11 @@ export class InsightService {
   async saveView(view: BodyOf<'saveView'>, by: string): Promise<View> {
     checkKey('name', view.name);
     if (/\p{Cc}/u.test(view.query) || !view.query.isWellFormed()) {
-      throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that no address has' });
+      throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that an address cannot have' });
     }
     const saved = await this.#engine.store.viewPut({ view: { ...view, by }, most: MOST_VIEWS });
     if (saved !== undefined) return saved;
-    const hint = 'Remove some that nobody needs any more.';
+    const hint = 'Remove some that are no longer needed.';
     throw fault('CONFLICT', { problem: `there are ${MOST_VIEWS} saved views, and no more are kept` }, { hint });
   }
 
@@ -151,7 +151,7 @@ export class InsightService {
     };
   }
 
-  /** Counters, and beside them what the feed does not tell: who was lost, and who leads. */
+  /** Counters, and with them what the feed does not carry: lost workers and the leader. */
   async #sample(): Promise<Sample> {
     const { store } = this.#engine;
     const [queues, workers, { now, duties }] = await Promise.all([
@@ -188,7 +188,7 @@ export class InsightService {
     const names = new Set([...live.flatMap(({ handlers }) => handlers), ...queuesOf.keys()]);
     return [...names].sort().map((name) => {
       const workers = live.filter(({ handlers }) => handlers.includes(name)).length;
-      // What nobody offers any more may have been told long ago.
+      // A handler that nobody offers now may have an old schema.
       const schema = workers > 0 ? schemaOf.get(name) : undefined;
       return {
         name,

@@ -1,6 +1,6 @@
 import type { World } from '../../core/world.ts';
 
-/** What is looked at every few seconds. The first two are totals since the beginning. */
+/** One sample of the totals. The first two are totals since the beginning. */
 export interface Sample {
   readonly completed: number;
   readonly failed: number;
@@ -20,7 +20,7 @@ export interface Figures {
   readonly ageMs: Column;
 }
 
-/** The oldest first; null: nothing is known of that time. */
+/** The oldest first. Null: nothing is known of that step. */
 type Column = readonly (number | null)[];
 
 export interface SeriesOptions {
@@ -41,7 +41,7 @@ const STEP_MS = 5000;
 /** An hour. */
 const KEPT = 720;
 
-/** The last hour of this node's own looks at the totals. A step in which it could not look stays empty. */
+/** Samples of the last hour. A step without a sample stays empty. */
 export class Series {
   readonly #world: World;
   readonly #look: () => Promise<Sample>;
@@ -72,7 +72,7 @@ export class Series {
     this.#stopTimer();
   }
 
-  /** One look. A store that cannot be asked leaves a gap, and says so elsewhere. */
+  /** Takes one sample. A store that does not answer leaves a gap, and shows elsewhere. */
   async tick(): Promise<void> {
     try {
       const sample = await this.#look();
@@ -81,7 +81,7 @@ export class Series {
       this.#wall = this.#world.clock.wall();
       if (this.#taken.at(-1)?.step === step) this.#taken.pop();
       this.#taken.push({ ...sample, step, at });
-      // One more than is shown: rates are told against the one before.
+      // One more than is shown: a rate needs the sample before.
       while ((this.#taken[0] as StepSample).step < step - this.#most) this.#taken.shift();
     } catch {
       // Nothing is known of this step.
@@ -112,7 +112,7 @@ export class Series {
   }
 }
 
-/** A second. A total that became less was counted anew, and tells nothing. */
+/** The rate a second. A total that became smaller was recounted, and gives no rate. */
 function rate(now: StepSample, before: StepSample | undefined, figure: 'completed' | 'failed'): number | null {
   if (before === undefined || now[figure] < before[figure] || now.at <= before.at) return null;
   return Math.round(((now[figure] - before[figure]) * 100_000) / (now.at - before.at)) / 100;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/world.ts';
 
-/** Different questions that are remembered at once; each of them may be asked by many. */
+/** Entries at once. */
 const MOST_KEYS = 200;
 
 interface CacheEntry<T> {
@@ -8,7 +8,7 @@ interface CacheEntry<T> {
   readonly at: number;
 }
 
-/** Answers for a moment: a hundred pages that are open cost one look a second. Who asks while a look is under way shares it. */
+/** Caches answers for a moment: a hundred open pages cost one read a second. Callers during a read share it. */
 export class TtlCache<T> {
   readonly #clock: Clock;
   readonly #forMs: number;
@@ -24,11 +24,11 @@ export class TtlCache<T> {
     const kept = this.#kept.get(key);
     if (kept !== undefined && now - kept.at < this.#forMs) return kept.answer;
     const answer = look();
-    // The oldest go first; the map is in the order in which they came.
+    // The oldest go first; a map keeps the order of insertion.
     this.#kept.delete(key);
     if (this.#kept.size >= MOST_KEYS) this.#kept.delete(this.#kept.keys().next().value as string);
     this.#kept.set(key, { answer, at: now });
-    // What failed is asked for again.
+    // A failure is not cached.
     answer.catch(() => {
       if (this.#kept.get(key)?.answer === answer) this.#kept.delete(key);
     });

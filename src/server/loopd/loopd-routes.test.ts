@@ -1,4 +1,4 @@
-/** Workers over HTTP, as document 002 has them. */
+/** Workers of loopd. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -145,7 +145,7 @@ test('a claim whose answer could not be written is given back with its try', asy
   socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   while (!scene.engine.readyLanes.waiters.awaited) await new Promise(setImmediate);
   socket.destroy();
-  // The server has heard of it once it answers what came later: before, it could only believe that it was heard.
+  // The server has noticed the hang-up once it answers a later request.
   await scene.ask('/healthz');
   await scene.ask('/healthz');
   const { task } = await scene.engine.push({ queue: 'q', handler: 'build' });
@@ -176,7 +176,7 @@ test('who registers names handlers, no tag that was not given, and has the secre
   assert.equal((await register({ handlers: ['build'], tags: ['gpu'] })).status, 200);
   assert.equal((await register({ handlers: ['build'], tags: ['root'] })).status, 403);
   assert.equal((await register(['build'], scene.admin)).status, 403);
-  // What it says of itself goes with every call.
+  // The registration goes with every call.
   const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `handler-${i}`.padEnd(60, 'x'));
   const { status, body } = await register(many(120));
   assert.equal(status, 200);

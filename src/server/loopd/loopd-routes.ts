@@ -1,7 +1,7 @@
 import type { Handlers } from '../http/route-handler.ts';
 import { claimFor, ownSession, sessionOf } from '../workers/session-calls.ts';
 
-/** Workers of loopd. */
+/** The routes of loopd workers. */
 export const loopdRoutes: Handlers<'registerWorker' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep'> = {
   registerWorker: ({ body, steps, principal, request }) => steps.register(body, principal, request.ip),
 

@@ -13,7 +13,7 @@ import type { WorkerSession } from '../workers/session-tokens.ts';
 export interface LoopdWorkersOptions {
   readonly httpWorkers: HttpWorkers;
   readonly leases: LeaseTokens;
-  /** What is session of a worker's name. */
+  /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean }>;
   readonly numberOf: (step: string) => number;
   readonly clock: Clock;
@@ -23,10 +23,10 @@ type Step = NonNullable<AnswerOf<'claimSteps'>>[number];
 
 const HEARTBEAT_MS = 10_000;
 const MOST_TEXT = 65_536;
-/** Attempt and proof, in one spelling. */
+/** The attempt and its proof; there is one spelling of each token. */
 const LEASE_TOKEN = /^([1-9]\d{0,14})\.([\w-]+)$/;
 
-/** Workers that come by HTTP, as document 002 has them: every call names its lease by a token. */
+/** Serves loopd workers: every call names its lease by a token. */
 export class LoopdWorkers {
   readonly #options: LoopdWorkersOptions;
 
@@ -48,7 +48,7 @@ export class LoopdWorkers {
     const incarnation = randomUUID();
     const hello = { ...rest, incarnation, handlers, tags, queues, host };
     const { worker, session: token, leaseMs } = await httpWorkers.join(hello, principal, address);
-    // A worker of our own says it by itself, once it can take work.
+    // A worker of our own goes online by itself, once it can take work.
     await (await httpWorkers.open(httpWorkers.read(token))).beat('online');
     return {
       worker_id: worker,
@@ -152,7 +152,7 @@ export class LoopdWorkers {
     };
   }
 
-  /** Undefined: whoever speaks does not have it, and never had. */
+  /** The lease that the token proves; undefined: it was never granted to this worker. */
   #leaseOf(session: WorkerSession, step: string, token: string): Assignment | undefined {
     const [, attempt, proof = ''] = LEASE_TOKEN.exec(token) ?? [];
     if (attempt === undefined) return undefined;

@@ -15,7 +15,7 @@ const INSTRUCTIONS =
   'Leasehold hands tasks to workers and gets each finished. Ask explain_task why one waits, tail_log what it said. ' +
   'Every tool that changes something takes dry_run: look first.';
 
-/** Answers one request of a model's program: Streamable HTTP without sessions, so that any node can answer the next one. */
+/** Answers one request of an MCP client: Streamable HTTP without sessions, so that any node can answer the next one. */
 export async function handleMcp(request: Request, body: unknown, options: EndpointOptions): Promise<Response> {
   const handler = createMcpHandler(() => serverFor(options), {
     maxSubscriptions: 0,
@@ -24,7 +24,7 @@ export async function handleMcp(request: Request, body: unknown, options: Endpoi
   return handler.fetch(request, { parsedBody: body });
 }
 
-/** Who may only read sees no tool that writes. */
+/** A caller with the role read sees no tool that writes. */
 function serverFor(options: EndpointOptions): McpServer {
   const server = new McpServer({ name: 'leasehold', version: options.version }, { instructions: INSTRUCTIONS });
   for (const [name, tool] of Object.entries(TOOLS)) {
@@ -45,7 +45,7 @@ interface ToolAnswer {
   isError?: boolean;
 }
 
-/** What is refused is told to the model, which may do better. */
+/** Refusals are shown to the model, which may do better. */
 async function answerOf(tool: Tool, options: EndpointOptions, input: unknown): Promise<ToolAnswer> {
   try {
     const answer = (await runTool(tool, options, input as ToolInput)) as Record<string, unknown>;
@@ -67,7 +67,7 @@ interface ToolInput {
   readonly dry_run?: boolean;
 }
 
-/** A dry run changes nothing, and is not worth a line. */
+/** A dry run changes nothing and is not audited. */
 function runTool(tool: Tool, options: EndpointOptions, input: ToolInput): Promise<object> {
   const work = (): Promise<object> => tool.run(options, input as never);
   if (tool.audits === undefined || input.dry_run === true) return work();

@@ -2,7 +2,7 @@ import { RawResponse } from '../http/answers.ts';
 import type { Handlers } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
 
-/** The SDK is loaded when the first model comes. */
+/** The SDK is loaded with the first request. */
 export function mcpRoutes({ version }: { readonly version: string }): Handlers<'mcp'> {
   return {
     async mcp({ principal, body, engine, operator, request, address, guard, audited }) {

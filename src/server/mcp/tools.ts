@@ -11,18 +11,18 @@ import type { Action } from '../auth/audit.ts';
 export interface ToolContext {
   readonly engine: Engine;
   readonly operator: Caller;
-  /** Asked before something is pushed. */
+  /** Called before a push; rejects when this caller may not push more. */
   readonly admit: (queue: string) => Promise<void>;
 }
 
-/** One thing that a model may do here. */
+/** A tool of MCP. */
 export interface Tool {
   readonly title: string;
   readonly does: string;
   readonly input: z.ZodObject;
-  /** Changes something: takes `dry_run`, and is there for operators only. */
+  /** Changes something: takes `dry_run`, and needs the role operator. */
   readonly writes: boolean;
-  /** What is told of it to who operates the node; of pushes nothing is. */
+  /** The action in the audit log; pushes have none. */
   readonly audits?: Action;
   readonly run: (context: ToolContext, input: never) => Promise<object>;
 }
@@ -44,7 +44,7 @@ const queue = z.string().describe('The name of a queue');
 const MOST = 200;
 const limit = z.number().int().min(1).max(MOST).default(20);
 
-/** A model reads it all: the whole of a large value costs more than it says. */
+/** A model reads the whole answer: a large value costs more than it tells. */
 const MOST_TEXT = 4000;
 
 export const TOOLS: Readonly<Record<string, Tool>> = {
@@ -74,7 +74,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   tail_log: tool({
     title: 'Read the end of a log',
-    does: 'The last lines that a task has said, without listing any other task',
+    does: 'The last log lines of one task',
     input: z.object({ id, lines: limit }),
     writes: false,
     async run({ operator, engine }, input) {
@@ -136,7 +136,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   cancel_task: tool({
     title: 'Cancel a task',
-    does: 'Ends a task that waits, asks the worker of one that runs; with tree also what depends on it',
+    does: 'Ends a waiting task, asks the worker of a running one to stop; with tree also what depends on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
     audits: 'cancelTask',
@@ -158,7 +158,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   pause_queue: tool({
     title: 'Pause a queue',
-    does: 'Nothing more of this queue is started until it is resumed',
+    does: 'No task of this queue is started until it is resumed',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
     audits: 'pauseQueue',
@@ -183,14 +183,14 @@ async function switchQueue(
   return { dry_run, act, queue: await operator.call(route, { params: { queue: name } }) };
 }
 
-/** What became of one task, in few words. */
+/** The answer for one task, in few words. */
 function oneOf(named: string, { tasks: [task], dryRun }: AnswerOf<'cancelTask'> | AnswerOf<'retryTask'>): object {
   return { id: named, state: task?.state, act: task?.act, dry_run: dryRun };
 }
 
 type Lines = Awaited<ReturnType<Engine['logs']['read']>>;
 
-/** A log is read from its beginning, some thousand lines at a time. */
+/** A log is read from its beginning, a thousand lines at a time. */
 async function lastLines(engine: Engine, task: number, count: number): Promise<Lines> {
   let last: Lines = [];
   for (;;) {

@@ -174,7 +174,7 @@ test('what a limit cannot be is refused and changes nothing', async (t) => {
   assert.equal((await node.call('getLimit', `${LIMITS}/api`)).revision, 1);
 });
 
-test('a pause holds all of it or one key, 0 opens it again, and who waits for work hears of it at once', async (t) => {
+test('a pause holds all of it or one key, 0 resumes it, and who waits for work hears of it at once', async (t) => {
   const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = node;
   const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });

@@ -6,9 +6,9 @@ import type { Handlers } from '../http/route-handler.ts';
 export const logRoutes: Handlers<'readLog'> = {
   async readLog({ params, query, operator, engine, request }) {
     if (!query.follow) return operator.call('readLog', { params, query });
-    // A browser that comes back says where it was in a header; it is newer than what the address says.
+    // A browser that reconnects sends its position in a header, which is newer than the one in the address.
     const after = placeOf(lastEventId(request.headers['last-event-id']) ?? query.cursor);
-    // Of a task that is not there a stream would end at once, as if it had said nothing.
+    // Without this the stream of an unknown task would end at once, as if the task had logged nothing.
     const { id } = await requireTask(operator, params.id);
     const at = after === undefined ? {} : { after };
     return new EventStream(async function* (signal) {

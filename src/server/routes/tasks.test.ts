@@ -20,7 +20,7 @@ async function claimed(scene: NodeScene, id: string): Promise<Grant> {
   return grant;
 }
 
-/** Wakes of this node work, its polls never come: what is heard was told. */
+/** Wake-ups of this node work, its polls never come: whatever arrives came by a wake-up. */
 function deafScene(t: TestContext): Promise<NodeScene> {
   return nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
 }

@@ -47,7 +47,7 @@ test('a node that fell silent is there again when it speaks', async (t) => {
   const it = await rpcScene(t);
   await it.register();
   const [worker] = await it.engine.workers.list();
-  // As the reaper does it, of one that was not heard of for longer than that.
+  // As the reaper does it for a worker that was silent for longer than that.
   const duty = await it.engine.store.dutyTake({ name: 'test', holder: 'test', ttlMs: 60_000 });
   assert.ok(duty && worker);
   await it.engine.store.workerReap({ duty, staleMs: -1 });
@@ -215,7 +215,7 @@ test('leases that have run out are taken back when somebody asks, and their task
   await it.call('tasks.create', { id: 'x', name: 'echo' });
   await it.call('tasks.execute', { task_id: 'x' });
   const { lease_token } = await it.call('acquire_lease', { node_id: 'n1', task_id: 'x' });
-  // Whoever is first, the reaper or the call: the lease ends, and the call says so only if it found it overdue.
+  // The reaper or the call may be first: the lease ends, and the call reports it only if it found it overdue.
   for (;;) {
     const { recovered, overdue } = await it.call('recover_stale_leases');
     assert.ok(recovered.every((id: string) => id === 'x') && overdue <= 1);

@@ -23,18 +23,18 @@ import { writeMethods } from './write.ts';
 export interface RpcOptions extends RpcServices {
   readonly log: Log;
   readonly allowance?: Allowance | undefined;
-  /** Asked before something is pushed; undefined: nobody is. */
+  /** Called before a push; undefined: no bound. */
   readonly guard?: PushGuard | undefined;
 }
 
-/** Who calls, and in which request. */
+/** The caller and its request. */
 interface Caller {
   readonly principal: Principal;
   readonly request: string;
   readonly audited: Auditor;
 }
 
-/** Methods that change what others have made: these are told to who operates the node. */
+/** Methods that change what others have made: these are audited. */
 const AUDITED: Partial<Record<MethodName, Action>> = {
   'tasks.update': 'editTask',
   'tasks.delete': 'deleteTask',
@@ -51,10 +51,10 @@ const HANDLERS: RpcHandlers<MethodName> = {
   ...systemMethods,
 };
 
-/** What is left of a batch after this time is not begun. */
+/** Calls of a batch that have not begun after this time are refused. */
 const BATCH_MS = 30_000;
 
-/** Answers calls of JSON-RPC 2.0, one after the other: a batch is no way to have much done at once. */
+/** Answers calls of JSON-RPC 2.0, one after the other, so that a batch cannot take more at once than a single call. */
 export class RpcService {
   readonly #options: RpcOptions;
   readonly #budget: CallBudget;
@@ -141,7 +141,7 @@ export class RpcService {
   }
 }
 
-/** What it is done to, as far as it is named: what a method takes besides is checked by itself. */
+/** The tasks that a call names, for the audit log. */
 function targetOf(params: object): string {
   const { task_id, id, task_ids } = params as Readonly<Record<string, unknown>>;
   return [task_id ?? id ?? task_ids]
@@ -152,7 +152,7 @@ function targetOf(params: object): string {
 
 type Outcome = { readonly result: unknown } | { readonly error: RpcError };
 
-/** The places of what is given begin with `params`, as callers know it. */
+/** Problems name their place beginning with `params`, as callers know it. */
 function paramsOf(name: MethodName, given: unknown): RpcCall['params'] {
   try {
     return checked('body', METHODS[name].params, given ?? {}) as RpcCall['params'];
@@ -167,7 +167,7 @@ function malformed({ problem, id }: { readonly problem: string; readonly id: Rpc
   return { jsonrpc: '2.0', id, error: refusal('request', problem) };
 }
 
-/** An answer that is too long says so instead. */
+/** An answer that is too long becomes an error. */
 function bounded(answer: RpcAnswer, room: number): string {
   const text = textOf(answer);
   if (text.length <= Math.max(room, 0) || answer.error !== undefined) return text;

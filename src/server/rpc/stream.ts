@@ -10,15 +10,15 @@ interface FollowOptions {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly execution: Execution;
-  /** The number of the last event before it. */
+  /** The number of the last event before the execution. */
   readonly after: number;
-  /** Of the task that was asked for. */
+  /** The id of the task in the call. */
   readonly id: string;
-  /** What a call without a stream is answered with. */
+  /** The answer of a call without a stream. */
   readonly answer: object;
 }
 
-/** An execution as it goes, until all of it has ended; each message is one of the words of document 003. */
+/** Streams an execution until all of it has ended; the types of the messages are those of apflow. */
 export async function* followExecution(options: FollowOptions, signal: AbortSignal): AsyncGenerator<Message> {
   const { engine, broadcaster, execution, answer } = options;
   const documents = new Map(execution.map(({ document, pushed }) => [pushed.task, document]));
@@ -33,7 +33,7 @@ export async function* followExecution(options: FollowOptions, signal: AbortSign
     const done = documents.size - open.size;
     yield message('progress', { progress: done / documents.size, completed: done, total: documents.size });
   };
-  // What ended before the feed was read, or while the feed forgot: its events are not outcome again.
+  // Tasks that ended before the feed was read, or in a gap of the feed: their events do not come again.
   const catchUp = async function* (): AsyncGenerator<Message> {
     const tasks = [...open];
     const records = await engine.store.taskGet({ tasks });
@@ -64,7 +64,7 @@ export async function* followExecution(options: FollowOptions, signal: AbortSign
 
 const message = (type: string, data: object): Message => ({ data: { type, ...data } });
 
-/** As it is now; its task is the one of this execution. */
+/** The document now; its task is that of this execution. */
 async function look(engine: Engine, { id }: Pick<Document, 'id'>): Promise<TaskView | undefined> {
   const document = await engine.documents.find(id);
   return document === undefined ? undefined : viewOne(engine, document);

@@ -132,7 +132,7 @@ test('a new secret ends the others of its name at once, or after the grace, and 
   await it.world.advance(10_000);
   await unknown(it.access.authenticate(first));
   const third = await it.enrolment.secret('a', 'someone');
-  // Who was believed is believed for half a second more.
+  // A token that was found is trusted for half a second more.
   await it.world.advance(500);
   await unknown(it.access.authenticate(second));
   assert.equal((await it.access.authenticate(third)).name, 'a');
@@ -149,7 +149,7 @@ test('a worker that was removed is unknown, with its secrets and codes', async (
   assert.equal(await it.enrolment.knows('a'), false);
   await unknown(it.access.authenticate(secret));
   await unknown(it.enrolment.exchange(code));
-  // Whoever has the name next has nothing of it.
+  // The next worker of that name inherits nothing.
   const next = await it.worker({ name: 'a' });
   await next.quiet();
   assert.deepEqual((await it.engine.workers.list()).at(-1)?.tags, []);

@@ -6,13 +6,13 @@ const first = (value: unknown) => readFirst([Buffer.from(JSON.stringify(value)),
 const PLAIN = { type: 'connect', name: 'a', secret: 's', version: '1.0.0', credentials: ['discord'] };
 const OWN = { ...PLAIN, credentials: undefined, incarnation: 'i', slots: 1, tags: [], handlers: [], holding: [] };
 
-test('who says nothing of incarnations, slots, handlers and leases is an agent of document 004', () => {
+test('who says nothing of incarnations, slots, handlers and leases is a dazflow agent', () => {
   assert.deepEqual(first(PLAIN), { kind: 'dazflow', connect: PLAIN, byPath: false });
   assert.equal(first({ type: 'connect', name: 'a', secret: 's' }).kind, 'dazflow');
   assert.equal(first({ ...PLAIN, version: null, credentials: null }).kind, 'dazflow');
 });
 
-test('what an agent says beyond the document is not looked at', () => {
+test('what an agent says beyond the words of dazflow is not looked at', () => {
   assert.deepEqual(first({ ...PLAIN, hostname: 'box', tags: ['root'] }).connect, PLAIN);
 });
 

@@ -5,12 +5,12 @@ import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import type { Frame } from './worker-connection.ts';
 
-/** Who comes: a worker of ours, or an agent of document 004, which may have said so in the address that it asked for. */
+/** The kind of a new client: a worker of ours, or a dazflow agent, whose name and secret may stand in the address. */
 export type FirstMessage =
   | { readonly kind: 'worker'; readonly connect: Connect }
   | { readonly kind: 'dazflow'; readonly connect: DazflowConnect; readonly byPath: boolean };
 
-/** What only a worker of ours says of itself. With one of these the others must be there too. */
+/** Fields that only our own worker sends. With one of these the others must be there too. */
 const WORKER_FIELDS = ['incarnation', 'slots', 'handlers', 'holding'] as const;
 
 /** Reads the first message of a connection. */
@@ -25,7 +25,8 @@ export function readFirst([data, isBinary]: Frame): FirstMessage {
 }
 
 /**
- * Who comes by `/ws/agent/NAME/SECRET`; undefined: this is not that address. It holds a secret: no error and no log may show it.
+ * The client that comes by `/ws/agent/NAME/SECRET`; undefined for any other address. The address holds a secret: no error
+ * and no log may show it.
  */
 export function readPath(url: string): FirstMessage | undefined {
   if (!url.startsWith(`${WORKER_PATH}/`)) return undefined;

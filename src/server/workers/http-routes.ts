@@ -1,7 +1,7 @@
 import type { Handlers } from '../http/route-handler.ts';
 import { claimFor, ownSession } from './session-calls.ts';
 
-/** Our own worker over plain HTTP. */
+/** The routes of our own worker over plain HTTP. */
 export const httpWorkerRoutes: Handlers<'joinWorker' | 'takeTasks' | 'askNode'> = {
   joinWorker: ({ body, httpWorkers, principal, request }) => httpWorkers.join(body, principal, request.ip),
 

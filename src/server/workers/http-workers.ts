@@ -18,7 +18,7 @@ export interface HttpWorkersOptions {
   readonly link: Link;
   readonly leases: LeaseTokens;
   readonly sessions: SessionTokens;
-  /** What is session of a worker's name. */
+  /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean; readonly tags: readonly string[] }>;
   readonly clock: Clock;
   readonly log: Log;
@@ -26,19 +26,19 @@ export interface HttpWorkersOptions {
 
 type Answer = AnswerOf<'askNode'>['answers'][number];
 
-/** What a worker says of itself, whose name is that of its secret. */
+/** The registration of a worker. Its name is that of its secret. */
 export type JoinInput = Omit<BodyOf<'joinWorker'>, 'name'> & { readonly name?: string | undefined };
 
-/** Of one session, on this node. */
+/** A session on this node. */
 interface OpenSession {
   readonly service: WorkerService;
-  /** The claim that waits, of a worker that counts its claims. */
+  /** The waiting claim of a worker that numbers its claims. */
   claiming?: { readonly n: number; readonly stop: AbortController } | undefined;
-  /** Claims up to this one were stopped, though one of them may come after the word that stops it. */
+  /** Claims up to this number are stopped. A claim may arrive after the request that stops it. */
   stopped: number;
 }
 
-/** What is asked of one claim; who does not count them has one at a time. */
+/** One claim. A worker that does not number its claims has one at a time. */
 export interface ClaimInput {
   readonly max: number;
   readonly waitMs: number;
@@ -46,17 +46,17 @@ export interface ClaimInput {
   readonly holding?: BodyOf<'takeTasks'>['holding'];
 }
 
-/** The worker that has session nothing for longest is forgotten beyond so many; its session token brings it back. */
+/** Beyond so many, the session that was silent for longest is dropped. Its session token brings it back. */
 const MAX_SESSIONS = 10_000;
-/** It is a header, and all headers together are 16 KiB at most. */
+/** The token is a header, and all headers together have 16 KiB at most. */
 const MAX_TOKEN = 12_000;
-/** Questions of one request whose answers can be large. */
+/** Reads in one request, whose answers can be large. */
 const MAX_READS = 8;
 
-/** Workers that come by plain HTTP: each request names its session by a token, and is answered by whichever node it comes to. */
+/** Workers over plain HTTP. Each request carries its session as a token, so that any node can answer it. */
 export class HttpWorkers {
   readonly #options: HttpWorkersOptions;
-  /** The one that spoke last comes last. */
+  /** In the order of their last request. */
   readonly #openSessions = new Map<string, Promise<OpenSession>>();
 
   constructor(options: HttpWorkersOptions) {
@@ -85,7 +85,7 @@ export class HttpWorkers {
       throw fault(
         'TOO_LARGE',
         { field: 'handlers', maxBytes: MAX_TOKEN },
-        { hint: 'They go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
+        { hint: 'The handlers go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
       );
     }
     const { leaseMs } = (await this.#sessionOf(session, schemas)).service.session;
@@ -96,13 +96,13 @@ export class HttpWorkers {
     return this.#options.sessions.read(token);
   }
 
-  /** `gone`: nobody waits for the answer any more. What nobody hears of goes back with its try. */
+  /** `hangUp`: nobody waits for the answer any more. Tasks of an answer that nobody reads are released with their tries. */
   async take(session: WorkerSession, claim: ClaimInput, hangUp: AbortSignal): Promise<readonly Granted[]> {
     const open = await this.#sessionOf(session);
     const { max, waitMs, n, holding } = claim;
     const stop = new AbortController();
     if (n !== undefined) {
-      // Who claims again has not heard the answer before, and will not.
+      // A worker that claims again did not get the answer before, and will not.
       open.claiming?.stop.abort();
       open.claiming = { n, stop };
     }
@@ -117,13 +117,13 @@ export class HttpWorkers {
     }
   }
 
-  /** Tasks of an answer that could not be written. */
+  /** Releases the tasks of an answer that could not be written. */
   async giveBack(session: WorkerSession, tasks: readonly { task: number; attempt: number }[]): Promise<void> {
     const link = await this.open(session);
     await Promise.allSettled(tasks.map(({ task, attempt }) => link.release({ task, attempt } as Assignment)));
   }
 
-  /** The questions of the WebSocket, but for claims. What would be too much for one answer is left for the next. */
+  /** The requests of the WebSocket, except claims. Reads beyond what fits into one answer are left for the next request. */
   async ask(session: WorkerSession, { asked }: BodyOf<'askNode'>): Promise<AnswerOf<'askNode'>> {
     const open = await this.#sessionOf(session);
     let reads = 0;
@@ -156,7 +156,7 @@ export class HttpWorkers {
     return undefined;
   }
 
-  /** The session of a worker, on whichever node it comes. */
+  /** The link session of a worker, on whichever node it calls. */
   async open(session: WorkerSession): Promise<Session> {
     return (await this.#sessionOf(session)).service.session;
   }
@@ -172,7 +172,7 @@ export class HttpWorkers {
     return open;
   }
 
-  /** Its tags are those that its name was given, for as long as they are: it has none of its own. */
+  /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
   async #openSession(session: WorkerSession, holder: string, schemas: Hello['schemas']): Promise<OpenSession> {
     const { worker: incarnation, ...hello } = session;
     const { link, leases, clock } = this.#options;

@@ -5,10 +5,10 @@ import { notOpen } from '../http/refusals.ts';
 import type { Call } from '../http/route-handler.ts';
 import type { WorkerSession } from './session-tokens.ts';
 
-/** The calls of a worker over HTTP that has a session. */
+/** The routes of a worker over HTTP that need a session. */
 type SessionRoute = 'takeTasks' | 'askNode' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep';
 
-/** Tasks that were claimed for an answer which nobody hears go back. */
+/** Claims tasks for an answer, and releases them if the answer cannot be written. */
 export async function claimFor<
   N extends 'takeTasks' | 'claimSteps',
   T extends { readonly task: number; readonly attempt: number },
@@ -25,7 +25,7 @@ export async function claimFor<
   try {
     const tasks = await claim(session, AbortSignal.any([hangUp.signal, closing]));
     if (tasks.length === 0) return NO_CONTENT;
-    // An answer that cannot be written was heard by nobody.
+    // An answer that cannot be written reached nobody.
     void Promise.race([
       once(reply.raw, 'finish').then(() => true),
       once(reply.raw, 'close').then(() => reply.raw.writableFinished),

@@ -19,31 +19,31 @@ import type { SharedTimer } from './shared-timer.ts';
 export interface WorkerConnectionOptions {
   readonly socket: WebSocket;
   readonly leaseMs: number;
-  /** Of all conversations: in each one ticks once. */
+  /** Shared by all connections; each ticks once a round. */
   readonly timer: SharedTimer;
-  /** Whether the worker has something that would be lost with it. */
+  /** Whether the worker holds a lease, which a broken connection would cost. */
   readonly holds: () => boolean;
-  /** Answers one question; rejects with what is refused. */
+  /** Answers one request; rejects with the error for the worker. */
   readonly answer: (request: WorkerRequest, buffer: SendBuffer) => Promise<unknown>;
-  /** The worker lives. */
+  /** The worker is alive. */
   readonly onAlive: () => void;
-  /** What is told of an error. */
+  /** The error that the worker sees. */
   readonly errorFor: (error: unknown) => EngineError;
-  /** What came is no message: the connection ends. */
+  /** The data is not a message: the connection ends. */
   readonly onMalformed: (error: unknown) => void;
 }
 
-/** One message, and whether it came as bytes. */
+/** One frame, and whether it is binary. */
 export type Frame = readonly [data: Buffer, isBinary: boolean];
 
 const ALIVE_BYTES = Buffer.from(ALIVE);
-/** Questions that are looked into at once: as many as the engine puts into one commit. */
+/** Requests in progress at once: as many as the engine puts into one commit. */
 const MAX_OPEN = 250;
-/** Of those whose answers can be large. */
+/** The same for requests whose answers can be large. */
 const MAX_OPEN_READS = 8;
 /**
- * Of logs, before the next ones wait, in UTF-16 units: many short ones share a commit, and who floods has its socket paused instead
- * of everybody's turns (32 shipments of 64 KiB at once made commits of 2 MiB).
+ * Log units in progress before the next ones wait, in UTF-16 units. Many short entries share a commit, and a worker that
+ * floods has its socket paused instead of the event loop of everybody (32 batches of 64 KiB at once made commits of 2 MiB).
  */
 const MAX_OPEN_LOG_UNITS = 64 * 1024;
 export const READS: ReadonlySet<WorkerRequest['type']> = new Set([
@@ -56,18 +56,18 @@ export const READS: ReadonlySet<WorkerRequest['type']> = new Set([
 ]);
 
 /**
- * What is said over one connection. Questions are looked into in the order in which they came, some at a time; nothing is read
- * while there are more, or while answers lie that the worker has not taken. So what a worker can cost is bounded, whatever it does.
+ * One WebSocket of a worker. Requests are handled in the order of their arrival, some at a time. Nothing is read while more
+ * of them wait, or while the worker does not read its answers. So the cost of a worker is bounded, whatever it does.
  */
 export class WorkerConnection {
   readonly #options: WorkerConnectionOptions;
-  /** Read, and not begun; those before `#next` are. */
+  /** Received requests; those before `#next` have begun. */
   #waiting: WorkerRequest[] = [];
   #next = 0;
   #open = 0;
   #openReads = 0;
   #openLogUnits = 0;
-  /** Made for who logs: of thousands most only wait. */
+  /** Created for workers that log; most of thousands only wait. */
   #logPace: LogPace | undefined;
   #paced: NodeJS.Timeout | undefined;
   readonly #buffer: SendBuffer;
@@ -95,7 +95,7 @@ export class WorkerConnection {
   }
 
   receive([data, isBinary]: Frame): void {
-    // Who was told that it is over has no say any more, though its words may still arrive.
+    // After the close was sent nothing counts, though frames may still arrive.
     if (!this.#isOpen) return;
     this.#liveness.heard();
     if (!isBinary && ALIVE_BYTES.equals(data)) {
@@ -119,8 +119,8 @@ export class WorkerConnection {
   }
 
   /**
-   * A question in a form that is not ours is refused, and the others go on: it may come from a handler that asks for something odd,
-   * or from a newer worker, and would come again with every connection if this one ended.
+   * Refuses a malformed request and goes on with the others. It may come from an odd handler or from a newer worker, and
+   * would come again with every connection if this one ended.
    */
   #enqueue(value: unknown): void {
     try {
@@ -132,7 +132,7 @@ export class WorkerConnection {
     }
   }
 
-  /** Begins what may begin now. */
+  /** Begins the requests that may begin now. */
   #startNext(): void {
     while (this.#mayBegin()) void this.#answer(this.#waiting[this.#next++] as WorkerRequest);
     if (this.#next === this.#waiting.length) {
@@ -181,7 +181,7 @@ export class WorkerConnection {
       const value = await this.#options.answer(request, this.#buffer);
       const text = JSON.stringify({ type: 'ok', re: request.n, value } satisfies NodeMessage);
       if (!exceeds(text, MAX_ANSWER_BYTES)) return text;
-      // Sent, it would end the connection, and be asked for again on the next one.
+      // If sent, the answer would end the connection and be requested again on the next one.
       throw fault(
         'TOO_LARGE',
         { field: 'answer', maxBytes: MAX_ANSWER_BYTES },

@@ -203,7 +203,7 @@ test('a first message beyond the bound of a frame is not read at all', async (t)
 test('who does not say who it is within ten seconds is cut off', async (t) => {
   const scene = await hubScene(t);
   const [silent, talker] = [await scene.dial(), await scene.dial()];
-  // The hub counts from when it took the connection, which may be a moment after we have it.
+  // The node counts from when it accepted the connection, which may be a moment after we have it.
   while (scene.gateway.connected < 2) await new Promise((resolve) => void setImmediate(resolve));
   await talker.enter({ name: 'a', secret: await scene.enrol('a') });
   await silent.hangUp();
@@ -225,7 +225,7 @@ test('a greeting that comes again, or a message that is none, ends the connectio
   for (const second of [again, [again], '{', '7', '[7]', '[[]]', { type: 'cancels' }, { type: 'cancels', n: 'x' }]) {
     const worker = await scene.worker({ name: 'a', secret });
     worker.say(second);
-    assert.deepEqual(await worker.closed, { code: 1007, reason: 'that is no message' }, JSON.stringify(second));
+    assert.deepEqual(await worker.closed, { code: 1007, reason: 'that is not a message' }, JSON.stringify(second));
   }
   const worker = await scene.worker({ name: 'a', secret });
   worker.say(Buffer.from(JSON.stringify({ type: 'cancels', n: 1 })));
@@ -326,7 +326,7 @@ test("who comes under another worker's incarnation is refused, and the other one
   });
   assert.equal(thief.code, 'CONFLICT');
   await honest.told('task_complete', { lease: proofOf(lease), result: '1' });
-  // The name that it came under is free for who has a right to it.
+  // The name that it came under is free for a worker with the right to it.
   await scene.worker({ name: 'b' });
 });
 
@@ -343,7 +343,7 @@ test('a second process of a name is refused while the first lives, and may come 
   await second.quiet();
 });
 
-/** The hub hears of a hang-up a moment after us. */
+/** The node notices a hang-up a moment after us. */
 async function eventually(scene: GatewayScene, given: Parameters<RawWorker['greet']>[0]): Promise<RawWorker> {
   for (;;) {
     const worker = await scene.dial();
@@ -397,7 +397,7 @@ test('who hangs up while it is being let in leaves its name free, and nothing is
   fickle.say(greeting({ name: 'a', secret }));
   await asked.promise;
   await fickle.hangUp();
-  // As long as the hub keeps the socket in its list, it has not heard of it.
+  // As long as the node keeps the socket in its list, it has not noticed the hang-up.
   while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   gate.resolve();
   await scene.world.settle();

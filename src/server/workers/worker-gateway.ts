@@ -27,63 +27,63 @@ import { claimsDone, WorkerService } from './worker-service.ts';
 import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
 
 export interface WorkerGatewayOptions {
-  /** The way to the engine, once it is open. */
+  /** The link to the engine. */
   readonly link: Link;
   readonly tokens: LeaseTokens;
   readonly access: Access;
   readonly settings: WorkerSettings;
-  /** Agents of document 004 may also come by `/ws/agent/NAME/SECRET`. */
+  /** dazflow agents may also come by `/ws/agent/NAME/SECRET`. */
   readonly byPath?: boolean | undefined;
-  /** One of them that has said nothing for so long is offline; default 60 s. */
+  /** An agent that is silent for so long is offline; default 60 s. */
   readonly offlineMs?: number | undefined;
   readonly world: World;
   readonly log: Log;
 }
 
-/** A worker says who it is within this time. */
+/** A client must identify itself within this time. */
 const CONNECT_MS = 10_000;
-/** `closeTimeout`: who was told that it is over has so long to hang up. */
+/** `closeTimeout`: how long a client may take to hang up after a close. */
 const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, closeTimeout: 500 };
-/** Answers to pings that nobody takes. */
+/** The bound of unread answers to pings. */
 const MAX_PONG_BYTES = 1024 * 1024;
-/** How long it is remembered what a worker that went away was granted. */
+/** How long the grants of a disconnected worker are remembered. */
 const REMEMBER_MS = 300_000;
-/** As document 004 has it: twice the pause between two heartbeats. */
+/** As dazflow has it: twice the interval of its heartbeats. */
 const OFFLINE_MS = 60_000;
 
-/** Of a name: who is connected under it. */
+/** The connection that holds a name. */
 interface NamedConnection {
   /** Name and incarnation. */
   readonly holder: string;
   readonly socket: WebSocket;
-  /** Nobody hears its answers any more. */
+  /** Aborted when nobody reads its answers any more. */
   readonly hangUp: AbortController;
-  /** Nobody answers there, though the connection is not cut for that: another may take the place. */
+  /** The connection is open and does not answer pings: another client may take its name. */
   isSilent: () => boolean;
 }
 
-/** Who hears what comes over a connection. */
+/** The receiver of the frames of a connection. */
 interface FrameReceiver {
   receive(frame: Frame): void;
 }
 
-/** Of an incarnation: what it was granted, also while its connection is broken. */
+/** What an incarnation was granted, also while its connection is broken. */
 interface KnownIncarnation {
   readonly service: WorkerService;
-  /** The number of the secret that it came in by. */
+  /** The number of the secret that it authenticated with. */
   readonly token: number | undefined;
   keep: () => void;
 }
 
-/** Workers of other machines, each by one WebSocket. */
+/** Workers of other hosts, each by one WebSocket. */
 export class WorkerGateway {
   readonly #options: WorkerGatewayOptions;
   readonly #sockets = new WebSocketServer(SOCKETS);
   readonly #connections = new Map<string, NamedConnection>();
   readonly #incarnations = new Map<string, KnownIncarnation>();
-  /** Of all workers: the leases of a node are equally long. */
+  /** Shared by all connections: the leases of a node have one length. */
   #timer: SharedTimer | undefined;
-  /** Those for whom the last is being written. */
+  /** Disconnected agents whose last writes are under way. */
   readonly #leaving = new Set<Promise<void>>();
 
   constructor(options: WorkerGatewayOptions) {
@@ -94,11 +94,11 @@ export class WorkerGateway {
     return this.#sockets.clients.size;
   }
 
-  /** Takes what asks to speak WebSocket, if it comes by the right name and path and from no page. */
+  /** Accepts a WebSocket upgrade for the right host and path, and from no page. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, hosts: Hosts): void {
     const refuse = (line: string): void => refuseUpgrade(stream, line);
     if (!hosts.isOurs(hostOf(request))) return refuse('421 Misdirected Request');
-    // Workers are programs: only a browser says an origin, and no page has business here.
+    // Workers are programs. Only a browser sends an origin, and no page may connect here.
     if (request.headers.origin !== undefined) return refuse('403 Forbidden');
     const { url = '' } = request;
     const first = this.#options.byPath === true ? readPath(url) : undefined;
@@ -109,14 +109,14 @@ export class WorkerGateway {
     this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#awaitFirstMessage(socket, address, first));
   }
 
-  /** Everybody who is connected is to come back, here or elsewhere. */
+  /** Disconnects all workers; they reconnect here or to another node. */
   sendAway(): void {
     for (const { hangUp } of this.#connections.values()) hangUp.abort();
     for (const socket of this.#sockets.clients) closeWith(socket, 1012, 'this node only observes; go to another');
   }
 
   async close(): Promise<void> {
-    // Who waits for work gets none any more; what was granted before is on its way when the connection ends.
+    // Waiting claims end without tasks. Tasks that were granted before are on their way when the connection ends.
     for (const { hangUp } of this.#connections.values()) hangUp.abort();
     await new Promise<void>((resolve) => void setImmediate(resolve));
     for (const socket of this.#sockets.clients) closeWith(socket, 1012, 'the node stops; come back');
@@ -128,7 +128,7 @@ export class WorkerGateway {
     );
   }
 
-  /** The first message says who it is, unless the address has. */
+  /** The first message identifies the client, unless the address does. */
   #awaitFirstMessage(socket: WebSocket, address: string | undefined, first: FirstMessage | undefined): void {
     socket.on('error', () => socket.terminate());
     socket.on('ping', () => {
@@ -145,7 +145,7 @@ export class WorkerGateway {
 
   #receive(socket: WebSocket, address: string | undefined, read: () => FirstMessage): void {
     socket.pause();
-    // What came in the same packet is heard all the same, and must not be lost.
+    // Frames of the same packet are delivered although the socket is paused, and must not be lost.
     const early: Frame[] = [];
     const keep = (...more: Frame): void => void early.push(more);
     socket.on('message', keep);
@@ -176,13 +176,13 @@ export class WorkerGateway {
   ): Promise<FrameReceiver | undefined> {
     const principal = await this.#authenticate(connect);
     const setting = await this.#options.settings.of(connect.name);
-    // A worker can carry less than it was given, never more.
+    // A worker may carry fewer tags than its name was given, never more.
     requireGiven(connect.name, connect.tags, setting.tags);
     const named = this.#takeName(socket, connect);
     try {
       const service = await this.#serviceOf({ ...helloOf(connect, address), token: principal.token }, named);
       await service.reconcile(connect.holding);
-      // It may have hung up meanwhile, or have come back by another connection.
+      // The worker may have hung up meanwhile, or have reconnected.
       if (named.hangUp.signal.aborted) return undefined;
       const connection = this.#serveWorker(named, service, principal);
       this.#sendChanges(connect, setting, socket, (update) => connection.send(update));
@@ -193,7 +193,7 @@ export class WorkerGateway {
     }
   }
 
-  /** An agent of document 004. Each connection of it is a worker of its own, whose leases end with it. */
+  /** Admits a dazflow agent. Each of its connections is a worker of its own, whose leases end with it. */
   async #admitDazflow(
     socket: WebSocket,
     { connect, byPath }: Extract<FirstMessage, { kind: 'dazflow' }>,
@@ -215,7 +215,7 @@ export class WorkerGateway {
         anyHandler: true,
         queues: undefined,
         ...(typeof version === 'string' ? { version } : {}),
-        // It does not say where it runs, and it is not here.
+        // The agent does not say which host it runs on, and it is not this one.
         host: address,
         address,
         token: principal.token,
@@ -240,7 +240,7 @@ export class WorkerGateway {
     throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
   }
 
-  /** One name, one connection: a process that comes back takes its own place, another one has to wait until it is free. */
+  /** One name has one connection. The same incarnation replaces its own; another one has to wait until the name is free. */
   #takeName(socket: WebSocket, { name, incarnation }: Pick<Connect, 'name' | 'incarnation'>): NamedConnection {
     const named: NamedConnection = {
       holder: `${name}/${incarnation}`,
@@ -260,7 +260,7 @@ export class WorkerGateway {
         { hint: 'Stop it, or give this one a name and a secret of its own.' },
       );
     }
-    // What its old connection still waits for is nobody's, from here on.
+    // Nobody waits for the answers of the old connection from here on.
     before?.hangUp.abort();
     before?.socket.terminate();
     this.#connections.set(name, named);
@@ -274,7 +274,7 @@ export class WorkerGateway {
     this.#connections.delete(name);
     const known = this.#incarnations.get(named.holder);
     if (known === undefined) return;
-    // It may come back; what it was granted and never heard of is given back then.
+    // The worker may come back. Grants that never reached it are released then.
     const forget = (): void => void this.#incarnations.delete(named.holder);
     known.keep = this.#options.world.timers.after(REMEMBER_MS, forget, { unref: true });
   }
@@ -284,7 +284,7 @@ export class WorkerGateway {
     const { token } = hello;
     const known = this.#incarnations.get(holder);
     known?.keep();
-    // One that was begun with another secret ends with that one.
+    // A session that began with another secret ends with that one.
     if (known !== undefined && known.token === token) return known.service;
     const service = new WorkerService(await link.open(hello), holder, tokens, world.clock.monotonic);
     this.#incarnations.set(holder, { service, token, keep: () => {} });
@@ -342,8 +342,8 @@ export class WorkerGateway {
   }
 
   #closeMalformed(socket: WebSocket, error: unknown): void {
-    this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
-    closeWith(socket, 1007, 'that is no message');
+    this.#options.log.warn('a worker sent something that is not a message', { error: String(error) });
+    closeWith(socket, 1007, 'that is not a message');
   }
 
   #sendChanges(
@@ -360,20 +360,23 @@ export class WorkerGateway {
 
   #errorFor(error: unknown): EngineError {
     const shown = errorOf(error);
-    // What is not told is in the log.
+    // What the worker does not see is in the log.
     if (shown !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
     return shown;
   }
 }
 
-/** Who keeps its own side open would keep the server from closing; and who hangs up must not end the process. */
+/**
+ * Ends both sides of the stream: a client that keeps its side open would keep the server from closing, and one that hangs up
+ * must not end the process.
+ */
 export function refuseUpgrade(stream: Duplex, line: string): void {
   stream.on('error', () => stream.destroy());
   stream.once('finish', () => stream.destroy());
   stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
 }
 
-/** Says why it is over. Nothing that comes after that counts, and who does not hang up is cut off. */
+/** Closes with a reason. Nothing that arrives after it counts, and a client that does not hang up is cut off. */
 function closeWith(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, reason);
   socket.resume();
@@ -383,7 +386,7 @@ function send(socket: WebSocket, message: NodeMessage): void {
   if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 }
 
-/** Its tags are those that its name was given, for as long as they are: it has none of its own. */
+/** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
 function helloOf(
   { type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect,
   address: string | undefined,

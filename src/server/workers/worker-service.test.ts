@@ -9,7 +9,7 @@ type Saying = readonly [type: string, fields: object];
 
 const LINE = { seq: 1, at: 0, stream: 'stdout', text: 'stolen' };
 
-/** Everything that changes something, said for a lease. */
+/** Every request that changes something, for a lease. */
 function writesFor(lease: LeaseProof): readonly Saying[] {
   return [
     ['task_complete', { lease, result: '"stolen"' }],
@@ -41,7 +41,7 @@ function turnsFor(lease: LeaseProof): readonly Saying[] {
   ];
 }
 
-/** And what only reads. */
+/** And the requests that only read. */
 function readsFor(lease: LeaseProof): readonly Saying[] {
   return [
     ['journal', { lease }],
@@ -52,7 +52,7 @@ function readsFor(lease: LeaseProof): readonly Saying[] {
   ];
 }
 
-/** All that anybody can see of a task, and how many there are. */
+/** Everything that can be seen of a task. */
 async function sightOf({ engine }: GatewayScene, task: number): Promise<unknown> {
   return {
     record: await engine.get(task),

@@ -10,9 +10,9 @@ import { internLanes, internSpecs } from './verbs/queue/intern.ts';
 import { isReady, pushKeyed, pushTasks, waves } from './verbs/queue/push.ts';
 
 /**
- * Pushes through the caller's own client, inside its transaction: the statements name their schema, so that neither its
- * search path nor its settings matter. Lanes and specs that are new are made there too, and are not remembered here, because
- * the caller may roll them back. A push that fails is undone by a savepoint, so that the caller may go on.
+ * Pushes through the caller's own client, inside its transaction. The statements name their schema, so that neither the
+ * search path nor other settings of the client matter. New lanes and specs are made there too and are not cached here,
+ * because the caller may roll back. A savepoint undoes a push that fails, so that the caller can go on.
  */
 export async function pushInCallerTransaction(
   { tx, items }: PushInParams,
@@ -23,7 +23,7 @@ export async function pushInCallerTransaction(
     throw fault('INVALID_INPUT', { field: 'tx', problem: 'a client of Postgres has a method "query"' });
   }
   const session = sessionOf(tx, parts);
-  // In a transaction there is one; outside of one Postgres refuses the savepoint, and nothing was done.
+  // Outside of a transaction Postgres refuses the savepoint, and nothing was done.
   await session.raw('SAVEPOINT leasehold').catch((error: unknown) => {
     const problem = 'the client is not inside a transaction';
     const { code } = error as { readonly code?: unknown };
@@ -39,16 +39,16 @@ export async function pushInCallerTransaction(
     await session.raw('RELEASE SAVEPOINT leasehold');
     return answers;
   } catch (error) {
-    // With it go the limit of the waits, and whatever was pushed.
+    // This undoes the lock timeout and whatever was pushed.
     await session.raw('ROLLBACK TO SAVEPOINT leasehold').catch(() => {});
     throw translated(error);
   }
 }
 
-/** A key, or a queue that is new, may be held by another transaction that stays open: nobody waits for it for ever. */
+/** Another open transaction may hold the key, or be making the same queue. The push waits for it no longer than this. */
 const LOCK_MS = 5000;
 
-/** A limit of the caller's own stays. Says whether this one is to be taken back. */
+/** Sets a lock timeout unless the caller has set one. True: it must be reset afterwards. */
 async function limitWaits(session: Session): Promise<boolean> {
   const [row] = await session.raw<{ was: string }>(
     `WITH x AS MATERIALIZED (SELECT current_setting('lock_timeout') AS was)
@@ -94,14 +94,14 @@ async function push(
     put(places, await pushKeyed(session, parts, flight(), some(places)));
   }
   const ready = new Set(tasks.flatMap(({ lane }, i) => (isReady(answers[i] as PushAnswer) ? [lane] : [])));
-  // Inside, as the only prompt hint: only the caller knows when it commits.
+  // Inside the transaction: only the caller knows when it commits, and this hint is sent at that moment.
   if (ready.size > 0) {
     await session.rows('notify', [`leasehold_${parts.schema.slice(1, -1)}`, `0:${[...ready].slice(0, 200).join(',')}`]);
   }
   return answers;
 }
 
-/** Whatever the client makes of large numbers and of arrays, here they are numbers. */
+/** A session on the caller's client. Large numbers and arrays are numbers here, whatever the client returns. */
 function sessionOf(tx: PostgresTransaction, { texts }: PostgresParts): Session {
   const ask = async (text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]> => {
     const { rows } = await tx.query(text, values as unknown[]);

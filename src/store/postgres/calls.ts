@@ -1,12 +1,10 @@
-import type { Database, Session, Try } from './connect/database.ts';
+import type { Body, Database, Session, Try } from './connect/database.ts';
 import type { PostgresWakeups } from './connect/wakeups.ts';
 import { pick } from './places.ts';
 import type { PushDedup } from './push-dedup.ts';
 import type { ReadyHints } from './ready-hints.ts';
 import { once } from './verbs/queue/once.ts';
 import type { Woken } from './verbs/queue/settle.ts';
-
-type Body<T> = (session: Session, tried: Try) => Promise<T>;
 
 export interface CallsOptions {
   readonly database: Database;
@@ -16,7 +14,7 @@ export interface CallsOptions {
   readonly hints: ReadyHints;
 }
 
-/** How the verbs of one store reach the database. */
+/** How the verbs of one store reach the database: alone, urgently, or in a transaction. */
 export class Calls {
   readonly #database: Database;
   readonly #reserved: Database;
@@ -38,7 +36,7 @@ export class Calls {
     return this.#database.run(body);
   }
 
-  /** On a connection of its own: what keeps a lease must not wait for what uses it. */
+  /** On the reserved connection: renewals and beats must not wait for other work. */
   urgently<T>(body: Body<T>): Promise<T> {
     return this.#reserved.run(body);
   }
@@ -47,7 +45,7 @@ export class Calls {
     return this.#database.transaction(body);
   }
 
-  /** What an operator says: made once, though its answer were lost, and looked at by all who wait for work. */
+  /** An operator's edit. It is made once, even if its answer is lost, and all waiting claims look again afterwards. */
   edit<T>(verb: string, body: (session: Session) => Promise<T>): Promise<T> {
     const flushId = this.#dedup.next();
     const edited = this.transaction((session) => once(session, verb, flushId, () => body(session)));
@@ -65,7 +63,10 @@ export class Calls {
     return answer;
   }
 
-  /** What the quick way had no answer for: tasks that others wait for, which hear of it in the same transaction. */
+  /**
+   * Answers what the quick statement left open: tasks that others wait for. They end in a transaction that also wakes
+   * their dependents.
+   */
   async whole<I, A>(
     items: readonly I[],
     quick: readonly (A | undefined)[],

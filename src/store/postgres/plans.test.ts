@@ -226,7 +226,6 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   workerBeat: ['worker_pkey(id)'],
   // Those that are expected to beat, all of them: each is looked at.
   workerReap: [DUTY, 'worker_live(*)', 'worker_pkey(id)'],
-  workerEnable: ['worker_pkey(id)'],
   workerList: ['worker_pkey(*)', 'worker_total_pkey(name)'],
   workerIn: ['worker_pkey(*)', 'worker_total_pkey(name)'],
   workerTell: [],

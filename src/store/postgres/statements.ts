@@ -2,6 +2,7 @@ import { claimStatements } from './statements/claim.ts';
 import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
+import { words } from './statements/fragments.ts';
 import { graphStatements } from './statements/graphs.ts';
 import { insightStatements } from './statements/insight.ts';
 import { laneStatements } from './statements/lanes.ts';
@@ -18,7 +19,6 @@ import { treeStatements } from './statements/trees.ts';
 import { triggerStatements } from './statements/triggers.ts';
 import { turnStatements } from './statements/turns.ts';
 import { waitingStatements } from './statements/waiting.ts';
-import { words } from './statements/words.ts';
 import { workerStatements } from './statements/workers.ts';
 
 /**

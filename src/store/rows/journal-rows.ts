@@ -1,6 +1,6 @@
 import type { TaskState } from '../../core/task/task.ts';
 import { ENTRY_KINDS, kindCode } from '../codes.ts';
-import type { EntryAnswer, EntryKind, JournalEntry, NewEntry, Turn } from '../turn-store.ts';
+import type { EntryAnswer, EntryKind, JournalEntry, NewEntry, Turn } from '../port/turn-store.ts';
 
 /** Entries of journals from rows whose columns have the same names in every store, and what turns are told of them. */
 

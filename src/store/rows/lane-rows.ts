@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { LimitUse } from '../../core/limits/limit.ts';
 import { type LaneKey, laneText } from '../../core/placement/lane.ts';
 import { ANYWHERE, type Placement } from '../../core/placement/placement.ts';
@@ -27,8 +28,12 @@ export function keyOf({ queue, handler, placement = ANYWHERE, limits = [], fairn
   return { queue, handler, placement, limits, fairness };
 }
 
-/** What a lane is found by: the hash of this. */
-export const textOf = (wish: LaneWish): string => laneText(keyOf(wish));
+/** What a lane is found by. */
+export const laneHash = (wish: LaneWish): string => hashOf(laneText(keyOf(wish)));
+
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
 
 export function columnsOf(wish: LaneWish, uses: readonly NamedUse[]): RuleColumns {
   const { placement, limits, fairness } = keyOf(wish);

@@ -1,5 +1,5 @@
 import type { Limit, LimitCounter } from '../../core/limits/limit.ts';
-import type { CounterRecord, LimitRecord, LimitVersion, NamedUse } from '../store.ts';
+import type { CounterRecord, LimitChange, LimitRecord, LimitVersion, NamedUse } from '../store.ts';
 
 /** Tasks that wait for a limit are counted so far: two million took 1.3 s on Postgres, at every look of a scraper. */
 export const MOST_WAITING = 10_000;
@@ -18,7 +18,10 @@ export interface CounterRow {
   readonly body: string | null;
 }
 
-/** A limit has few spellings, and a claim reads its counters each time. */
+/**
+ * A limit has few spellings, and each claim reads its counters. All stores share this map: a text has one value, and a map of each store
+ * would be one more parameter on the way of every claim.
+ */
 const limits = new Map<string, Limit>();
 const KEPT = 1000;
 
@@ -55,6 +58,16 @@ export interface LimitRow extends VersionRow {
 /** Of one that is there. */
 export function recordOf({ name, active, waiting, ...row }: LimitRow): LimitRecord {
   return { name, ...(versionOf(row) as LimitVersion), active, waiting };
+}
+
+export interface ChangeRow {
+  readonly at: number;
+  readonly by: string;
+  readonly body: string | null;
+}
+
+export function changeOf({ at, by, body }: ChangeRow): LimitChange {
+  return { at, by, limit: body === null ? undefined : limitOf(body) };
 }
 
 /** The cap is the row's own; rates are those of the total, or of each key if the limit says so. */

@@ -12,42 +12,62 @@ import type { SqliteParts } from './parts.ts';
 import { internLane, internSpec } from './verbs/queue/intern.ts';
 import { pushTasks } from './verbs/queue/push.ts';
 
-/** What is prepared on a caller's handle, for the file that the handle was found to belong to. */
+/** What is prepared on a caller's handle, which was found to belong to the file of the store. */
 interface CallerStatements {
-  readonly file: string;
   readonly sql: Prepared;
   readonly mark: StatementSync;
   readonly undo: StatementSync;
   readonly release: StatementSync;
 }
 
-/** They go when the handle goes. */
-const preparedFor = new WeakMap<SqliteTransaction, CallerStatements>();
-
 /**
  * Pushes through the caller's own handle, inside its open transaction. Lanes and specs are interned there too and cached
  * nowhere: the caller may still roll back. The caller's open transaction stops every other writer of the file, so it should
  * end within a second.
  */
-export function pushInCallerTransaction(
-  caller: SqliteTransaction,
-  items: readonly NamedTask[],
-  parts: SqliteParts,
-): readonly PushAnswer[] {
-  const { clock } = parts.writer;
-  try {
-    requireTransaction(caller);
-    const statements = setMark(caller, parts);
+export class CallerTransactions {
+  readonly #parts: SqliteParts;
+  /** They go when the handle goes. */
+  readonly #prepared = new WeakMap<SqliteTransaction, CallerStatements>();
+
+  constructor(parts: SqliteParts) {
+    this.#parts = parts;
+  }
+
+  push(caller: SqliteTransaction, items: readonly NamedTask[]): readonly PushAnswer[] {
+    const { clock } = this.#parts.writer;
     try {
-      const answers = push(statements.sql, items, clock);
-      statements.release.run();
-      return answers;
+      requireTransaction(caller);
+      const statements = this.#setMark(caller);
+      try {
+        const answers = push(statements.sql, items, clock);
+        statements.release.run();
+        return answers;
+      } catch (error) {
+        backToMark(statements);
+        throw error;
+      }
     } catch (error) {
-      backToMark(statements);
-      throw error;
+      throw translate(error, this.#parts.file);
     }
-  } catch (error) {
-    throw translate(error, parts.file);
+  }
+
+  /** Sets the savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
+  #setMark(caller: SqliteTransaction): CallerStatements {
+    const kept = this.#prepared.get(caller);
+    if (kept !== undefined) {
+      try {
+        kept.mark.run();
+        return kept;
+      } catch (error) {
+        // Closing a handle finalizes its statements, and a `DatabaseSync` can be opened again.
+        if ((error as { code?: unknown }).code !== 'ERR_INVALID_STATE') throw error;
+      }
+    }
+    const fresh = prepareFor(caller, this.#parts);
+    this.#prepared.set(caller, fresh);
+    fresh.mark.run();
+    return fresh;
   }
 }
 
@@ -59,6 +79,7 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
     leaseNow: clock.lease(),
     now: clock.calendar(),
     laneOf: laneReader(sql),
+    dependents: undefined,
   };
   const tasks = items.map(({ queue, handler, placement, limits, fairness, specBody, ...task }) => ({
     ...task,
@@ -68,24 +89,6 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
   const answers = pushTasks(tx, tasks);
   tx.ledger.write(sql, tx.now);
   return answers;
-}
-
-/** Sets the savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
-function setMark(caller: SqliteTransaction, parts: SqliteParts): CallerStatements {
-  const kept = preparedFor.get(caller);
-  if (kept?.file === parts.file) {
-    try {
-      kept.mark.run();
-      return kept;
-    } catch (error) {
-      // Closing a handle finalizes its statements, and a `DatabaseSync` can be opened again.
-      if ((error as { code?: unknown }).code !== 'ERR_INVALID_STATE') throw error;
-    }
-  }
-  const fresh = prepareFor(caller, parts);
-  preparedFor.set(caller, fresh);
-  fresh.mark.run();
-  return fresh;
 }
 
 function backToMark({ undo, release }: CallerStatements): void {
@@ -108,7 +111,6 @@ function prepareFor(caller: SqliteTransaction, parts: SqliteParts): CallerStatem
     );
   }
   return {
-    file: parts.file,
     sql: new Prepared({ prepare }),
     mark: prepare('SAVEPOINT leasehold_push'),
     undo: prepare('ROLLBACK TO leasehold_push'),

@@ -1,5 +1,5 @@
 import { type Duration, parseDuration } from '../../core/duration.ts';
-import type { Ended } from '../runner/runner.ts';
+import type { RunOutcome } from '../runner/runner.ts';
 
 const BRAND: unique symbol = Symbol.for('leasehold.outcome');
 
@@ -49,7 +49,7 @@ export function giveUp(error: unknown): Outcome<never> & { readonly [BRAND]: 'gi
 }
 
 /** By brand, so that a value from another loaded copy of the package is recognised. */
-export function outcomeOf(value: unknown): Ended {
+export function outcomeOf(value: unknown): RunOutcome {
   if (typeof value !== 'object' || value === null || !(BRAND in value)) return { kind: 'done', result: value };
   const outcome = value as Outcome;
   switch (outcome[BRAND]) {

@@ -1,5 +1,5 @@
 import { type EngineError, fault } from '../../core/errors.ts';
-import type { AttemptSession, Job } from '../runner/runner.ts';
+import type { AttemptSession, RunRequest } from '../runner/runner.ts';
 import type { DurableContext } from './durable-context.ts';
 import { Journal } from './journal.ts';
 import { Spawns } from './spawns.ts';
@@ -21,11 +21,11 @@ export class DurableRuntime implements DurableContext {
   readonly dependencies: DurableContext['dependencies'];
   readonly #journal: Journal;
 
-  constructor(job: Job, parts: DurableRuntimeParts) {
+  constructor(request: RunRequest, parts: DurableRuntimeParts) {
     const { session } = parts;
     if (session === undefined)
       throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
-    const journal = new Journal({ session, job, signal: () => parts.signal });
+    const journal = new Journal({ session, request, signal: () => parts.signal });
     this.#journal = journal;
     const { step, list } = new Steps(journal);
     const { spawn, dependencies } = new Spawns(journal);
@@ -37,8 +37,8 @@ export class DurableRuntime implements DurableContext {
   }
 
   /** The attempt has parked, whatever its handler made of that. */
-  left(): Promise<boolean> {
-    return this.#journal.left();
+  hasParked(): Promise<boolean> {
+    return this.#journal.hasParked();
   }
 
   /** Thrown because nobody knows whether a step took effect: trying again would not tell. */

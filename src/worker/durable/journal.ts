@@ -3,15 +3,15 @@ import { type EngineError, fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { ChildRequest, Turned, ValueEntry, WaitFor } from '../../protocol/link.ts';
-import type { AttemptSession, Job } from '../runner/runner.ts';
-import { Commits } from './commits.ts';
+import type { AttemptSession, RunRequest } from '../runner/runner.ts';
+import { TurnBatcher } from './turn-batcher.ts';
 
 /** What takes a place in a handler. Each kind counts for itself. */
-export type Kind = 'step' | 'list' | 'wait' | 'spawn';
+export type PlaceKind = 'step' | 'list' | 'wait' | 'spawn';
 
 export interface JournalParts {
   readonly session: AttemptSession;
-  readonly job: Pick<Job, 'id' | 'attempt'>;
+  readonly request: Pick<RunRequest, 'id' | 'attempt'>;
   readonly signal: () => AbortSignal;
 }
 
@@ -47,38 +47,38 @@ export class Journal {
   readonly #taken = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #uncertain = new WeakSet<object>();
-  readonly #commits: Commits;
+  readonly #batcher: TurnBatcher;
   #known: Promise<Map<string, string>> | undefined;
   /** The last of the waits. */
   #turn: Promise<unknown> | undefined;
-  #left: ParkedError | undefined;
+  #parkedError: ParkedError | undefined;
 
-  constructor({ session, job, signal }: JournalParts) {
+  constructor({ session, request, signal }: JournalParts) {
     this.session = session;
-    this.id = job.id;
-    this.attempt = job.attempt;
+    this.id = request.id;
+    this.attempt = request.attempt;
     this.#signal = signal;
-    this.#commits = new Commits(session);
+    this.#batcher = new TurnBatcher(session);
   }
 
   /** The attempt has parked, or was ended by its request to. Waits that nobody has waited for come to their end first. */
-  async left(): Promise<boolean> {
+  async hasParked(): Promise<boolean> {
     while (this.#turn !== undefined) await this.#turn;
-    return this.#left !== undefined;
+    return this.#parkedError !== undefined;
   }
 
   /** Does something in the next place of this name. What fails gives its place back, so that it can be tried again. */
-  at<T>(kind: Kind, name: string, act: (place: string) => Promise<T>): Promise<T> {
+  at<T>(kind: PlaceKind, name: string, act: (place: string) => Promise<T>): Promise<T> {
     const promise = this.#at(kind, name, act);
     // Who does not wait for it must not end the process by that.
     promise.catch(() => {});
     return promise;
   }
 
-  async #at<T>(kind: Kind, name: string, act: (place: string) => Promise<T>): Promise<T> {
+  async #at<T>(kind: PlaceKind, name: string, act: (place: string) => Promise<T>): Promise<T> {
     const { place, done, undo } = this.#enter(kind, name);
     try {
-      return kind === 'wait' ? await this.#inTurn(() => act(place)) : await this.#beside(() => act(place));
+      return kind === 'wait' ? await this.#exclusively(() => act(place)) : await this.#alongside(() => act(place));
     } catch (error) {
       undo();
       throw error;
@@ -88,7 +88,10 @@ export class Journal {
   }
 
   /** At once, so that the order of the calls is what counts. */
-  #enter(kind: Kind, name: string): { readonly place: string; readonly done: () => void; readonly undo: () => void } {
+  #enter(
+    kind: PlaceKind,
+    name: string,
+  ): { readonly place: string; readonly done: () => void; readonly undo: () => void } {
     checkName(kind, name);
     const inside = within.getStore();
     if (inside?.journal === this && !inside.over) {
@@ -116,9 +119,9 @@ export class Journal {
     };
   }
 
-  async #beside<T>(act: () => Promise<T>): Promise<T> {
+  async #alongside<T>(act: () => Promise<T>): Promise<T> {
     while (this.#turn !== undefined) await this.#turn;
-    this.#refuseLeft();
+    this.#refuseParked();
     const work = act();
     this.#underWay.add(work);
     try {
@@ -128,9 +131,9 @@ export class Journal {
     }
   }
 
-  async #inTurn<T>(act: () => Promise<T>): Promise<T> {
+  async #exclusively<T>(act: () => Promise<T>): Promise<T> {
     while (this.#turn !== undefined) await this.#turn;
-    this.#refuseLeft();
+    this.#refuseParked();
     const work = (async () => {
       // What they did could not be remembered any more once the lease is gone.
       while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
@@ -148,8 +151,8 @@ export class Journal {
     this.#turn = undefined;
   }
 
-  #refuseLeft(): void {
-    if (this.#left !== undefined) throw this.#left;
+  #refuseParked(): void {
+    if (this.#parkedError !== undefined) throw this.#parkedError;
   }
 
   /** Calls a step's own code. A task that was told to stop begins none. */
@@ -168,9 +171,9 @@ export class Journal {
   }
 
   /** The attempt is over; the error is for the handler. */
-  leave(message: string): ParkedError {
-    this.#left = new ParkedError(message);
-    return this.#left;
+  endAttempt(message: string): ParkedError {
+    this.#parkedError = new ParkedError(message);
+    return this.#parkedError;
   }
 
   /** An error that ends the task for good, unless the handler deals with it. */
@@ -198,37 +201,37 @@ export class Journal {
     // Refused here, with a name that its writer knows.
     encodePayload(value ?? null, { field });
     const known = await this.#load();
-    const text = await this.#counted(this.#commits.add({ key, kind, value: value ?? null }));
+    const text = await this.#counted(this.#batcher.add({ key, kind, value: value ?? null }));
     known.set(key, text);
     return text;
   }
 
   /** The same for what can be found out again: it waits for the next commit of this attempt. */
-  async note(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
+  async recordLater(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
     const text = encodePayload(value ?? null, { field });
     const known = await this.#load();
-    this.#commits.note({ key, kind, value: value ?? null });
+    this.#batcher.addLater({ key, kind, value: value ?? null });
     known.set(key, text);
     return text;
   }
 
   /** Starts a child; answers the JSON text of its id and number. */
-  async bear(key: string, child: ChildRequest): Promise<string> {
+  async spawnChild(key: string, child: ChildRequest): Promise<string> {
     encodePayload(child.input);
     const known = await this.#load();
-    const text = await this.#counted(this.#commits.add({ key, kind: 'child', child }));
+    const text = await this.#counted(this.#batcher.add({ key, kind: 'child', child }));
     known.set(key, text);
     return text;
   }
 
   /** Nothing is under way when a wait begins, and what was noted goes with it. */
   park(wait: WaitFor): Promise<Turned> {
-    return this.#commits.park(wait);
+    return this.#batcher.park(wait);
   }
 
   async #counted(text: Promise<string | null>): Promise<string> {
     const counted = await text;
-    if (counted === null) throw this.leave('the task was cancelled: this attempt is over');
+    if (counted === null) throw this.endAttempt('the task was cancelled: this attempt is over');
     return counted;
   }
 
@@ -250,7 +253,7 @@ export class Journal {
   }
 }
 
-function checkName(kind: Kind, name: unknown): void {
+function checkName(kind: PlaceKind, name: unknown): void {
   const text = checkKey(`name of a ${kind}`, name);
   if (text.length > LONGEST_NAME) throw misuse(kind, text, `its name is longer than ${LONGEST_NAME} characters`);
   if (RESERVED.test(text)) throw misuse(kind, text, 'names that begin with "wait:" or "spawn:" are taken');

@@ -1,7 +1,7 @@
 import type { ChildRequest } from '../../protocol/link.ts';
 import type { AnyPushable } from '../define/pushable-task.ts';
 import { parseInput } from '../define/schema.ts';
-import { checkOptions } from './check.ts';
+import { checkOptions } from './check-options.ts';
 import type { Child, DependencyResult, HandlerRef, SpawnOptions } from './durable-context.ts';
 import type { Journal } from './journal.ts';
 import { resultOf } from './waits.ts';
@@ -40,7 +40,7 @@ export class Spawns {
       const known = await journal.recall(key);
       if (known !== undefined) return JSON.parse(known) as Child;
       journal.refuseStopped();
-      return JSON.parse(await journal.bear(key, await requestOf(task, handler, input, options))) as Child;
+      return JSON.parse(await journal.spawnChild(key, await requestOf(task, handler, input, options))) as Child;
     });
   };
 
@@ -54,12 +54,12 @@ async function requestOf(
   input: unknown,
   { name: _name, ...options }: SpawnOptions,
 ): Promise<ChildRequest> {
-  const said = withoutUndefined(options);
-  if ('handler' in task) return { queue: task.queue, ...said, handler, input };
+  const given = withoutUndefined(options);
+  if ('handler' in task) return { queue: task.queue, ...given, handler, input };
   await parseInput(task.schema, input, handler);
   const { queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
   const defaults = { retry, maxAttempts, timeout: timeoutMs, waitTimeout: waitTimeoutMs, placement, limits, reuse };
-  return { queue, ...withoutUndefined(defaults), ...said, handler, input };
+  return { queue, ...withoutUndefined(defaults), ...given, handler, input };
 }
 
 function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } {

@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
-import { checkOptions } from './check.ts';
+import { checkOptions } from './check-options.ts';
 import type { DurableList, StepInfo, StepOptions, StepPolicy, Stored } from './durable-context.ts';
 import type { Journal } from './journal.ts';
 
@@ -10,7 +10,7 @@ const POLICIES: readonly StepPolicy[] = ['repeat', 'exact', 'relaunch'];
 /** What runs once and is remembered. */
 export class Steps {
   readonly #journal: Journal;
-  readonly #lists = new Map<string, GrowingList<unknown>>();
+  readonly #lists = new Map<string, JournalList<unknown>>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -48,7 +48,7 @@ export class Steps {
   readonly list = <T>(name: string): DurableList<T> => {
     let list = this.#lists.get(name);
     if (list === undefined) {
-      list = new GrowingList<unknown>(this.#journal, name);
+      list = new JournalList<unknown>(this.#journal, name);
       this.#lists.set(name, list);
     }
     return list as DurableList<unknown> as DurableList<T>;
@@ -56,7 +56,7 @@ export class Steps {
 }
 
 /** Each element lies by itself, so that what is stored grows with what is added and not with what is there. */
-class GrowingList<T> implements DurableList<T> {
+class JournalList<T> implements DurableList<T> {
   readonly #journal: Journal;
   readonly #name: string;
   readonly #texts: string[] = [];

@@ -2,7 +2,7 @@ import { parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { TaskRef, TaskResult, Waited, WaitFor } from '../../protocol/link.ts';
-import { checkOptions } from './check.ts';
+import { checkOptions } from './check-options.ts';
 import type {
   ApprovalRequest,
   ApprovalWait,
@@ -14,7 +14,7 @@ import type {
 } from './durable-context.ts';
 import type { Journal } from './journal.ts';
 
-type What = TimeWait | SignalWait | ApprovalWait | ChildrenWait;
+type WaitOptions = TimeWait | SignalWait | ApprovalWait | ChildrenWait;
 
 /** One of these says what is waited for. */
 const KINDS = ['for', 'until', 'signal', 'approval', 'children'] as const;
@@ -35,7 +35,7 @@ const APPROVAL: ReadonlySet<string> = new Set([
 ] satisfies (keyof ApprovalRequest)[]);
 
 /** How a wait came out, as it is remembered. */
-interface Outcome {
+interface WaitOutcome {
   readonly outcome: 'woken' | 'timed_out';
   readonly value?: unknown;
   /** The results of the children were too much to remember, and are read again. */
@@ -57,7 +57,7 @@ export class Waits {
     this.#journal = journal;
   }
 
-  readonly wait = (name: string, what: What): Promise<Outcome> =>
+  readonly wait = (name: string, what: WaitOptions): Promise<WaitOutcome> =>
     this.#journal.at('wait', name, async (place) => {
       const request = this.#request(name, place, what);
       const children = 'children' in what ? what.children : undefined;
@@ -68,11 +68,11 @@ export class Waits {
       return { outcome, value: apart === true ? await this.#again(value as ChildResult[]) : value };
     });
 
-  async #outcome(place: string, request: WaitFor, children: readonly ChildRef[] | undefined): Promise<Outcome> {
+  async #outcome(place: string, request: WaitFor, children: readonly ChildRef[] | undefined): Promise<WaitOutcome> {
     const journal = this.#journal;
     const key = keyOf(place);
     const known = await journal.recall(key);
-    if (known !== undefined) return JSON.parse(known) as Outcome;
+    if (known !== undefined) return JSON.parse(known) as WaitOutcome;
     const waited = await this.#lastWait();
     const own = waited?.key === place ? waited : undefined;
     if (waited !== undefined && own === undefined) await this.#keep(waited);
@@ -89,7 +89,7 @@ export class Waits {
     await this.#remember(waited.key, outcome);
   }
 
-  async #park(request: WaitFor, own: Waited | undefined): Promise<Outcome> {
+  async #park(request: WaitFor, own: Waited | undefined): Promise<WaitOutcome> {
     const journal = this.#journal;
     // Something else has woken it, such as a person who had it run again: what is left of its time still counts.
     const left = own?.leftMs === undefined || request.timeoutMs === undefined ? {} : { timeoutMs: own.leftMs };
@@ -97,21 +97,25 @@ export class Waits {
     if (went === 'woken') {
       return { outcome: 'woken', ...(body === undefined ? {} : { value: JSON.parse(body) as unknown }) };
     }
-    if (went === 'cancelled') throw journal.leave('the task was cancelled: this attempt is over');
-    throw journal.leave(`the task waits (${request.key}) and will be run again: this attempt is over`);
+    if (went === 'cancelled') throw journal.endAttempt('the task was cancelled: this attempt is over');
+    throw journal.endAttempt(`the task waits (${request.key}) and will be run again: this attempt is over`);
   }
 
-  async #withResults(place: string, outcome: Outcome['outcome'], children: readonly ChildRef[]): Promise<Outcome> {
+  async #withResults(
+    place: string,
+    outcome: WaitOutcome['outcome'],
+    children: readonly ChildRef[],
+  ): Promise<WaitOutcome> {
     const results = await this.#results(children);
-    const whole: Outcome = { outcome, value: results };
+    const whole: WaitOutcome = { outcome, value: results };
     const fits = JSON.stringify(whole).length <= MOST_RESULTS;
     const states = results.map(({ id, state }) => ({ id, state }));
-    const told = fits ? whole : { outcome, value: states, apart: true };
+    const stored = fits ? whole : { outcome, value: states, apart: true };
     // The ends of all of them can be read again; which of them had ended is gone with the next end.
     return this.#remember(
       place,
-      told,
-      states.every(({ state }) => state !== 'gone' && isFinal(state)) ? 'note' : 'record',
+      stored,
+      states.every(({ state }) => state !== 'gone' && isFinal(state)) ? 'recordLater' : 'record',
     );
   }
 
@@ -132,9 +136,13 @@ export class Waits {
   }
 
   /** Noted where the store can tell it again: then it has no commit of its own. */
-  async #remember(place: string, outcome: Outcome, how: 'note' | 'record' = 'note'): Promise<Outcome> {
+  async #remember(
+    place: string,
+    outcome: WaitOutcome,
+    how: 'recordLater' | 'record' = 'recordLater',
+  ): Promise<WaitOutcome> {
     const text = await this.#journal[how](keyOf(place), 'wait', outcome, `outcome of wait ${place}`);
-    return JSON.parse(text) as Outcome;
+    return JSON.parse(text) as WaitOutcome;
   }
 
   #lastWait(): Promise<Waited | undefined> {
@@ -144,7 +152,7 @@ export class Waits {
     return this.#waited;
   }
 
-  #request(name: string, place: string, what: What): WaitFor {
+  #request(name: string, place: string, what: WaitOptions): WaitFor {
     const kind = kindOf(name, what);
     checkOptions(`options of wait ${name}`, what, OPTIONS[kind]);
     const given = what as Partial<Record<string, unknown>>;
@@ -177,7 +185,7 @@ function isTime({ channel, children }: WaitFor): boolean {
 }
 
 /** Undefined: nothing that it waited for has come; it only waits no longer. */
-function outcomeOf({ outcome, body }: Waited): Outcome | undefined {
+function outcomeOf({ outcome, body }: Waited): WaitOutcome | undefined {
   if (outcome === 'timed_out') return { outcome };
   return outcome === 'woken' && body !== undefined ? { outcome, value: JSON.parse(body) as unknown } : undefined;
 }

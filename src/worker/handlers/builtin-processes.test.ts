@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { Stream } from '../../core/task/log.ts';
 import { ProcessRunner } from '../runner/process/process-runner.ts';
 import { HAS_PROCESS_TABLE, rowOf } from '../runner/process/process-table.ts';
-import type { Running } from '../runner/runner.ts';
+import type { ActiveRun } from '../runner/runner.ts';
 import { BUILTIN_MODULE, BUILTIN_NAMES } from './builtin.ts';
 import { settingsEnvironment } from './settings.ts';
 import type { ShellResult } from './shell.ts';
@@ -22,14 +22,14 @@ async function start(t: TestContext): Promise<ProcessRunner> {
   return runner;
 }
 
-interface Heard {
-  readonly running: Running;
+interface RecordedRun {
+  readonly running: ActiveRun;
   readonly lines: [Stream, string][];
   /** Resolves with the first line that has this in it. */
   readonly hears: (part: string) => Promise<string>;
 }
 
-function run(runner: ProcessRunner, handler: string, input: unknown): Heard {
+function run(runner: ProcessRunner, handler: string, input: unknown): RecordedRun {
   const lines: [Stream, string][] = [];
   const waiting: { readonly part: string; readonly tell: (line: string) => void }[] = [];
   const hears = (part: string): Promise<string> => {

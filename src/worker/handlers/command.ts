@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { groupGone, ownGroup } from '../runner/child/group-reports.ts';
+import { reportGroup, reportGroupGone } from '../runner/child/group-reports.ts';
 import { endGroup, signalGroup } from './process-group.ts';
 import type { Tail } from './tail.ts';
 
@@ -49,7 +49,7 @@ export async function runCommand(command: Command, options: CommandOptions): Pro
   const child = start(command);
   const group = child.pid;
   if (group === undefined) throw (await once(child, 'error'))[0];
-  ownGroup(group);
+  reportGroup(group);
   let closed = false;
   const closing = once(child, 'close').then(() => {
     closed = true;
@@ -61,7 +61,7 @@ export async function runCommand(command: Command, options: CommandOptions): Pro
   const [exitCode, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   const exitedAt = performance.now();
   const patient = (): boolean => ladder.patient ?? (!closed && performance.now() < exitedAt + LEFTOVER_MS);
-  if (await endGroup(group, patient)) groupGone(group);
+  if (await endGroup(group, patient)) reportGroupGone(group);
   ladder.end();
   while (!closed && !relays.every((relay) => relay.quietFor(QUIET_MS))) await Promise.race([closing, delay(LOOK_MS)]);
   for (const relay of relays) relay.end();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
-import { tellGroups } from '../runner/child/group-reports.ts';
+import { onGroupReport } from '../runner/child/group-reports.ts';
 import { makeShell, type ShellOptions, type ShellResult } from './shell.ts';
 import { problemOf, type TriedOut, tryOut } from './try-out.test.ts';
 
@@ -286,8 +286,8 @@ describe('the end of a command', () => {
 
   test('the worker is told of the group as soon as it is there and when nobody is left', async (t) => {
     const told: [number, boolean][] = [];
-    tellGroups((pid, gone) => void told.push([pid, gone]));
-    t.after(() => tellGroups(() => {}));
+    onGroupReport((pid, gone) => void told.push([pid, gone]));
+    t.after(() => onGroupReport(() => {}));
     const run = begin({ command: 'echo $$; ps -o pgid= -p $$' });
     assert.equal(told.length, 0);
     const pids = (await resultOf(run)).stdout.match(/\d+/g)?.map(Number) ?? [];

@@ -131,10 +131,10 @@ async function isFolder(path: string): Promise<boolean> {
 
 function failed({ exitCode, signal }: CommandEnd, stderr: Tail): Error {
   const lines = stderr.lines(ERROR_LINES);
-  const said = lines.length === 0 ? '' : `\n${lines.join('\n')}`;
+  const quoted = lines.length === 0 ? '' : `\n${lines.join('\n')}`;
   if (exitCode === null)
-    return failure('SIGNAL', `The command was ended by ${signal ?? 'a signal'}.${said}`, { signal });
-  return failure('EXIT', `The command ended with exit code ${exitCode}.${said}`, { exitCode, stderr: lines });
+    return failure('SIGNAL', `The command was ended by ${signal ?? 'a signal'}.${quoted}`, { signal });
+  return failure('EXIT', `The command ended with exit code ${exitCode}.${quoted}`, { exitCode, stderr: lines });
 }
 
 /** Programs do not appear by themselves; memory and places in the process table do. */

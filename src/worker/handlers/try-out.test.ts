@@ -1,9 +1,9 @@
 import type { AnyTask } from '../define/definition.ts';
-import { perform } from '../runner/perform.ts';
-import type { Ended, Job } from '../runner/runner.ts';
+import { runHandler } from '../runner/run-handler.ts';
+import type { RunOutcome, RunRequest } from '../runner/runner.ts';
 
 export interface TriedOut {
-  readonly ended: Ended;
+  readonly ended: RunOutcome;
   /** What it said by `ctx.log`. */
   readonly lines: readonly string[];
 }
@@ -11,7 +11,7 @@ export interface TriedOut {
 /** For tests: one attempt of a handler, the way a runner makes it, its input checked by its schema. */
 export async function tryOut(definition: AnyTask, input: unknown, signal?: AbortSignal): Promise<TriedOut> {
   const lines: string[] = [];
-  const job: Job = {
+  const request: RunRequest = {
     task: 1,
     attempt: 1,
     id: 'task_1',
@@ -27,12 +27,12 @@ export async function tryOut(definition: AnyTask, input: unknown, signal?: Abort
     log: (line: string) => void lines.push(line),
     progress: () => {},
   };
-  return { ended: await perform(definition, job, parts), lines };
+  return { ended: await runHandler(definition, request, parts), lines };
 }
 
 /** The error of an attempt that did not end well, with how it ended. */
 export function problemOf({ ended }: TriedOut): {
-  readonly kind: Ended['kind'];
+  readonly kind: RunOutcome['kind'];
   readonly message: string;
   readonly code: unknown;
 } {

@@ -22,7 +22,7 @@ export class HttpCaller {
   }
 
   /** The connections of now. */
-  get way(): object {
+  get pool(): object {
     return this.#agent;
   }
 
@@ -40,11 +40,11 @@ export class HttpCaller {
       signal,
     };
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
-    const asked: ClientRequest = url.protocol === 'https:' ? secure(url, options) : plain(url, options);
+    const request: ClientRequest = url.protocol === 'https:' ? secure(url, options) : plain(url, options);
     // The signal says more than the error that it makes.
-    asked.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error));
-    asked.on('response', (response) => void read(response).then(resolve, reject));
-    asked.end(body);
+    request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error));
+    request.on('response', (response) => void read(response).then(resolve, reject));
+    request.end(body);
     return promise;
   }
 
@@ -52,7 +52,7 @@ export class HttpCaller {
    * One connection of that way was deaf, so that the others may be too: none of them is used again, what waits on them ends, and
    * the next node has its turn. Who says it late says nothing new.
    */
-  leave(way: object): void {
+  abandon(way: object): void {
     if (way !== this.#agent) return;
     this.#agent.destroy();
     this.#at++;

@@ -76,21 +76,21 @@ class HttpSession extends NodeSession {
   }
 
   async open(): Promise<void> {
-    const { anyHandler: _, token: _token, address: _address, ...told } = this.#hello;
-    const hello = { ...told, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
+    const { anyHandler: _, token: _token, address: _address, ...fields } = this.#hello;
+    const hello = { ...fields, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
     const { worker, session, leaseMs } = await this.#join(JSON.stringify(hello));
     this.#worker = worker;
     this.#token = session;
     this.leaseMs = leaseMs;
-    await this.payDebts();
+    await this.replayLeftovers();
   }
 
   async #join(body: string): Promise<AnswerOf<'joinWorker'>> {
     for (;;) {
       try {
-        const said = await this.#post('/workers/join', body, tryMs(this.#absence, 0));
+        const joined = await this.#post('/workers/join', body, tryMs(this.#outage, 0));
         this.#tries = 0;
-        return said as AnswerOf<'joinWorker'>;
+        return joined as AnswerOf<'joinWorker'>;
       } catch (error) {
         if (this.#closed !== undefined) throw this.#closed;
         if (isEngineError(error) && !error.retryable) throw error;
@@ -115,7 +115,7 @@ class HttpSession extends NodeSession {
       } catch (error) {
         if (isEngineError(error) && !error.retryable) throw this.#ended(error);
         failingSince ??= monotonic();
-        if (monotonic() - failingSince >= this.leaseMs) throw this.#nobody(error);
+        if (monotonic() - failingSince >= this.leaseMs) throw this.#unreachable(error);
         if (!signal.aborted) await this.#pause(tries++);
       }
     }
@@ -129,7 +129,7 @@ class HttpSession extends NodeSession {
     const giveUp = (): void => poll.abort();
     // The node ends the wait, so that its answer is heard whatever is in it.
     const stop = (): void => {
-      this.ask({ type: 'claim_stop', claim: n }).then(() => this.#after(answerMs(this.leaseMs), giveUp), giveUp);
+      this.request({ type: 'claim_stop', claim: n }).then(() => this.#after(answerMs(this.leaseMs), giveUp), giveUp);
     };
     signal.addEventListener('abort', stop, { once: true });
     try {
@@ -154,7 +154,7 @@ class HttpSession extends NodeSession {
     this.#cancelWatch = this.#after(CANCEL_LOOK_MS, () => this.#lookForCancels());
     if (this.holding.all().length === 0 || this.#brokenSince !== undefined) return;
     this.cancels().then(
-      (leases) => leases.forEach(({ task }) => this.tellOfCancel(task)),
+      (leases) => leases.forEach(({ task }) => this.notifyCancel(task)),
       () => {},
     );
   }
@@ -184,10 +184,10 @@ class HttpSession extends NodeSession {
     return error;
   }
 
-  protected ask(ask: NewRequest): Promise<unknown> {
+  protected request(request: NewRequest): Promise<unknown> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed);
     const n = ++this.#numbers;
-    const { type, ...rest } = ask;
+    const { type, ...rest } = request;
     const text = JSON.stringify({ type, n, ...rest });
     if (exceeds(text, MAX_FRAME_BYTES)) {
       return Promise.reject(fault('TOO_LARGE', { field: type, maxBytes: MAX_FRAME_BYTES }));
@@ -205,10 +205,10 @@ class HttpSession extends NodeSession {
       const batch = this.#batch();
       const texts = batch.map(([, { text }]) => text);
       try {
-        const said = await this.#post(this.#path('ask'), `{"asked":[${texts.join()}]}`, answerMs(this.leaseMs));
+        const answer = await this.#post(this.#path('ask'), `{"asked":[${texts.join()}]}`, answerMs(this.leaseMs));
         this.#tries = 0;
         this.#brokenSince = undefined;
-        for (const one of (said as AnswerOf<'askNode'>).answers) this.#hear(one as NodeMessage);
+        for (const one of (answer as AnswerOf<'askNode'>).answers) this.#receive(one as NodeMessage);
       } catch (error) {
         if (isEngineError(error) && !error.retryable) this.#refuse(batch, this.#ended(error));
         else await this.#missed(error);
@@ -228,7 +228,7 @@ class HttpSession extends NodeSession {
     return batch;
   }
 
-  #hear(message: NodeMessage): void {
+  #receive(message: NodeMessage): void {
     if (message.type !== 'ok' && message.type !== 'refused') return;
     const asking = this.#asking.get(message.re);
     this.#asking.delete(message.re);
@@ -240,7 +240,7 @@ class HttpSession extends NodeSession {
     if (this.#closed !== undefined) return;
     this.#brokenSince ??= this.#options.world.clock.monotonic();
     this.#warnOnce(error);
-    if (this.#absence.away) this.#refuseAll(this.#nobody(error));
+    if (this.#outage.away) this.#refuseAll(this.#unreachable(error));
     await this.#pause(this.#tries++);
   }
 
@@ -255,13 +255,13 @@ class HttpSession extends NodeSession {
     this.#refuse([...this.#asking], error);
   }
 
-  get #absence(): { readonly leaseMs: number; readonly away: boolean } {
+  get #outage(): { readonly leaseMs: number; readonly away: boolean } {
     const { leaseMs } = this;
     const since = this.#brokenSince;
     return { leaseMs, away: since !== undefined && this.#options.world.clock.monotonic() - since >= leaseMs };
   }
 
-  #nobody(cause: unknown): EngineError {
+  #unreachable(cause: unknown): EngineError {
     return fault(
       'STORE_UNAVAILABLE',
       { problem: `nobody answers at ${[this.#options.url, ...(this.#options.others ?? [])].join(', ')}` },
@@ -286,7 +286,7 @@ class HttpSession extends NodeSession {
     const who: Readonly<Record<string, string>> =
       this.#token === '' ? { authorization: `Bearer ${secret}` } : { 'x-session-token': this.#token };
     const signals = [late.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
-    const { way } = this.#caller;
+    const { pool: way } = this.#caller;
     try {
       const { status, text } = await this.#caller.post(path, body, who, AbortSignal.any(signals));
       if (status === 204) return undefined;
@@ -296,7 +296,7 @@ class HttpSession extends NodeSession {
     } catch (error) {
       // The answer to a claim would come by a connection like it, and it may wait for long.
       const given = this.#closing.signal.aborted || signal?.aborted === true;
-      if (!given && (!isEngineError(error) || error.retryable)) this.#caller.leave(way);
+      if (!given && (!isEngineError(error) || error.retryable)) this.#caller.abandon(way);
       throw error;
     } finally {
       cancel();
@@ -306,7 +306,7 @@ class HttpSession extends NodeSession {
   #pause(tries: number): Promise<void> {
     const { random } = this.#options.world;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#options.world.timers.after(pauseMs(this.#absence, tries, random), resolve);
+    const cancel = this.#options.world.timers.after(pauseMs(this.#outage, tries, random), resolve);
     const end = (): void => {
       cancel();
       resolve();

@@ -2,21 +2,21 @@ import type { WebSocket } from 'ws';
 import { PeerLiveness } from '../../protocol/peer-liveness.ts';
 import { tickMs } from './reconnect.ts';
 
-export interface KeptAlive {
+export interface KeepAliveOptions {
   /** 0: not known yet. */
   readonly leaseMs: number;
   /** Whether there is something to save. */
   readonly holds: () => boolean;
 }
 
-export interface KeepingAlive {
+export interface KeepAlive {
   /** Nothing was heard for a while: a word that is answered spares the ping. */
   readonly wantsAnswer: boolean;
   readonly stop: () => void;
 }
 
 /** Ends a connection on which nobody is heard. */
-export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeptAlive): KeepingAlive {
+export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeepAliveOptions): KeepAlive {
   const everyMs = tickMs(leaseMs);
   const liveness = new PeerLiveness(everyMs);
   let spared = false;

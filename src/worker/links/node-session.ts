@@ -25,9 +25,9 @@ import type {
 } from '../../protocol/link.ts';
 import { messageOf } from '../../protocol/turn-message.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
-import { type LogAsk, Outbox } from '../spool/outbox.ts';
+import { type LogRequest, Outbox } from '../spool/outbox.ts';
 import { replay } from '../spool/replay.ts';
-import { type EndingAsk, Spool } from '../spool/spool.ts';
+import { type EndRequest, Spool } from '../spool/spool.ts';
 import { renewMs } from './reconnect.ts';
 
 /** Every lease is renewed well within its time: one that was not for so many leases is given up. */
@@ -81,7 +81,12 @@ export abstract class NodeSession implements Session {
     if (folder === undefined) return;
     const spool = new Spool({ folder, owner: { url, name, incarnation }, log });
     this.#spool = spool;
-    this.#outbox = new Outbox({ spool, world, ask: (ask) => this.ask(ask), connected: () => this.connected });
+    this.#outbox = new Outbox({
+      spool,
+      world,
+      send: (request) => this.request(request),
+      connected: () => this.connected,
+    });
   }
 
   /** So that a lease is young when the network breaks. */
@@ -92,7 +97,7 @@ export abstract class NodeSession implements Session {
   abstract get over(): Promise<Error>;
   abstract open(): Promise<void>;
   abstract claim(request: ClaimRequest): Promise<readonly Assignment[]>;
-  protected abstract ask(ask: NewRequest): Promise<unknown>;
+  protected abstract request(request: NewRequest): Promise<unknown>;
   /** As far as is known. */
   protected abstract get connected(): boolean;
   protected abstract disconnect(): Promise<void>;
@@ -100,7 +105,7 @@ export abstract class NodeSession implements Session {
   async close(): Promise<void> {
     this.#cancelReplay();
     await this.disconnect();
-    const owed = this.#spool?.owed ?? 0;
+    const owed = this.#spool?.unacknowledged ?? 0;
     this.#outbox?.close();
     if (owed === 0) return;
     this.#options.log?.warn('ends that the node has not heard are kept for the next start', {
@@ -110,14 +115,20 @@ export abstract class NodeSession implements Session {
   }
 
   /** What earlier processes of this worker left unsaid comes first. A node that goes away meanwhile hears the rest when it is back. */
-  protected async payDebts(): Promise<void> {
+  protected async replayLeftovers(): Promise<void> {
     const { spool: folder, world, log } = this.#options;
     if (folder === undefined || this.#spool === undefined) return;
     try {
-      await replay({ folder, heir: this.#spool.owner, ask: (ask) => this.ask(ask), now: world.clock.wall, log });
+      await replay({
+        folder,
+        successor: this.#spool.owner,
+        send: (request) => this.request(request),
+        now: world.clock.wall,
+        log,
+      });
     } catch (error) {
       if (isEngineError(error) && error.retryable) {
-        this.#cancelReplay = world.timers.after(REPLAY_PAUSE_MS, () => void this.payDebts(), { unref: true });
+        this.#cancelReplay = world.timers.after(REPLAY_PAUSE_MS, () => void this.replayLeftovers(), { unref: true });
       } else if (!isEngineError(error, 'STORE_CLOSED')) {
         log?.warn('what an earlier process left cannot be said', { error: String(error) });
       }
@@ -130,8 +141,8 @@ export abstract class NodeSession implements Session {
   }
 
   async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
-    const said = { type: 'task_failed', lease: proofOf(lease), error: describeFailure(error), ...options } as const;
-    return (await this.#end(lease, said)) as TaskState;
+    const request = { type: 'task_failed', lease: proofOf(lease), error: describeFailure(error), ...options } as const;
+    return (await this.#end(lease, request)) as TaskState;
   }
 
   async release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
@@ -143,53 +154,53 @@ export abstract class NodeSession implements Session {
   }
 
   async log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
-    const ask: LogAsk = { type: 'task_progress', lease: proofOf(lease), logs: [...entries] };
-    await (this.#outbox === undefined ? this.ask(ask) : this.#outbox.log(ask));
+    const request: LogRequest = { type: 'task_progress', lease: proofOf(lease), logs: [...entries] };
+    await (this.#outbox === undefined ? this.request(request) : this.#outbox.log(request));
   }
 
   async journal(lease: Assignment): Promise<readonly JournalValue[]> {
-    return (await this.ask({ type: 'journal', lease: proofOf(lease) })) as readonly JournalValue[];
+    return (await this.request({ type: 'journal', lease: proofOf(lease) })) as readonly JournalValue[];
   }
 
   async turn(lease: Assignment, turn: TurnRequest): Promise<Turned> {
-    const ask = { type: 'task_turn', lease: proofOf(lease), ...messageOf(turn) } as const;
+    const request = { type: 'task_turn', lease: proofOf(lease), ...messageOf(turn) } as const;
     const { go } = turn.then;
-    if (go === 'complete' || go === 'fail') return wholeTurn((await this.#end(lease, ask)) as Turned);
+    if (go === 'complete' || go === 'fail') return wholeTurn((await this.#end(lease, request)) as Turned);
     // What was said before it belongs to the attempt, which ends here.
     if (go === 'park') await this.#outbox?.drained(lease);
-    const turned = wholeTurn((await this.ask(ask)) as Turned);
+    const turned = wholeTurn((await this.request(request)) as Turned);
     if (turned.went !== 'on' && turned.went !== 'woken') this.holding.drop(lease);
     return turned;
   }
 
   async waited(lease: Assignment): Promise<Waited | undefined> {
-    return (await this.ask({ type: 'waited', lease: proofOf(lease) })) as Waited | undefined;
+    return (await this.request({ type: 'waited', lease: proofOf(lease) })) as Waited | undefined;
   }
 
   async results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]> {
-    const found = await this.ask({ type: 'results', lease: proofOf(lease), tasks: [...tasks] });
+    const found = await this.request({ type: 'results', lease: proofOf(lease), tasks: [...tasks] });
     return (found as readonly TaskResult[]).map(wholeResult);
   }
 
   async dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
-    const found = await this.ask({ type: 'dependencies', lease: proofOf(lease) });
+    const found = await this.request({ type: 'dependencies', lease: proofOf(lease) });
     return (found as readonly (TaskResult & { readonly optional: boolean })[]).map(wholeResult);
   }
 
   async reusable(lease: Assignment): Promise<Reusable | undefined> {
-    const kept = (await this.ask({ type: 'reusable', lease: proofOf(lease) })) as Reusable | undefined;
+    const kept = (await this.request({ type: 'reusable', lease: proofOf(lease) })) as Reusable | undefined;
     return kept && { id: kept.id, result: kept.result };
   }
 
   async keep(lease: Assignment, result: unknown): Promise<void> {
     const text = result === undefined ? {} : { result: encodePayload(result, { field: 'result' }) };
-    await this.#say(lease, { type: 'keep', lease: proofOf(lease), ...text });
+    await this.#sendEnd(lease, { type: 'keep', lease: proofOf(lease), ...text });
   }
 
   async renew(leases: readonly Lease[]): Promise<readonly RenewalAnswer[]> {
     const held = leases.map((lease) => this.holding.get(lease));
     const known = held.filter((proof) => proof !== undefined);
-    const answers = (await this.ask({ type: 'lease_renew', leases: known })) as readonly RenewalAnswer[];
+    const answers = (await this.request({ type: 'lease_renew', leases: known })) as readonly RenewalAnswer[];
     for (const [i, proof] of known.entries()) {
       if (answers[i] === 'lost') this.holding.drop(proof);
       else this.holding.renewed(proof);
@@ -201,7 +212,7 @@ export abstract class NodeSession implements Session {
   }
 
   async cancels(): Promise<readonly Lease[]> {
-    return (await this.ask({ type: 'cancels' })) as readonly Lease[];
+    return (await this.request({ type: 'cancels' })) as readonly Lease[];
   }
 
   onCancel(listener: (task: number) => void): () => void {
@@ -210,18 +221,18 @@ export abstract class NodeSession implements Session {
   }
 
   async beat(state: WorkerState): Promise<void> {
-    await this.ask({ type: 'heartbeat', state });
+    await this.request({ type: 'heartbeat', state });
   }
 
   /** Calls back all who wanted to hear of it. */
-  protected tellOfCancel(task: number): void {
+  protected notifyCancel(task: number): void {
     for (const listener of this.#listeners) listener(task);
   }
 
   /** It is held no longer once this was answered, whichever way. */
-  async #end(lease: Assignment, ask: EndingAsk): Promise<unknown> {
+  async #end(lease: Assignment, request: EndRequest): Promise<unknown> {
     try {
-      const value = await this.#say(lease, ask);
+      const value = await this.#sendEnd(lease, request);
       this.holding.drop(lease);
       return value;
     } catch (error) {
@@ -230,8 +241,8 @@ export abstract class NodeSession implements Session {
     }
   }
 
-  #say({ id }: Assignment, ask: EndingAsk): Promise<unknown> {
-    return this.#outbox === undefined ? this.ask(ask) : this.#outbox.end(ask, id);
+  #sendEnd({ id }: Assignment, request: EndRequest): Promise<unknown> {
+    return this.#outbox === undefined ? this.request(request) : this.#outbox.end(request, id);
   }
 }
 

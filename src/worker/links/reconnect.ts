@@ -5,14 +5,14 @@
 import { IDLE_TICK_MS } from '../../protocol/peer-liveness.ts';
 
 /** The longest pause before the n-th try to come back; the pause itself is drawn between 0 and it, so that not all come at once. */
-const BACK_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];
+const BACKOFF_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];
 /** Of the pause and of one try each, while leases are held. */
 const TRIES_PER_LEASE = 12;
 const MIN_PAUSE_MS = 100;
 const MIN_TRY_MS = 500;
 const MAX_TRY_MS = 30_000;
 /** A network that is slow when it is well needs longer than one that is quick. */
-const SLOWER = 3;
+const SLOW_FACTOR = 3;
 /** A connection that is silent for four of them is broken: that is a sixth of a lease. */
 const TICKS_PER_LEASE = 24;
 const MIN_TICK_MS = 75;
@@ -32,14 +32,14 @@ export interface Outage {
 
 /** Before the next try, after so many. */
 export function pauseMs({ leaseMs, away }: Outage, tries: number, random: () => number): number {
-  const most = BACK_MS[Math.min(tries, BACK_MS.length - 1)] as number;
+  const most = BACKOFF_MS[Math.min(tries, BACKOFF_MS.length - 1)] as number;
   return Math.ceil(random() * (away ? most : partOf(leaseMs, TRIES_PER_LEASE, MIN_PAUSE_MS, most)));
 }
 
 /** How long one try may take; `tookMs`: the last one that went well. */
 export function tryMs({ leaseMs, away }: Outage, tookMs: number): number {
   if (away) return MAX_TRY_MS;
-  return Math.max(partOf(leaseMs, TRIES_PER_LEASE, MIN_TRY_MS, MAX_TRY_MS), Math.min(MAX_TRY_MS, SLOWER * tookMs));
+  return Math.max(partOf(leaseMs, TRIES_PER_LEASE, MIN_TRY_MS, MAX_TRY_MS), Math.min(MAX_TRY_MS, SLOW_FACTOR * tookMs));
 }
 
 /** Of the silence of a connection; 0: there is nothing to save, or it is not known how long that holds. */

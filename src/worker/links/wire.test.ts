@@ -606,7 +606,7 @@ test('a worker that is told to stop while its node is away ends, whatever it had
 
 // What it says to hold
 
-interface Heard {
+interface ReceivedFrame {
   readonly type: string;
   readonly n?: number;
   readonly max: number;
@@ -632,7 +632,7 @@ async function credulousGateway(t: TestContext, leaseMs = 9000) {
     if (refuses) socket.terminate();
     socket.on('ping', () => heard.push('ping'));
     socket.on('message', (data: Buffer) => {
-      const said = JSON.parse(data.toString()) as Heard;
+      const said = JSON.parse(data.toString()) as ReceivedFrame;
       if (['alive', 'heartbeat'].includes(said.type)) heard.push([said.type, said.state].join(' ').trim());
       if (said.n === undefined && said.type !== 'connect') return;
       const ok = (value: unknown): void => socket.send(JSON.stringify({ type: 'ok', re: said.n, value }));

@@ -14,7 +14,7 @@ import {
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
-import { type KeepingAlive, keepAlive } from './keep-alive.ts';
+import { type KeepAlive, keepAlive } from './keep-alive.ts';
 import { pauseMs, tryMs } from './reconnect.ts';
 import { wireError } from './wire-error.ts';
 
@@ -62,9 +62,9 @@ export class Wire {
   #cancelAway = (): void => {};
   /** For longer than a lease. */
   #away = false;
-  #keeping: KeepingAlive | undefined;
+  #keeping: KeepAlive | undefined;
   /** Counts the connections on which it was greeted. */
-  greetings = 0;
+  connections = 0;
   /** How long it took the last time to be let in. */
   #tookMs = 0;
   #dialledAt = 0;
@@ -104,19 +104,19 @@ export class Wire {
   }
 
   /** Says that we live; without a connection nobody needs to know. */
-  live(): void {
+  sendAlive(): void {
     if (this.#open) this.#socket?.send(ALIVE);
   }
 
-  ask(ask: NewRequest): Promise<unknown> {
-    return this.asked(ask).answer;
+  request(request: NewRequest): Promise<unknown> {
+    return this.numberedRequest(request).answer;
   }
 
   /** The same with its number, under which it can be spoken of. */
-  asked(ask: NewRequest): { readonly n: number; readonly answer: Promise<unknown> } {
+  numberedRequest(request: NewRequest): { readonly n: number; readonly answer: Promise<unknown> } {
     const n = ++this.#numbers;
     if (this.#closed !== undefined) return { n, answer: Promise.reject(this.#closed) };
-    const { type, ...rest } = ask;
+    const { type, ...rest } = request;
     const text = JSON.stringify({ type, n, ...rest });
     // Sent, it would end the connection, and come again with the next one.
     if (exceeds(text, MAX_FRAME_BYTES)) {
@@ -162,7 +162,7 @@ export class Wire {
     const socket = new WebSocket(addressOf(this.#url), {
       perMessageDeflate: false,
       maxPayload: MAX_ANSWER_BYTES,
-      handshakeTimeout: tryMs(this.#absence, this.#tookMs),
+      handshakeTimeout: tryMs(this.#outage, this.#tookMs),
     });
     this.#socket = socket;
     this.#dialledAt = this.#options.world.clock.monotonic();
@@ -176,8 +176,8 @@ export class Wire {
     });
     socket.on('message', (data: Buffer) => {
       try {
-        const said = JSON.parse(data.toString()) as NodeMessage | readonly NodeMessage[];
-        for (const one of Array.isArray(said) ? said : [said]) this.#hear(one as NodeMessage);
+        const messages = JSON.parse(data.toString()) as NodeMessage | readonly NodeMessage[];
+        for (const one of Array.isArray(messages) ? messages : [messages]) this.#receive(one as NodeMessage);
       } catch (error) {
         // Whoever that is, it is no node of ours.
         trouble = error as Error;
@@ -186,8 +186,8 @@ export class Wire {
     });
     socket.once('close', (code) => {
       this.#keeping?.stop();
-      if (this.#open) this.#broke();
-      if (this.#closed === undefined) this.#comeBack(code, trouble);
+      if (this.#open) this.#disconnected();
+      if (this.#closed === undefined) this.#reconnect(code, trouble);
     });
   }
 
@@ -196,7 +196,7 @@ export class Wire {
     this.#keeping = keepAlive(this.#socket as WebSocket, { leaseMs, holds: this.#options.holds });
   }
 
-  #broke(): void {
+  #disconnected(): void {
     this.#open = false;
     this.#refuseAfter(this.#leaseMs);
   }
@@ -204,25 +204,25 @@ export class Wire {
   #refuseAfter(ms: number): void {
     const refuse = (): void => {
       this.#away = true;
-      this.#refuseAll(this.#nobody());
+      this.#refuseAll(this.#unreachable());
       this.#refuseAfter(Math.min(AWAY_MS, this.#leaseMs));
     };
     this.#cancelAway = this.#options.world.timers.after(ms, refuse, { unref: true });
   }
 
-  get #absence(): { readonly leaseMs: number; readonly away: boolean } {
+  get #outage(): { readonly leaseMs: number; readonly away: boolean } {
     return { leaseMs: this.#leaseMs, away: this.#away };
   }
 
-  #nobody(): Error {
+  #unreachable(): Error {
     return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.urls.join(', ')}` });
   }
 
-  #hear(message: NodeMessage): void {
+  #receive(message: NodeMessage): void {
     switch (message.type) {
       case 'connect_ok':
         this.#terms = message;
-        this.#greeted(message.leaseMs);
+        this.#accepted(message.leaseMs);
         return;
       case 'connect_rejected':
         this.#rejected(wireError(message.error));
@@ -243,11 +243,11 @@ export class Wire {
     }
   }
 
-  #greeted(leaseMs: number): void {
+  #accepted(leaseMs: number): void {
     this.#cancelAway();
     this.#away = false;
     this.#tries = 0;
-    this.greetings++;
+    this.connections++;
     this.#open = true;
     this.#leaseMs = leaseMs;
     this.#tookMs = this.#options.world.clock.monotonic() - this.#dialledAt;
@@ -266,13 +266,13 @@ export class Wire {
     this.#over.resolve(error);
   }
 
-  #comeBack(code: number, trouble: Error | undefined): void {
+  #reconnect(code: number, trouble: Error | undefined): void {
     const { world, log, urls } = this.#options;
     this.#at++;
     // It waits longer for one that it knows to be away, not for the next one.
     const round = Math.floor(this.#tries++ / urls.length);
     // While there are leases to save it tries more often.
-    const pause = pauseMs(this.#absence, round, world.random);
+    const pause = pauseMs(this.#outage, round, world.random);
     if (this.#tries === 2) log?.warn('the node cannot be reached; trying on', { code, error: trouble?.message });
     this.#cancelRetry = world.timers.after(pause, () => this.#dial());
   }

@@ -26,7 +26,7 @@ export class WsLink implements Link {
 class WsSession extends NodeSession {
   readonly #wire: Wire;
   /** What the node knows of this worker, and on which connection it was told. */
-  #told: { readonly state: WorkerState; readonly greetings: number } | undefined;
+  #lastBeat: { readonly state: WorkerState; readonly connections: number } | undefined;
 
   constructor(options: WsLinkOptions, hello: Hello) {
     super(options, hello);
@@ -51,7 +51,7 @@ class WsSession extends NodeSession {
         pid: process.pid,
         holding: [...this.holding.all()],
       }),
-      onKill: (task) => this.tellOfCancel(task),
+      onKill: (task) => this.notifyCancel(task),
       holds: () => this.holding.size > 0,
     });
   }
@@ -70,13 +70,13 @@ class WsSession extends NodeSession {
 
   async open(): Promise<void> {
     this.leaseMs = await this.#wire.open();
-    await this.payDebts();
+    await this.replayLeftovers();
   }
 
   async claim({ max, waitMs, signal }: ClaimRequest): Promise<readonly Assignment[]> {
     if (signal.aborted) return [];
-    const { n, answer } = this.#wire.asked({ type: 'task_claim', max, waitMs });
-    const stop = (): void => void this.#wire.ask({ type: 'claim_stop', claim: n }).catch(() => {});
+    const { n, answer } = this.#wire.numberedRequest({ type: 'task_claim', max, waitMs });
+    const stop = (): void => void this.#wire.request({ type: 'claim_stop', claim: n }).catch(() => {});
     signal.addEventListener('abort', stop, { once: true });
     try {
       const assignments = (await answer) as readonly Granted[];
@@ -89,14 +89,14 @@ class WsSession extends NodeSession {
 
   /** Who goes on as before only lives, which nobody answers, unless it is time to hear from the node as well. */
   override async beat(state: WorkerState): Promise<void> {
-    const { greetings, wantsAnswer } = this.#wire;
-    const isKnown = this.#told?.state === state && this.#told.greetings === greetings;
+    const { connections, wantsAnswer } = this.#wire;
+    const isKnown = this.#lastBeat?.state === state && this.#lastBeat.connections === connections;
     if (isKnown && !wantsAnswer) {
-      this.#wire.live();
+      this.#wire.sendAlive();
       return;
     }
     await super.beat(state);
-    this.#told = { state, greetings };
+    this.#lastBeat = { state, connections };
   }
 
   protected get connected(): boolean {
@@ -107,7 +107,7 @@ class WsSession extends NodeSession {
     return this.#wire.close();
   }
 
-  protected ask(ask: NewRequest): Promise<unknown> {
-    return this.#wire.ask(ask);
+  protected request(request: NewRequest): Promise<unknown> {
+    return this.#wire.request(request);
   }
 }

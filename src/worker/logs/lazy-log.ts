@@ -1,7 +1,7 @@
 import type { LogEntry, Stream } from '../../core/task/log.ts';
 import type { World } from '../../core/world.ts';
 import type { Assignment, Session } from '../../protocol/link.ts';
-import type { Sink } from '../runner/runner.ts';
+import type { LogSink } from '../runner/runner.ts';
 import { TaskLog } from './task-log.ts';
 
 export interface LazyLogDeps {
@@ -10,7 +10,7 @@ export interface LazyLogDeps {
 }
 
 /** A log that is made with its first line: most short tasks say nothing. */
-export class LazyLog implements Sink {
+export class LazyLog implements LogSink {
   readonly #deps: LazyLogDeps;
   readonly #lease: Assignment;
   #log: TaskLog | undefined;

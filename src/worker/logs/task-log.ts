@@ -2,7 +2,7 @@ import { isEngineError } from '../../core/errors.ts';
 import type { LogEntry, Stream } from '../../core/task/log.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { Timers } from '../../core/world.ts';
-import type { Sink } from '../runner/runner.ts';
+import type { LogSink } from '../runner/runner.ts';
 
 export interface TaskLogOptions {
   /** Appends to the log of the attempt. A batch whose fate is unknown comes again with the same numbers. */
@@ -53,7 +53,7 @@ interface Held {
  *                     ^                  │
  *                     └────backoff───────┴──LEASE_LOST, or flush gave up──> stopped (drops everything)
  */
-export class TaskLog implements Sink {
+export class TaskLog implements LogSink {
   readonly #options: TaskLogOptions;
   readonly #maxBytes: number;
   #held: Held[] = [];

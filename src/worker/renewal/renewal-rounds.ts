@@ -6,11 +6,11 @@ import type { HeldEntry, RenewalTable } from './renewal-table.ts';
  * What the renewing side has to tell about a lease. `late`: it was not renewed in time, so it must be taken for lost; `away`:
  * the same, but because the store did not answer, which is nobody's fault here.
  */
-export interface RenewalNews extends Lease {
-  readonly news: 'cancel' | 'lost' | 'late' | 'away' | 'blocked';
+export interface LeaseNotice extends Lease {
+  readonly kind: 'cancel' | 'lost' | 'late' | 'away' | 'blocked';
 }
 
-export interface RoundsOptions {
+export interface RenewalRoundsOptions {
   readonly table: RenewalTable;
   readonly renewals: Renewals;
   readonly leaseMs: number;
@@ -20,10 +20,10 @@ export interface RoundsOptions {
   readonly maxBlockMs: number;
   /** Monotonic. */
   readonly now: () => number;
-  readonly tell: (news: RenewalNews) => void;
+  readonly notify: (notice: LeaseNotice) => void;
 }
 
-interface Standing extends Lease {
+interface RenewedLease extends Lease {
   renewedAt: number;
   /** Told to be gone; nothing more is done for it. */
   over: boolean;
@@ -42,14 +42,14 @@ export function roundMs(leaseMs: number): number {
  * a handler that blocks its loop is kept too, but only until its run timeout: from then on nobody could stop it, and a
  * task must not be held for ever by a loop that is dead.
  */
-export class Rounds {
-  readonly #options: RoundsOptions;
-  readonly #standings: (Standing | undefined)[] = [];
+export class RenewalRounds {
+  readonly #options: RenewalRoundsOptions;
+  readonly #standings: (RenewedLease | undefined)[] = [];
   #renewing = false;
   /** The last call was not answered. */
   #unanswered = false;
 
-  constructor(options: RoundsOptions) {
+  constructor(options: RenewalRoundsOptions) {
     this.#options = options;
   }
 
@@ -59,20 +59,20 @@ export class Rounds {
 
   async tick(): Promise<void> {
     const { now } = this.#options;
-    const due: Standing[] = [];
-    const stuck: { standing: Standing; entry: HeldEntry }[] = [];
+    const due: RenewedLease[] = [];
+    const stuck: { lease: RenewedLease; entry: HeldEntry }[] = [];
     for (let i = 0; i < this.#options.table.capacity; i++) {
       const entry = this.#options.table.read(i);
-      const standing = this.#standing(i, entry);
-      if (entry === undefined || standing === undefined || standing.over) continue;
-      if (this.#isStuck(entry)) stuck.push({ standing, entry });
-      else if (this.#isLate(standing)) this.#end(standing, this.#renewing || this.#unanswered ? 'away' : 'late');
-      else if (now() - standing.renewedAt >= this.#renewMs) due.push(standing);
+      const lease = this.#standing(i, entry);
+      if (entry === undefined || lease === undefined || lease.over) continue;
+      if (this.#isStuck(entry)) stuck.push({ lease, entry });
+      else if (this.#isLate(lease)) this.#end(lease, this.#renewing || this.#unanswered ? 'away' : 'late');
+      else if (now() - lease.renewedAt >= this.#renewMs) due.push(lease);
     }
-    await Promise.all([this.#renew(due), ...stuck.map(({ standing, entry }) => this.#giveUp(standing, entry))]);
+    await Promise.all([this.#renew(due), ...stuck.map(({ lease, entry }) => this.#giveUp(lease, entry))]);
   }
 
-  #standing(index: number, entry: HeldEntry | undefined): Standing | undefined {
+  #standing(index: number, entry: HeldEntry | undefined): RenewedLease | undefined {
     const known = this.#standings[index];
     if (entry === undefined) return undefined;
     if (known !== undefined && known.task === entry.task && known.attempt === entry.attempt) return known;
@@ -89,12 +89,12 @@ export class Rounds {
   }
 
   /** Its work must have stopped before the store may give the task to somebody else. */
-  #isLate({ renewedAt }: Standing): boolean {
+  #isLate({ renewedAt }: RenewedLease): boolean {
     const { now, leaseMs } = this.#options;
     return now() - renewedAt > leaseMs - Math.min(1000, leaseMs / 6);
   }
 
-  async #renew(due: readonly Standing[]): Promise<void> {
+  async #renew(due: readonly RenewedLease[]): Promise<void> {
     if (due.length === 0 || this.#renewing) return;
     this.#renewing = true;
     // Counted from before the call: the store's own time of the renewal is not earlier.
@@ -105,11 +105,11 @@ export class Rounds {
       this.#unanswered = false;
       // A node was away and is back: what became due meanwhile is not left for the next look, nor is what counts from so long ago.
       again = this.#options.now() - sentAt > roundMs(this.#options.leaseMs);
-      for (const [i, standing] of due.entries()) {
+      for (const [i, lease] of due.entries()) {
         const answer = answers[i];
-        if (answer === 'lost') this.#end(standing, 'lost');
-        else standing.renewedAt = sentAt;
-        if (answer === 'cancel') this.#tell(standing, 'cancel');
+        if (answer === 'lost') this.#end(lease, 'lost');
+        else lease.renewedAt = sentAt;
+        if (answer === 'cancel') this.#notify(lease, 'cancel');
       }
     } catch {
       // Tried again at the next look; when no try succeeds in time the lease is told to be late.
@@ -120,18 +120,18 @@ export class Rounds {
     if (again) await this.tick();
   }
 
-  async #giveUp(standing: Standing, { since }: HeldEntry): Promise<void> {
-    this.#end(standing, 'blocked');
+  async #giveUp(lease: RenewedLease, { since }: HeldEntry): Promise<void> {
+    this.#end(lease, 'blocked');
     // Whatever comes of it, the lease is not renewed any more and runs out.
-    await this.#options.renewals.blocked(standing, Math.round(this.#options.now() - since)).catch(() => {});
+    await this.#options.renewals.blocked(lease, Math.round(this.#options.now() - since)).catch(() => {});
   }
 
-  #end(standing: Standing, news: RenewalNews['news']): void {
-    standing.over = true;
-    this.#tell(standing, news);
+  #end(lease: RenewedLease, kind: LeaseNotice['kind']): void {
+    lease.over = true;
+    this.#notify(lease, kind);
   }
 
-  #tell({ task, attempt }: Standing, news: RenewalNews['news']): void {
-    this.#options.tell({ task, attempt, news });
+  #notify({ task, attempt }: RenewedLease, kind: LeaseNotice['kind']): void {
+    this.#options.notify({ task, attempt, kind });
   }
 }

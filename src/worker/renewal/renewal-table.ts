@@ -22,6 +22,8 @@ export class RenewalTable {
   readonly buffer: ArrayBufferLike;
   readonly #versions: Int32Array;
   readonly #values: Float64Array;
+  /** Its value says nothing. Plain reads and writes may pass one atomic operation on ARM; none passes a store and a load together. */
+  readonly #fence = new Int32Array(1);
 
   constructor(capacity: number, buffer: ArrayBufferLike = new SharedArrayBuffer(RenewalTable.#bytes(capacity))) {
     this.capacity = capacity;
@@ -37,6 +39,7 @@ export class RenewalTable {
   put(index: number, { task, attempt, since, deadline }: HeldEntry): void {
     const version = this.#versions[index] as number;
     Atomics.store(this.#versions, index, version | 1);
+    Atomics.load(this.#fence, 0);
     const at = 1 + index * FIELDS;
     this.#values[at] = task;
     this.#values[at + 1] = attempt;
@@ -60,6 +63,7 @@ export class RenewalTable {
       since: this.#values[at + 2] as number,
       deadline: this.#values[at + 3] as number,
     };
+    Atomics.store(this.#fence, 0, 0);
     return entry.attempt > 0 && Atomics.load(this.#versions, index) === version ? entry : undefined;
   }
 

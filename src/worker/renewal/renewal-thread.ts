@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { isEngineError } from '../../core/errors.ts';
 import type { RenewalAddress, Renewals } from '../../protocol/link.ts';
-import { Rounds, roundMs } from './renewal-rounds.ts';
+import { RenewalRounds, roundMs } from './renewal-rounds.ts';
 import { RenewalTable } from './renewal-table.ts';
 
 export interface ThreadData {
@@ -23,13 +23,13 @@ const leave = (): void => process.exit();
 parentPort?.once('message', leave);
 const renewals = await openPatiently();
 parentPort?.off('message', leave);
-const rounds = new Rounds({
+const rounds = new RenewalRounds({
   table: new RenewalTable(capacity, buffer),
   renewals,
   leaseMs,
   maxBlockMs,
   now: monotonic,
-  tell: (news) => parentPort?.postMessage(news),
+  notify: (notice) => parentPort?.postMessage(notice),
 });
 const timer = setInterval(() => void rounds.tick(), roundMs(leaseMs));
 parentPort?.once('message', () => {

@@ -5,7 +5,7 @@ import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
 import type { RenewalAnswer, Session } from '../../protocol/link.ts';
 import { Renewal } from './renewal.ts';
-import type { RenewalNews } from './renewal-rounds.ts';
+import type { LeaseNotice } from './renewal-rounds.ts';
 
 const LEASE_MS = 300;
 const READY_MS = 900;
@@ -18,7 +18,7 @@ const SLOW = `data:text/javascript,${encodeURIComponent(`
   }`)}`;
 
 test('leases are kept while the thread that will keep them is still starting', async (t) => {
-  const news: RenewalNews[] = [];
+  const news: LeaseNotice[] = [];
   const renewed: Lease[] = [];
   const session: Pick<Session, 'leaseMs' | 'renewal' | 'renew'> = {
     leaseMs: LEASE_MS,
@@ -33,7 +33,7 @@ test('leases are kept while the thread that will keep them is still starting', a
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNews: (one) => void news.push(one),
+    onNotice: (one) => void news.push(one),
     onTrouble: (error) => assert.fail(String(error)),
   });
   t.after(() => renewal.close());
@@ -74,7 +74,7 @@ test('a thread that finds the store away waits for it, and the loop keeps the le
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNews: (news) => assert.fail(news.news),
+    onNotice: (notice) => assert.fail(notice.kind),
     onTrouble: (error) => assert.fail(String(error)),
   });
   t.after(() => renewal.close());
@@ -99,7 +99,7 @@ test('a thread that waits for its store ends when it is told to', async () => {
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNews: (news) => assert.fail(news.news),
+    onNotice: (notice) => assert.fail(notice.kind),
     onTrouble: (error) => assert.fail(String(error)),
   });
   renewal.start();
@@ -124,7 +124,7 @@ test('where no thread can be made, the loop keeps the leases and says so', async
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNews: (news) => assert.fail(news.news),
+    onNotice: (notice) => assert.fail(notice.kind),
     onTrouble: (error) => void troubles.push(error),
   });
   t.after(() => renewal.close());
@@ -135,7 +135,7 @@ test('where no thread can be made, the loop keeps the leases and says so', async
 });
 
 test('a loop that was blocked while its thread was starting does not take its leases for lost', async (t) => {
-  const news: RenewalNews[] = [];
+  const news: LeaseNotice[] = [];
   const QUICK = `data:text/javascript,${encodeURIComponent(`
     export const openRenewals = async () =>
       ({ renew: async (leases) => leases.map(() => 'held'), blocked: async () => {}, close: async () => {} });`)}`;
@@ -144,7 +144,7 @@ test('a loop that was blocked while its thread was starting does not take its le
     world: realWorld(),
     capacity: 4,
     maxBlockMs: 60_000,
-    onNews: (one) => void news.push(one),
+    onNotice: (one) => void news.push(one),
     onTrouble: (error) => assert.fail(String(error)),
   });
   t.after(() => renewal.close());

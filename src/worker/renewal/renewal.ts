@@ -3,7 +3,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
 import type { RenewalAnswer, Session } from '../../protocol/link.ts';
-import { type RenewalNews, Rounds, roundMs } from './renewal-rounds.ts';
+import { type LeaseNotice, RenewalRounds, roundMs } from './renewal-rounds.ts';
 import { RenewalTable } from './renewal-table.ts';
 import type { ThreadData } from './renewal-thread.ts';
 
@@ -13,7 +13,7 @@ export interface RenewalOptions {
   /** Leases at most held at once. */
   readonly capacity: number;
   readonly maxBlockMs: number;
-  readonly onNews: (news: RenewalNews) => void;
+  readonly onNotice: (notice: LeaseNotice) => void;
   /** The thread could not start or died: leases are renewed from the loop, which a handler can block. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -100,9 +100,9 @@ export class Renewal {
   }
 
   #renewFromLoop(): void {
-    const { session, world, maxBlockMs, onNews } = this.#options;
+    const { session, world, maxBlockMs, onNotice } = this.#options;
     this.#cancelRound();
-    const rounds = new Rounds({
+    const rounds = new RenewalRounds({
       table: this.#table,
       renewals: { renew: (leases) => this.#renewHere(leases), blocked: async () => {}, close: async () => {} },
       leaseMs: session.leaseMs,
@@ -110,8 +110,8 @@ export class Renewal {
       maxBlockMs,
       now: world.clock.monotonic,
       // While there is a thread, this side only bridges its start: what it knows of the times may be old by a whole block.
-      tell: (news) => {
-        if (this.#thread === undefined || news.news === 'cancel' || news.news === 'lost') onNews(news);
+      notify: (notice) => {
+        if (this.#thread === undefined || notice.kind === 'cancel' || notice.kind === 'lost') onNotice(notice);
       },
     });
     const next = (): void => {
@@ -162,8 +162,8 @@ export class Renewal {
     this.#idleBeats = 0;
     this.#beat();
     this.#renewFromLoop();
-    thread.on('message', (news: RenewalNews | 'ready') => {
-      if (news !== 'ready') this.#options.onNews(news);
+    thread.on('message', (notice: LeaseNotice | 'ready') => {
+      if (notice !== 'ready') this.#options.onNotice(notice);
       else if (this.#thread === thread) this.#cancelRound();
     });
     thread.on('error', (error) => {

@@ -4,11 +4,11 @@ import { VirtualWorld } from '../../testing.ts';
 import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { task } from '../define/task.ts';
 import { InlineRunner, type StopError } from './inline-runner.ts';
-import type { Ended, Job, Ladder, Running } from './runner.ts';
+import type { ActiveRun, Ladder, RunOutcome, RunRequest } from './runner.ts';
 
 const LADDER: Ladder = { abortMs: 1000, termMs: 500 };
 
-function jobOf(handler: string): Job {
+function jobOf(handler: string): RunRequest {
   return { task: 1, attempt: 1, id: 'x', queue: 'q', handler, payload: 'null', tries: 1, maxTries: 3, alone: false };
 }
 
@@ -20,7 +20,7 @@ function rig(tasks: readonly AnyTask[]) {
     line: (stream: string, text: unknown) => void lines.push(`${stream} ${String(text)}`),
     progress: () => {},
   };
-  return { world, runner, lines, run: (handler: string): Running => runner.run(jobOf(handler), sink) };
+  return { world, runner, lines, run: (handler: string): ActiveRun => runner.run(jobOf(handler), sink) };
 }
 
 /** A handler that ends when the test says so, and its context. */
@@ -36,7 +36,7 @@ function held() {
   return { one, resolve, reject, ctx: () => seen[0] as TaskContext };
 }
 
-async function now(world: VirtualWorld, { ended }: Running): Promise<Ended | 'runs'> {
+async function now(world: VirtualWorld, { ended }: ActiveRun): Promise<RunOutcome | 'runs'> {
   await world.settle();
   return Promise.race([ended, Promise.resolve('runs' as const)]);
 }

@@ -1,8 +1,18 @@
 import type { Timers } from '../../core/world.ts';
 import type { AnyTask } from '../define/definition.ts';
 import { jsonSchemaOf } from '../define/schema.ts';
-import { type ContextParts, perform } from './perform.ts';
-import type { AttemptSession, Ended, Job, Ladder, Runner, Running, SessionHost, Sink, StopWhy } from './runner.ts';
+import { type ContextParts, runHandler } from './run-handler.ts';
+import type {
+  ActiveRun,
+  AttemptSession,
+  Ladder,
+  LogSink,
+  Runner,
+  RunOutcome,
+  RunRequest,
+  SessionProvider,
+  StopReason,
+} from './runner.ts';
 
 /** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */
 export class InlineRunner implements Runner {
@@ -29,37 +39,43 @@ export class InlineRunner implements Runner {
 
   async start(): Promise<void> {}
 
-  run(job: Job, sink: Sink, host?: SessionHost): Running {
-    return new InlineRun(this.#tasks.get(job.handler), job, sink, host, this.#timers);
+  run(request: RunRequest, sink: LogSink, sessions?: SessionProvider): ActiveRun {
+    return new InlineRun(this.#tasks.get(request.handler), request, sink, sessions, this.#timers);
   }
 
   async close(): Promise<void> {}
 }
 
 /** One run, and what its context is made of. */
-class InlineRun implements Running, ContextParts {
-  readonly ended: Promise<Ended>;
-  readonly #sink: Sink;
-  readonly #host: SessionHost | undefined;
+class InlineRun implements ActiveRun, ContextParts {
+  readonly ended: Promise<RunOutcome>;
+  readonly #sink: LogSink;
+  readonly #sessions: SessionProvider | undefined;
   readonly #timers: Timers;
   /** Made when somebody asks for it: most short handlers never look, and it is a tenth of their price. */
   #abort: AbortController | undefined;
-  #stopped: StopWhy | undefined;
-  #resolve: ((ended: Ended) => void) | undefined;
+  #stopped: StopReason | undefined;
+  #resolve: ((ended: RunOutcome) => void) | undefined;
   #cancelTimers: (() => void)[] | undefined;
 
-  constructor(definition: AnyTask | undefined, job: Job, sink: Sink, host: SessionHost | undefined, timers: Timers) {
+  constructor(
+    definition: AnyTask | undefined,
+    request: RunRequest,
+    sink: LogSink,
+    sessions: SessionProvider | undefined,
+    timers: Timers,
+  ) {
     this.#sink = sink;
-    this.#host = host;
+    this.#sessions = sessions;
     this.#timers = timers;
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
-    if (definition === undefined) this.#end(unknown(job));
-    else void this.#perform(definition, job);
+    if (definition === undefined) this.#end(unknown(request));
+    else void this.#perform(definition, request);
   }
 
-  stop(why: StopWhy, ladder: Ladder): void {
+  stop(why: StopReason, ladder: Ladder): void {
     if (this.#resolve === undefined) return;
     const first = this.#stopped === undefined;
     this.#stopped ??= why;
@@ -95,15 +111,15 @@ class InlineRun implements Running, ContextParts {
   }
 
   get session(): AttemptSession | undefined {
-    return this.#host?.session;
+    return this.#sessions?.session;
   }
 
-  async #perform(definition: AnyTask, job: Job): Promise<void> {
-    this.#end(await perform(definition, job, this));
+  async #perform(definition: AnyTask, request: RunRequest): Promise<void> {
+    this.#end(await runHandler(definition, request, this));
   }
 
   /** The first end counts: what an abandoned handler comes to later is nobody's. */
-  #end(ended: Ended): void {
+  #end(ended: RunOutcome): void {
     const resolve = this.#resolve;
     if (resolve === undefined) return;
     this.#resolve = undefined;
@@ -114,16 +130,16 @@ class InlineRun implements Running, ContextParts {
 
 /** What `ctx.signal` gives as its reason. */
 export class StopError extends Error {
-  readonly why: StopWhy;
+  readonly why: StopReason;
 
-  constructor(why: StopWhy) {
+  constructor(why: StopReason) {
     super(REASONS[why]);
     this.name = 'AbortError';
     this.why = why;
   }
 }
 
-const REASONS: Readonly<Record<StopWhy, string>> = {
+const REASONS: Readonly<Record<StopReason, string>> = {
   cancelled: 'the task was cancelled',
   timeout: 'the run timeout of the task has passed',
   lost: 'the lease of the task is lost',
@@ -131,6 +147,9 @@ const REASONS: Readonly<Record<StopWhy, string>> = {
   parked: 'the task waits, and will be run again',
 };
 
-function unknown(job: Job): Ended {
-  return { kind: 'unstarted', error: { name: 'HandlerNotFound', message: `no handler named ${job.handler} is here` } };
+function unknown(request: RunRequest): RunOutcome {
+  return {
+    kind: 'unstarted',
+    error: { name: 'HandlerNotFound', message: `no handler named ${request.handler} is here` },
+  };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LazyRunner } from './lazy-runner.ts';
-import type { Ended, Job, Runner } from './runner.ts';
+import type { Runner, RunOutcome, RunRequest } from './runner.ts';
 
-const JOB: Job = {
+const JOB: RunRequest = {
   task: 1,
   attempt: 1,
   id: 'x',
@@ -21,13 +21,13 @@ const LADDER = { abortMs: 1, termMs: 1 };
 function rig() {
   const made: {
     readonly started: PromiseWithResolvers<void>;
-    readonly ended: PromiseWithResolvers<Ended>;
+    readonly ended: PromiseWithResolvers<RunOutcome>;
     readonly calls: string[];
   }[] = [];
   const make = (): Runner => {
     const one = {
       started: Promise.withResolvers<void>(),
-      ended: Promise.withResolvers<Ended>(),
+      ended: Promise.withResolvers<RunOutcome>(),
       calls: [] as string[],
     };
     made.push(one);

@@ -1,4 +1,13 @@
-import type { Ended, Job, Ladder, Runner, Running, SessionHost, Sink, StopWhy } from './runner.ts';
+import type {
+  ActiveRun,
+  Ladder,
+  LogSink,
+  Runner,
+  RunOutcome,
+  RunRequest,
+  SessionProvider,
+  StopReason,
+} from './runner.ts';
 
 export interface LazyOptions {
   readonly handlers: readonly string[];
@@ -34,7 +43,7 @@ export class LazyRunner implements Runner {
     this.#check();
   }
 
-  run(job: Job, sink: Sink, host?: SessionHost): Running {
+  run(request: RunRequest, sink: LogSink, sessions?: SessionProvider): ActiveRun {
     if (this.#runner === undefined) {
       const runner = this.#begin();
       this.#runner = runner;
@@ -43,7 +52,7 @@ export class LazyRunner implements Runner {
         if (this.#runner === runner) this.#runner = undefined;
       });
     }
-    return new LazyRun(this.#runner, job, sink, host);
+    return new LazyRun(this.#runner, request, sink, sessions);
   }
 
   async close(): Promise<void> {
@@ -63,21 +72,26 @@ export class LazyRunner implements Runner {
   }
 }
 
-class LazyRun implements Running {
-  readonly ended: Promise<Ended>;
-  readonly #unstarted = Promise.withResolvers<Ended>();
-  #running: Running | undefined;
+class LazyRun implements ActiveRun {
+  readonly ended: Promise<RunOutcome>;
+  readonly #unstarted = Promise.withResolvers<RunOutcome>();
+  #running: ActiveRun | undefined;
   #stopped = false;
 
-  constructor(runner: Promise<Runner>, job: Job, sink: Sink, host: SessionHost | undefined) {
-    this.ended = Promise.race([this.#run(runner, job, sink, host), this.#unstarted.promise]);
+  constructor(runner: Promise<Runner>, request: RunRequest, sink: LogSink, sessions: SessionProvider | undefined) {
+    this.ended = Promise.race([this.#run(runner, request, sink, sessions), this.#unstarted.promise]);
   }
 
-  async #run(starting: Promise<Runner>, job: Job, sink: Sink, host: SessionHost | undefined): Promise<Ended> {
+  async #run(
+    starting: Promise<Runner>,
+    request: RunRequest,
+    sink: LogSink,
+    sessions: SessionProvider | undefined,
+  ): Promise<RunOutcome> {
     try {
       const runner = await starting;
       if (this.#stopped) return await this.#unstarted.promise;
-      this.#running = runner.run(job, sink, host);
+      this.#running = runner.run(request, sink, sessions);
     } catch (error) {
       return { kind: 'unstarted', error };
     }
@@ -85,7 +99,7 @@ class LazyRun implements Running {
   }
 
   /** What has not begun need not: a start may take long, and a lost lease leaves no time. */
-  stop(why: StopWhy, ladder: Ladder): void {
+  stop(why: StopReason, ladder: Ladder): void {
     this.#stopped = true;
     if (this.#running === undefined) this.#unstarted.resolve({ kind: 'unstarted', error: `stopped (${why})` });
     else this.#running.stop(why, ladder);

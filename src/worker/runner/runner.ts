@@ -10,7 +10,7 @@ import type {
 } from '../../protocol/link.ts';
 
 /** One attempt, as a runner sees it: of what was assigned nothing that proves or bounds the lease. */
-export interface Job
+export interface RunRequest
   extends Pick<Assignment, 'task' | 'attempt' | 'id' | 'queue' | 'handler' | 'payload' | 'tries' | 'maxTries'> {
   /** Runs in a process of its own that serves nobody before or after: it may be what killed its worker. */
   readonly alone: boolean;
@@ -19,7 +19,7 @@ export interface Job
 }
 
 /** Where a run says what happens; calls never throw and never block. */
-export interface Sink {
+export interface LogSink {
   line(stream: Stream, text: string): void;
   progress(value: unknown): void;
 }
@@ -38,12 +38,12 @@ export interface AttemptSession {
 }
 
 /** Whoever has a desk; it is made when somebody asks for it, as most short handlers never do. */
-export interface SessionHost {
+export interface SessionProvider {
   readonly session: AttemptSession;
 }
 
 /** Why a run is told to stop. `parked`: it has given its lease back in order to wait, and will come again. */
-export type StopWhy = 'cancelled' | 'timeout' | 'lost' | 'shutdown' | 'parked';
+export type StopReason = 'cancelled' | 'timeout' | 'lost' | 'shutdown' | 'parked';
 
 /** Abort signal at once, SIGTERM after `abortMs`, SIGKILL `termMs` after that. What is inline knows only the first step. */
 export interface Ladder {
@@ -52,7 +52,7 @@ export interface Ladder {
 }
 
 /** How a run came out. `error` is whatever was thrown, or its plain description `{name, message, stack}`. */
-export type Ended =
+export type RunOutcome =
   | { readonly kind: 'done'; readonly result: unknown }
   | {
       readonly kind: 'retryAfter';
@@ -67,11 +67,11 @@ export type Ended =
   /** It could not be started; the task is not to blame. */
   | { readonly kind: 'unstarted'; readonly error: unknown };
 
-export interface Running {
+export interface ActiveRun {
   /** Never rejects. Resolves when the handler has come to its end and no process of it is left. */
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<RunOutcome>;
   /** Walks down the ladder; a second call may only make it steeper. */
-  stop(why: StopWhy, ladder: Ladder): void;
+  stop(why: StopReason, ladder: Ladder): void;
 }
 
 export interface Runner {
@@ -85,7 +85,7 @@ export interface Runner {
   schemaOf?(handler: string): string | undefined;
   /** Refuses what cannot work, such as a module that does not load, before any task is claimed. */
   start(): Promise<void>;
-  run(job: Job, sink: Sink, host?: SessionHost): Running;
+  run(request: RunRequest, sink: LogSink, sessions?: SessionProvider): ActiveRun;
   /** Ends every process of it; runs that still go are stopped hard. */
   close(): Promise<void>;
 }

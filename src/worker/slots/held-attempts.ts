@@ -27,7 +27,7 @@ export class HeldAttempts {
   find(task: number, attempt?: number): Attempt | undefined {
     // One that has parked may still run when its task is here again.
     const is = (one: Attempt): boolean =>
-      one.assignment.task === task && !one.left && (attempt === undefined || one.assignment.attempt === attempt);
+      one.assignment.task === task && !one.yielded && (attempt === undefined || one.assignment.attempt === attempt);
     for (const one of this.running) if (is(one)) return one;
     for (const one of this.settling) if (is(one)) return one;
     if (this.suspect !== undefined && is(this.suspect)) return this.suspect;

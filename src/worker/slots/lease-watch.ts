@@ -1,6 +1,6 @@
 import type { Session } from '../../protocol/link.ts';
 import type { Attempt } from '../attempt.ts';
-import type { RenewalNews } from '../renewal/renewal-rounds.ts';
+import type { LeaseNotice } from '../renewal/renewal-rounds.ts';
 import type { Ladder } from '../runner/runner.ts';
 import { DEFAULT_LADDER, type Warn } from '../worker-options.ts';
 import type { ClaimControl } from './claim-control.ts';
@@ -25,20 +25,20 @@ export class LeaseWatch {
     this.#deps = deps;
   }
 
-  onNews({ task, attempt, news }: RenewalNews): void {
+  onNotice({ task, attempt, kind }: LeaseNotice): void {
     const { held, slots, claims, warn } = this.#deps;
     const one = held.find(task, attempt);
     if (one === undefined) return;
-    if (news === 'cancel') {
+    if (kind === 'cancel') {
       this.cancel(task);
       return;
     }
     const { id } = one.assignment;
     // While its end is being recorded, or it parks, the store's own answer to that counts: it may be what ended the lease.
-    if (news === 'lost' && (held.settling.has(one) || one.parking)) return;
-    if (news === 'blocked') warn(`the loop was blocked past the run timeout of ${id}: its lease is lost`);
-    else warn(`the lease of ${id} is lost${news === 'lost' ? '' : ': it could not be renewed in time'}`);
-    if (news === 'away' && !claims.stopped) {
+    if (kind === 'lost' && (held.settling.has(one) || one.parking)) return;
+    if (kind === 'blocked') warn(`the loop was blocked past the run timeout of ${id}: its lease is lost`);
+    else warn(`the lease of ${id} is lost${kind === 'lost' ? '' : ': it could not be renewed in time'}`);
+    if (kind === 'away' && !claims.stopped) {
       this.#suspend(one);
       return;
     }

@@ -4,14 +4,14 @@ import type { LogEntry } from '../../core/task/log.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';
 import { folderOf, isAlive, type Owner } from './owner.ts';
-import { ENDS, type EndingAsk, type EndLine, LOG } from './spool.ts';
+import { ENDS, type EndLine, type EndRequest, LOG } from './spool.ts';
 
 /** What a process that is gone had still to say of one attempt. */
 export interface Leftover {
   /** Shipments of its log, oldest first; read when they are asked for. */
   readonly logs: () => readonly (readonly LogEntry[])[];
   readonly lease: LeaseProof;
-  readonly ends: readonly { readonly end: EndingAsk; readonly id: string }[];
+  readonly ends: readonly { readonly end: EndRequest; readonly id: string }[];
 }
 
 /** A process that is gone, and its folder. */

@@ -283,7 +283,7 @@ test('what fits neither in memory nor on disk is dropped where it was said, and 
     spool,
     world,
     connected: () => isUp,
-    ask: async (ask) => {
+    send: async (ask) => {
       if (!isUp) throw fault('STORE_UNAVAILABLE');
       assert.ok(ask.type === 'task_progress');
       stored.push(...ask.logs);

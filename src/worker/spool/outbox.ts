@@ -3,13 +3,13 @@ import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
 import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import { keyOf } from '../../protocol/held-leases.ts';
-import type { EndingAsk, Spool } from './spool.ts';
+import type { EndRequest, Spool } from './spool.ts';
 
-export type LogAsk = Extract<NewRequest, { type: 'task_progress' }>;
+export type LogRequest = Extract<NewRequest, { type: 'task_progress' }>;
 
 export interface OutboxOptions {
   readonly spool: Spool;
-  readonly ask: (ask: NewRequest) => Promise<unknown>;
+  readonly send: (request: NewRequest) => Promise<unknown>;
   /** As far as is known. */
   readonly connected: () => boolean;
   readonly world: World;
@@ -34,7 +34,7 @@ const MAX_LOST = 1000;
 export class Outbox {
   readonly #options: OutboxOptions;
   /** Attempts whose logs are on disk, in turn. */
-  readonly #spilled = new Map<string, { readonly lease: LeaseProof; readonly waiting: Waiting[] }>();
+  readonly #spilled = new Map<string, { readonly lease: LeaseProof; readonly waiting: DrainWaiter[] }>();
   /** The node has said so of their logs. */
   readonly #lost = new Set<string>();
   #draining = false;
@@ -44,11 +44,16 @@ export class Outbox {
     this.#options = options;
   }
 
-  async log(ask: LogAsk): Promise<void> {
-    const { lease, logs } = ask;
+  async log(request: LogRequest): Promise<void> {
+    const { lease, logs } = request;
     const key = keyOf(lease);
     if (this.#lost.has(key)) throw lostLease(lease);
-    if (!this.#spilled.has(key) && this.#options.connected() && (await this.#isHeard(this.#options.ask(ask)))) return;
+    if (
+      !this.#spilled.has(key) &&
+      this.#options.connected() &&
+      (await this.#isAcknowledged(this.#options.send(request)))
+    )
+      return;
     if (!this.#options.spool.spill(lease, logs)) {
       throw fault('STORE_UNAVAILABLE', { problem: 'the node is not heard of, and no more logs fit on disk' });
     }
@@ -57,16 +62,16 @@ export class Outbox {
   }
 
   /** Rejects as the question itself would. What is not an answer to it leaves it on disk. */
-  async end(end: EndingAsk, id: string): Promise<unknown> {
-    const { spool, ask, connected } = this.#options;
+  async end(end: EndRequest, id: string): Promise<unknown> {
+    const { spool, send, connected } = this.#options;
     spool.put(end, id, !connected());
     try {
       await this.drained(end.lease);
-      const value = await ask(end);
+      const value = await send(end);
       spool.drop(end);
       return value;
     } catch (error) {
-      if (isVerdict(error)) spool.drop(end);
+      if (isFinalRefusal(error)) spool.drop(end);
       throw error;
     } finally {
       this.#lost.delete(keyOf(end.lease));
@@ -86,7 +91,7 @@ export class Outbox {
   }
 
   /** A connection that breaks answers when it is back: nobody waits for that with lines in memory. */
-  async #isHeard(answer: Promise<unknown>): Promise<boolean> {
+  async #isAcknowledged(answer: Promise<unknown>): Promise<boolean> {
     const { world, connected } = this.#options;
     const late = Promise.withResolvers<boolean>();
     let cancel = (): void => {};
@@ -95,10 +100,10 @@ export class Outbox {
       else cancel = world.timers.after(LOOK_MS, () => look(leftMs - LOOK_MS), { unref: true });
     };
     look(ANSWER_MS);
-    const heard = answer.then(() => true);
-    heard.catch(() => {});
+    const acknowledged = answer.then(() => true);
+    acknowledged.catch(() => {});
     try {
-      return await Promise.race([heard, late.promise]);
+      return await Promise.race([acknowledged, late.promise]);
     } catch (error) {
       if (!isEngineError(error, 'STORE_UNAVAILABLE')) throw error;
       return false;
@@ -132,12 +137,12 @@ export class Outbox {
     return box;
   }
 
-  async #isShipped(lease: LeaseProof, ask: LogAsk): Promise<boolean> {
+  async #isShipped(lease: LeaseProof, request: LogRequest): Promise<boolean> {
     try {
-      await this.#options.ask(ask);
+      await this.#options.send(request);
       return true;
     } catch (error) {
-      if (isVerdict(error)) {
+      if (isFinalRefusal(error)) {
         if (isEngineError(error, 'LEASE_LOST')) this.#noteLost(lease);
         this.#emptied(lease);
         return false;
@@ -163,13 +168,13 @@ export class Outbox {
   }
 }
 
-interface Waiting {
+interface DrainWaiter {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
 /** The node has looked at it and said no, and would say it again; not being let in says nothing about it. */
-export function isVerdict(error: unknown): boolean {
+export function isFinalRefusal(error: unknown): boolean {
   if (!isEngineError(error) || error.retryable) return false;
   if (error.code === 'UNAUTHENTICATED' || error.code === 'FORBIDDEN') return false;
   return CATALOGUE[error.code].family !== 'environment';

@@ -1,14 +1,14 @@
 import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
 import { findLeftovers, type Leftover, type LeftoverSpool, remove } from './leftovers.ts';
-import { isVerdict } from './outbox.ts';
+import { isFinalRefusal } from './outbox.ts';
 import type { Owner } from './owner.ts';
 
 export interface ReplayOptions {
   /** Where processes of this data directory have their folders. */
   readonly folder: string;
-  readonly heir: Owner;
-  readonly ask: (ask: NewRequest) => Promise<unknown>;
+  readonly successor: Owner;
+  readonly send: (request: NewRequest) => Promise<unknown>;
   readonly now: () => number;
   readonly log?: WorkerLog | undefined;
 }
@@ -21,7 +21,7 @@ const AT_ONCE = 32;
  * would have from them; else it is told of and dropped. Rejects when the node is away: then the rest stays for the next try.
  */
 export async function replay(options: ReplayOptions): Promise<void> {
-  for (const spool of findLeftovers(options.folder, options.heir, options.now())) {
+  for (const spool of findLeftovers(options.folder, options.successor, options.now())) {
     const counts = { delivered: 0, late: 0 };
     for (let at = 0; at < spool.leftovers.length; at += AT_ONCE) {
       const some = spool.leftovers.slice(at, at + AT_ONCE);
@@ -38,16 +38,16 @@ export async function replay(options: ReplayOptions): Promise<void> {
 async function settle(options: ReplayOptions, spool: LeftoverSpool, leftover: Leftover, counts: Counts): Promise<void> {
   const lease: LeaseProof = { ...leftover.lease, incarnation: spool.owner.incarnation };
   try {
-    for (const logs of leftover.logs()) await options.ask({ type: 'task_progress', lease, logs: [...logs] });
+    for (const logs of leftover.logs()) await options.send({ type: 'task_progress', lease, logs: [...logs] });
   } catch (error) {
-    if (!isVerdict(error)) throw error;
+    if (!isFinalRefusal(error)) throw error;
   }
   for (const { end, id } of leftover.ends) {
     try {
-      await options.ask({ ...end, lease });
+      await options.send({ ...end, lease });
       counts.delivered++;
     } catch (error) {
-      if (!isVerdict(error)) throw error;
+      if (!isFinalRefusal(error)) throw error;
       counts.late++;
       const { message } = error as Error;
       options.log?.warn(`the end of ${id}, which an earlier process left, is not taken any more`, { error: message });

@@ -6,7 +6,7 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { findLeftovers } from './leftovers.ts';
 import { isAlive, ownerHere } from './owner.ts';
-import { type EndingAsk, Spool } from './spool.ts';
+import { type EndRequest, Spool } from './spool.ts';
 
 const FOLDER = tempFolder('spool');
 let folders = 0;
@@ -15,7 +15,7 @@ const WHO = { url: 'http://node', name: 'box' };
 const HEIR = ownerHere({ ...WHO, incarnation: 'heir' });
 
 const proof = (task: number) => ({ task, attempt: 1, token: `t${task}` });
-const complete = (task: number, result = '1'): EndingAsk => ({ type: 'task_complete', lease: proof(task), result });
+const complete = (task: number, result = '1'): EndRequest => ({ type: 'task_complete', lease: proof(task), result });
 const lines = (...texts: string[]): LogEntry[] =>
   texts.map((text, i) => ({ seq: i + 1, at: 5, stream: 'stdout', text }));
 
@@ -49,7 +49,7 @@ test('what is owed is found by the next process with its log, and nothing of wha
   spool.spill(proof(5), lines('stored'));
   spool.dropLog(proof(5));
   spool.drop(complete(1));
-  assert.equal(spool.owed, 3);
+  assert.equal(spool.unacknowledged, 3);
   // As after kill -9: nobody has closed anything.
   const expected = [
     { task: 2, logs: [['a', 'b'], ['c']], ends: ['task_2 keep', 'task_2 task_complete'] },

@@ -13,13 +13,13 @@ export const ENDS = 'ends';
 export const LOG = 'log-';
 
 /** What says how an attempt has ended; a result that is kept for others is one, too. */
-export type EndingAsk = Extract<
+export type EndRequest = Extract<
   NewRequest,
   { type: 'task_complete' | 'task_failed' | 'task_release' | 'task_cancelled' | 'task_turn' | 'keep' }
 >;
 
 /** A line of the file of ends. */
-export type EndLine = { readonly end: EndingAsk; readonly id: string } | { readonly gone: string };
+export type EndLine = { readonly end: EndRequest; readonly id: string } | { readonly gone: string };
 
 export interface SpoolOptions {
   /** For all processes of the data directory; each has a folder of its own in it. */
@@ -44,7 +44,7 @@ export class Spool {
   readonly #logs = new Map<string, LogFile>();
   #ends: EndsFile | undefined;
   #logBytes = 0;
-  #told = false;
+  #warned = false;
 
   constructor(options: SpoolOptions) {
     this.#options = options;
@@ -53,17 +53,17 @@ export class Spool {
   }
 
   /** Ends that nobody has heard. */
-  get owed(): number {
+  get unacknowledged(): number {
     return this.#ends?.count ?? 0;
   }
 
-  put(end: EndingAsk, id: string, durable: boolean): void {
+  put(end: EndRequest, id: string, durable: boolean): void {
     const line: EndLine = { end, id };
     const kept = this.#guarded(() => this.#open().put(endKey(end), JSON.stringify(line), durable));
-    if (kept === false) this.#tell('there is no room for more ends that the node has not heard');
+    if (kept === false) this.#warnOnce('there is no room for more ends that the node has not heard');
   }
 
-  drop(end: EndingAsk): void {
+  drop(end: EndRequest): void {
     this.#guarded(() => this.#ends?.drop(endKey(end)));
   }
 
@@ -100,7 +100,7 @@ export class Spool {
 
   /** What is owed stays for the next start. */
   close(): void {
-    const owes = this.owed > 0 || this.#logs.size > 0;
+    const owes = this.unacknowledged > 0 || this.#logs.size > 0;
     this.#guarded(() => {
       for (const file of this.#logs.values()) file.close();
       this.#logs.clear();
@@ -140,14 +140,14 @@ export class Spool {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // Others have theirs beside it, or it was tidied away.
-      if (code !== 'ENOTEMPTY' && code !== 'ENOENT') this.#tell((error as Error).message);
+      if (code !== 'ENOTEMPTY' && code !== 'ENOENT') this.#warnOnce((error as Error).message);
       return undefined;
     }
   }
 
-  #tell(problem: string): void {
-    if (this.#told) return;
-    this.#told = true;
+  #warnOnce(problem: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
     this.#options.log?.warn('what the node has not heard cannot be kept on disk', {
       folder: this.path,
       error: problem,
@@ -155,6 +155,6 @@ export class Spool {
   }
 }
 
-function endKey({ type, lease }: EndingAsk): string {
+function endKey({ type, lease }: EndRequest): string {
   return type === 'keep' ? `${keyOf(lease)}/keep` : keyOf(lease);
 }

@@ -19,21 +19,21 @@ export const token = (text: string, more: Partial<NewToken> = {}): NewToken => {
 
 export const code = (text: string, more: Partial<NewToken> = {}): NewToken => token(text, { kind: 'code', ...more });
 
-export const add = ({ store }: Scene, given: NewToken, graceMs?: number): Promise<TokenRecord> =>
+export const addToken = ({ store }: Scene, given: NewToken, graceMs?: number): Promise<TokenRecord> =>
   store.tokenAdd({ token: given, replaces: graceMs === undefined ? undefined : { graceMs } });
 
-export const exchange = (
+export const exchangeCode = (
   store: Store,
   text: string,
   given: NewToken,
   replaces?: Rotation,
 ): Promise<TokenRecord | undefined> => store.tokenExchange({ hash: hashOf(text), token: given, replaces });
 
-export const find = ({ store }: Scene, text: string): Promise<TokenRecord | undefined> =>
+export const findToken = ({ store }: Scene, text: string): Promise<TokenRecord | undefined> =>
   store.tokenFind({ hash: hashOf(text) });
 
-/** Which of these texts come in. */
+/** Which of these tokens are live. */
 export async function comeIn(scene: Scene, ...texts: readonly string[]): Promise<readonly string[]> {
-  const found = await Promise.all(texts.map((text) => find(scene, text)));
+  const found = await Promise.all(texts.map((text) => findToken(scene, text)));
   return texts.filter((_, i) => found[i] !== undefined);
 }

@@ -239,7 +239,7 @@ export const PLACING: Topic = {
         const [answer] = await scene.store.taskClaim({ claims: [{ holder, ttlMs: TTL, max: 5, lanes: asks }] });
         held.push(...(answer?.grants ?? []).map(({ task }) => task));
         assert.ok(held.length <= 2, `it holds ${held.length}`);
-        // What gave nothing is held back or had nothing: the caller goes on elsewhere and comes again.
+        // A lane that gave nothing is held back or empty. The caller tries others and comes back to it.
         asks.push(asks.shift() as (typeof asks)[number]);
       }
       assert.equal(held.length, 2);

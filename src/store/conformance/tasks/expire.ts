@@ -46,7 +46,7 @@ export const EXPIRE: Topic = {
       assert.deepEqual(await scene.store.taskExpire({ duty, limit: 10 }), { expired: 1, nextInMs: HOUR });
       assert.deepEqual(await state(scene, past), ['failed', 'timeout']);
       await scene.pass(HOUR);
-      // Nobody staged them: they have waited too long all the same.
+      // They were never staged, and have waited too long all the same.
       assert.equal((await scene.store.taskExpire({ duty, limit: 10 })).expired, 2);
       assert.equal((await scene.get(delayed)).runAt, undefined);
       assert.deepEqual(await state(scene, dated), ['failed', 'timeout']);

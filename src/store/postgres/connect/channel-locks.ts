@@ -3,7 +3,7 @@ import type { Session } from './database.ts';
 
 const CHANNEL_LOCKS = 256;
 
-/** Every process must find the same one: this may never change (FNV-1a over UTF-16 units). */
+/** All processes must agree, so this hash may never change (FNV-1a over UTF-16 units). */
 function lockOf(channel: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < channel.length; i++) hash = Math.imul(hash ^ channel.charCodeAt(i), 0x01000193);
@@ -11,8 +11,8 @@ function lockOf(channel: string): number {
 }
 
 /**
- * Who parks on a channel and who signals it come here first, in a statement of its own: what either looks at afterwards is
- * what the other has left. Without it both look before the other has written, and a wake-up is lost.
+ * A park and a signal on one channel both take this lock first, in a statement of its own, so that each sees what the
+ * other has written. Without it both read before the other has written, and a wake-up is lost.
  */
 export async function lockChannels(session: Session, channels: readonly string[]): Promise<void> {
   if (channels.length > 0) await session.rows('latchLock', [numbers([...new Set(channels.map(lockOf))])]);

@@ -1,5 +1,6 @@
+import { GRANT_COLUMNS } from '../../rows/grant-rows.ts';
+import { few, type Words } from './fragments.ts';
 import { liveToken } from './tokens.ts';
-import { few, GRANT, type Words } from './words.ts';
 
 /** Statements that hand tasks out. */
 export function claimStatements({ s, NOW, count, recent }: Words) {
@@ -8,7 +9,7 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
     note: number,
   ): string => `u AS (UPDATE ${s}.task t SET state = 1, attempt = attempt + 1, tries = tries + 1,
           holder = $1, lease_until = ${NOW} + $2, started_at = ${NOW}, expires_at = NULL
-        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT}, queue),
+        WHERE id = ANY(ARRAY(SELECT id FROM c)) RETURNING ${GRANT_COLUMNS}, queue),
       e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, d_running, ids, attempts, born, note)
         SELECT ${NOW}, queue, 1, 1, count(*), -count(*), count(*), array_agg(id),
           CASE WHEN min(attempt) = max(attempt) THEN ARRAY[min(attempt)] ELSE array_agg(attempt) END, array_agg(created_at),
@@ -32,7 +33,7 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
           ORDER BY prio, id LIMIT l.k FOR UPDATE SKIP LOCKED) t
         WHERE (SELECT enabled FROM w) LIMIT $3),
       ${grant(8)}
-      SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+      SELECT w.enabled, ${GRANT_COLUMNS} FROM w LEFT JOIN u ON true`,
     /**
      * The same for lanes that take from plain slots, one of each for a task; $11 are the slots, and $12 to $15 the places among
      * them of those that a lane takes from, $16 says which several lanes share, and $17 whether all lanes take from all of them.
@@ -55,7 +56,7 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
         WHERE (SELECT enabled FROM w) AND f.fits LIMIT least($3, (SELECT most FROM f))),
       ${grant(8)},
       ${count('u', 's.active + sums.n')}
-      SELECT w.enabled, ${GRANT}, f.fits, CASE WHEN u.id IS NULL OR u.id = (SELECT min(id) FROM u) THEN f.rooms END
+      SELECT w.enabled, ${GRANT_COLUMNS}, f.fits, CASE WHEN u.id IS NULL OR u.id = (SELECT min(id) FROM u) THEN f.rooms END
       FROM w CROSS JOIN f LEFT JOIN u ON true`,
     /**
      * The same where the slots $11 have room for several claims like this one: they are locked at the end, in the order of their
@@ -70,7 +71,7 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
         WHERE (SELECT enabled FROM w) AND (SELECT fits FROM f) LIMIT $3),
       ${grant(8)},
       ${count('u', `s.active + sums.n / CASE WHEN ${open('sums.n')} THEN 1 ELSE 0 END`)}
-      SELECT w.enabled, ${GRANT}, f.fits FROM w CROSS JOIN f LEFT JOIN u ON true`,
+      SELECT w.enabled, ${GRANT_COLUMNS}, f.fits FROM w CROSS JOIN f LEFT JOIN u ON true`,
     /** What has been ready for less than that is left to a better worker; of each lane only the first ones are looked at. */
     claimAged: `WITH w AS MATERIALIZED (SELECT ${mayClaim(8, 9)} AS enabled FROM ${s}.worker WHERE id = $1),
       a AS MATERIALIZED (SELECT t.id FROM unnest($4::int[], $5::int[], $6::bigint[]) l(lane, k, age)
@@ -81,7 +82,7 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       c AS MATERIALIZED (SELECT id FROM ${s}.task WHERE id = ANY(ARRAY(SELECT id FROM a)) AND state + 0 = 0
         ORDER BY id FOR UPDATE SKIP LOCKED),
       ${grant(7)}
-      SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+      SELECT w.enabled, ${GRANT_COLUMNS} FROM w LEFT JOIN u ON true`,
     laneHeads: `SELECT l.lane, t.since - ${NOW} AS ahead FROM unnest($1::int[]) l(lane) CROSS JOIN LATERAL (SELECT coalesce(run_at, created_at) AS since
       FROM ${s}.task WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT 1) t`,
     /** How many tasks like those of each lane the holder has. Under the lock of its row: nobody else claims for it meanwhile. */
@@ -96,11 +97,11 @@ export function claimStatements({ s, NOW, count, recent }: Words) {
       c AS MATERIALIZED (SELECT t.id FROM ${s}.task t WHERE t.id = $3 AND t.state + 0 = 0 AND (SELECT enabled FROM w)
         AND NOT (SELECT paused FROM ${s}.queue q WHERE q.id = t.queue) FOR UPDATE OF t SKIP LOCKED),
       ${grant(4)}
-      SELECT w.enabled, ${GRANT} FROM w LEFT JOIN u ON true`,
+      SELECT w.enabled, ${GRANT_COLUMNS} FROM w LEFT JOIN u ON true`,
     /** Reads only. */
     taskReady: `SELECT t.id, l.lane, t.prio FROM unnest($1::int[]) l(lane) CROSS JOIN LATERAL (SELECT id, prio FROM ${s}.task
       WHERE lane = l.lane AND state = 0 ORDER BY prio, id LIMIT $2) t`,
-    claimAgain: `SELECT ${GRANT} FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
+    claimAgain: `SELECT ${GRANT_COLUMNS} FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
       ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND ${few('x.task')} ORDER BY t.prio, t.id`,
     /** What a claim had granted whose answer was lost. */
     claimed: `SELECT ids, attempts FROM ${s}.outbox WHERE note = $1 AND kind = 1

@@ -1,5 +1,5 @@
 import { COUNTS, DOCUMENT_COLUMNS } from '../../rows/document-rows.ts';
-import type { Words } from './words.ts';
+import type { Words } from './fragments.ts';
 
 /** Statements of documents. */
 export function documentStatements({ s, NOW }: Words) {

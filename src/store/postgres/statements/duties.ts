@@ -1,5 +1,5 @@
+import { type Words } from './fragments.ts';
 import { stats } from './reads.ts';
-import { type Words } from './words.ts';
 
 /** Statements of duties, and of what they see to: events, counters, what is old. */
 export function dutyStatements({ s, NOW }: Words) {

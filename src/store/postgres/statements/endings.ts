@@ -1,5 +1,5 @@
 import { REMOVING } from '../../codes.ts';
-import { type Words } from './words.ts';
+import { type Words } from './fragments.ts';
 
 /** Statements that end tasks from outside, and bring them back. */
 export function endingStatements({ s, NOW, tell, where, end }: Words) {

@@ -1,4 +1,4 @@
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of tasks that wait for others. */
 export function graphStatements({ s, NOW, tell, where, end }: Words) {

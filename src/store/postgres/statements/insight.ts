@@ -1,5 +1,5 @@
-import { MOST_ERROR, MOST_SCHEMAS } from '../../insight-store.ts';
-import type { Words } from './words.ts';
+import { MOST_ERROR, MOST_SCHEMAS } from '../../port/insight-store.ts';
+import type { Words } from './fragments.ts';
 
 /** Statements for people who look. */
 export function insightStatements({ s, NOW }: Words) {

@@ -1,4 +1,4 @@
-import { LANE, type Words } from './words.ts';
+import { LANE, type Words } from './fragments.ts';
 
 /** Statements of queues, lanes and specs. */
 export function laneStatements({ s, NOW }: Words) {

@@ -1,4 +1,4 @@
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 const SLOT = 's.id, s.key, s.cap, s.active, s.plain, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
 

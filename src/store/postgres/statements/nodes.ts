@@ -1,5 +1,5 @@
 import { NODE_KEPT_MS } from '../../rows/node-rows.ts';
-import type { Words } from './words.ts';
+import type { Words } from './fragments.ts';
 
 /** Statements of nodes, and of who holds which duty. */
 export function nodeStatements({ s, NOW }: Words) {

@@ -1,5 +1,5 @@
 import { REMOVING } from '../../codes.ts';
-import { type Words } from './words.ts';
+import { type Words } from './fragments.ts';
 
 /** Statements that remove what is old. */
 export function pruneStatements({ s, NOW }: Words) {

@@ -1,4 +1,4 @@
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements that make tasks. */
 export function pushStatements({ s, NOW, recent }: Words) {

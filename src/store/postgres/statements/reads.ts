@@ -1,4 +1,4 @@
-import { type Words } from './words.ts';
+import { type Words } from './fragments.ts';
 
 /** Statements for those who only look. */
 export function readStatements({ s }: Words) {

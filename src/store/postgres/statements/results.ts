@@ -1,4 +1,4 @@
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of results that outlive their tasks. */
 export function resultStatements({ s, NOW }: Words) {

@@ -1,4 +1,4 @@
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of whoever holds a task: settle, return, renew, log. */
 export function settleStatements({ s, NOW, tell, where, end, give }: Words) {

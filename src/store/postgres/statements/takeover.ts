@@ -1,4 +1,4 @@
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of duties that take tasks over. */
 export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain }: Words) {

@@ -1,5 +1,5 @@
 import { TOKEN_COLUMNS } from '../../rows/token-rows.ts';
-import type { Words } from './words.ts';
+import type { Words } from './fragments.ts';
 
 /** Of a token. */
 export const liveToken = ({ NOW }: Pick<Words, 'NOW'>): string =>

@@ -1,5 +1,5 @@
 import { REMOVING, TREE } from '../../codes.ts';
-import { type Words } from './words.ts';
+import { type Words } from './fragments.ts';
 
 /**
  * Statements of trees. A member has its root written down, a root only that it has members. What is asked for by its root is

@@ -1,4 +1,4 @@
-import { type Words } from './words.ts';
+import { type Words } from './fragments.ts';
 
 /** Statements of triggers. */
 export function triggerStatements({ s }: Words) {

@@ -1,5 +1,5 @@
 import { TREE } from '../../codes.ts';
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of turns and journals. */
 export function turnStatements({ s, NOW, tell, where, end, give }: Words) {

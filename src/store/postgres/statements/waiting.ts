@@ -1,4 +1,4 @@
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of parks and signals. */
 export function waitingStatements({ s, NOW, tell, give }: Words) {

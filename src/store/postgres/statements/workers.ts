@@ -1,5 +1,5 @@
 import { workerKind } from '../../rows/records.ts';
-import { few, type Words } from './words.ts';
+import { few, type Words } from './fragments.ts';
 
 /** Statements of workers. */
 export function workerStatements({ s, NOW, HELD }: Words) {
@@ -33,7 +33,6 @@ export function workerStatements({ s, NOW, HELD }: Words) {
       x AS (UPDATE ${s}.worker SET state = 4, status = NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
           WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - $3 AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
-    workerEnable: `UPDATE ${s}.worker SET enabled = $2 WHERE id = $1`,
     workerList: `SELECT w.*, ${total} FROM ${s}.worker w ORDER BY w.id`,
     workerIn: `SELECT w.*, ${total} FROM ${s}.worker w WHERE w.state = $1 ORDER BY w.id`,
     workerFleet: `SELECT w.*, ${total}, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now

@@ -1,8 +1,8 @@
 import type { ClaimAnswer, ClaimStore, Grant, NewClaim } from '../../store.ts';
 import type { Session, Try } from '../connect/database.ts';
 import { apart, claimTasks, needsTransaction } from '../verbs/queue/claim.ts';
-import { areAmple, claimAmple } from '../verbs/queue/claim-ample.ts';
 import { cappedOf, claimCapped } from '../verbs/queue/claim-capped.ts';
+import { areAmple, claimAmple } from '../verbs/queue/claim-optimistic.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function claimStore(parts: StoreParts): ClaimStore {

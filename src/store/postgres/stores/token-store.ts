@@ -1,13 +1,5 @@
 import type { TokenStore } from '../../store.ts';
-import {
-  addToken,
-  areTokensAlive,
-  exchangeToken,
-  findToken,
-  listTokens,
-  revokeToken,
-  revokeTokensNamed,
-} from '../verbs/admin/token.ts';
+import { addToken, areTokensAlive, exchangeToken, findToken, listTokens, revokeToken } from '../verbs/admin/token.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function tokenStore({ calls, dedup, hints }: StoreParts): TokenStore {
@@ -27,10 +19,6 @@ export function tokenStore({ calls, dedup, hints }: StoreParts): TokenStore {
     tokenRevoke({ id }) {
       const flushId = dedup.next();
       return calls.transaction((session) => revokeToken(session, flushId, id));
-    },
-    tokenRevokeNamed({ name }) {
-      const flushId = dedup.next();
-      return calls.transaction((session) => revokeTokensNamed(session, flushId, name));
     },
   };
 }

@@ -1,16 +1,10 @@
 import type { NewTask, ReturnItem, SettleAnswer, Then, Turn, TurnAnswer, TurnStore } from '../../store.ts';
+import { type ParkItem } from '../../turns.ts';
 import type { Session } from '../connect/database.ts';
 import { pick } from '../places.ts';
 import type { AllocatedIds } from '../verbs/queue/push.ts';
 import { listJournal } from '../verbs/trees/journal.ts';
-import {
-  areTimers,
-  type ParkAnswer,
-  type ParkItem,
-  parkBatches,
-  parkedBefore,
-  parkTasks,
-} from '../verbs/trees/park.ts';
+import { areTimers, type ParkAnswer, parkBatches, parkedBefore, parkTasks } from '../verbs/trees/park.ts';
 import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from '../verbs/trees/turn.ts';
 import { takeFans } from '../verbs/trees/turn-fan.ts';
 import { FullTurn } from '../verbs/trees/turn-full.ts';

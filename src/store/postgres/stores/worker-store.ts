@@ -6,9 +6,6 @@ export function workerStore({ calls }: StoreParts): WorkerStore {
   return {
     workerRegister: (worker) => calls.transaction((session) => registerWorker(session, worker)),
     workerBeat: ({ beats }) => calls.urgently((session) => beatAll(session, beats)),
-    async workerEnable({ worker, enabled }) {
-      await calls.run((session) => session.rows('workerEnable', [worker, enabled]));
-    },
     workerFleet: () => calls.run(listFleet),
     workerList: ({ state } = {}) => calls.run((session) => listWorkers(session, state)),
     workerReap: ({ duty, staleMs }) => calls.run((session) => reapWorkers(session, duty, staleMs)),

@@ -16,6 +16,16 @@ export interface Transaction {
   readonly now: number;
   /** What a lane stands for; lanes never change, so the answer is kept for the life of the handle. */
   readonly laneOf: (lane: number) => LaneInfo;
+  /** Set when a task ends that others wait for. */
+  dependents: DependentWork | undefined;
+}
+
+/** What one transaction has done for tasks that wait for others. */
+export interface DependentWork {
+  /** How many more dependents it may see to. */
+  left: number;
+  /** Where tasks became ready. */
+  readonly lanes: Set<number>;
 }
 
 export interface LaneInfo {

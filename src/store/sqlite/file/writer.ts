@@ -238,7 +238,15 @@ export class Writer {
   #transaction(ledger: Ledger): Transaction {
     const { sql } = this.#connection;
     const { lease, calendar } = this.clock;
-    return { sql, ledger, counters: new LimitCounters(), leaseNow: lease(), now: calendar(), laneOf: this.#laneOf };
+    return {
+      sql,
+      ledger,
+      counters: new LimitCounters(),
+      leaseNow: lease(),
+      now: calendar(),
+      laneOf: this.#laneOf,
+      dependents: undefined,
+    };
   }
 
   #refused(error: unknown): void {

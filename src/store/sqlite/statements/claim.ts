@@ -1,4 +1,4 @@
-const GRANT = 'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, created_at, lease_until, payload';
+import { GRANT_COLUMNS } from '../../rows/grant-rows.ts';
 
 /**
  * `claimMany` is one statement for a lane, `claimLook` with `claimOne` two. One wins for many tasks of a lane, two for few: one lane 60
@@ -6,11 +6,11 @@ const GRANT = 'id, attempt, tries, max_tries, bounces, lane, spec, prio, flags, 
  */
 export const CLAIM_STATEMENTS = {
   claimMany: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
-    WHERE id IN (SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) RETURNING ${GRANT}`,
+    WHERE id IN (SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) RETURNING ${GRANT_COLUMNS}`,
   claimLook: 'SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   taskReady: 'SELECT id, prio FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
-    WHERE id = ? AND state = 0 RETURNING ${GRANT}`,
+    WHERE id = ? AND state = 0 RETURNING ${GRANT_COLUMNS}`,
   // What has been ready for less than that is left to a better worker. Only the first ones are looked at: of a thousand that
   // came a moment ago all are too young.
   claimAged: `SELECT id FROM (SELECT id, coalesce(run_at, created_at) AS since FROM task
@@ -21,6 +21,6 @@ export const CLAIM_STATEMENTS = {
       AND l.placement IS w.placement`,
   claimTask: `SELECT t.lane FROM task t JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue
     WHERE t.id = ? AND t.state = 0 AND q.paused = 0`,
-  claimAgain: `SELECT ${GRANT} FROM task WHERE id = ? AND attempt = ? AND state = 1`,
+  claimAgain: `SELECT ${GRANT_COLUMNS} FROM task WHERE id = ? AND attempt = ? AND state = 1`,
   workerEnabled: 'SELECT enabled, state, revision FROM worker WHERE id = ?',
 } as const;

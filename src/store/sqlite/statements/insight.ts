@@ -1,4 +1,4 @@
-import { MOST_ERROR, MOST_SCHEMAS } from '../../insight-store.ts';
+import { MOST_ERROR, MOST_SCHEMAS } from '../../port/insight-store.ts';
 
 export const INSIGHT_STATEMENTS = {
   taskFirst: 'SELECT min(id) AS id FROM task',

@@ -32,7 +32,6 @@ export const WORKER_STATEMENTS = {
   // Its own word for what it does holds no longer.
   workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL
     WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
-  workerEnable: 'UPDATE worker SET enabled = ? WHERE id = ?',
   workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,
   workerIn: `SELECT w.*, ${TOTAL} FROM worker w WHERE w.state = ? ORDER BY w.id`,
   workerFleet: `SELECT w.*, ${TOTAL}, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running

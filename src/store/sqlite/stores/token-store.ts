@@ -6,7 +6,6 @@ import {
   findToken,
   listTokens,
   revokeToken,
-  revokeTokensNamed,
   validTokens,
 } from '../verbs/admin/token.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -23,6 +22,5 @@ export function tokenStore({ calls, writer }: StoreParts): TokenStore {
     },
     tokenList: () => writer.read(({ sql }) => listTokens(sql)),
     tokenRevoke: ({ id }) => writer.write('rest', (tx) => revokeToken(tx, id)),
-    tokenRevokeNamed: ({ name }) => writer.write('rest', (tx) => revokeTokensNamed(tx, name)),
   };
 }

@@ -8,10 +8,6 @@ export function workerStore(parts: StoreParts): WorkerStore {
   return {
     workerRegister: (worker) => writer.write('rest', (tx) => registerWorker(tx, worker)),
     workerBeat: ({ beats }) => writer.write('rest', (tx) => beatAll(tx, beats), { quiet: true }),
-    workerEnable: ({ worker, enabled }) =>
-      writer.write('rest', (tx) => {
-        tx.sql.get('workerEnable').run(enabled ? 1 : 0, worker);
-      }),
     async workerFleet() {
       const now = writer.clock.lease();
       return writer.read(({ sql }) => ({ now, members: listFleet(sql) }));

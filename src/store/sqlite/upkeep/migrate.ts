@@ -32,8 +32,8 @@ export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
   const { version, compatibleFrom } = schemaStatus(db);
   for (const migration of planMigrations(MIGRATIONS, version, compatibleFrom)) {
     makeFrom(db, readFileSync(new URL(`../migrations/${migration.file}`, import.meta.url), 'utf8'));
-    write(db, 'schema', String(migration.version));
-    write(db, 'compatible_from', String(migration.compatibleFrom));
+    writeMeta(db, 'schema', String(migration.version));
+    writeMeta(db, 'compatible_from', String(migration.compatibleFrom));
     onMigration?.(migration);
   }
 }
@@ -42,14 +42,14 @@ export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
 export function schemaStatus(db: DatabaseSync): SchemaStatus {
   if (!hasOurMeta(db)) return { version: 0, compatibleFrom: 0 };
   refuseMoved(db);
-  return { version: Number(read(db, 'schema') ?? 0), compatibleFrom: Number(read(db, 'compatible_from') ?? 0) };
+  return { version: Number(readMeta(db, 'schema') ?? 0), compatibleFrom: Number(readMeta(db, 'compatible_from') ?? 0) };
 }
 
 /** As move-out.ts marks it. */
 function refuseMoved(db: DatabaseSync): void {
-  const to = read(db, 'moved_to');
+  const to = readMeta(db, 'moved_to');
   if (to === undefined) return;
-  if (read(db, 'move_ended') !== undefined) throw fault('STORE_MOVED', { to });
+  if (readMeta(db, 'move_ended') !== undefined) throw fault('STORE_MOVED', { to });
   const hint = 'Run the same "leasehold migrate --from … --to …" again: it goes on where it was.';
   throw fault('STORE_MOVED', { to: `${to} (begun, and not ended)` }, { hint });
 }
@@ -58,7 +58,7 @@ function refuseMoved(db: DatabaseSync): void {
 function hasOurMeta(db: DatabaseSync): boolean {
   const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
   const fits = ['key', 'value'].every((column) => columns.some(({ name }) => name === column));
-  return fits && read(db, 'compatible_from') !== undefined;
+  return fits && readMeta(db, 'compatible_from') !== undefined;
 }
 
 /**
@@ -84,10 +84,10 @@ function makeFrom(db: DatabaseSync, sql: string): void {
   }
 }
 
-function read(db: DatabaseSync, key: string): string | undefined {
+export function readMeta(db: DatabaseSync, key: string): string | undefined {
   return (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
 }
 
-function write(db: DatabaseSync, key: string, value: string): void {
+export function writeMeta(db: DatabaseSync, key: string, value: string): void {
   db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, value);
 }

@@ -118,7 +118,10 @@ function expireOverdue(db: DatabaseSync, now: number): number {
   for (let expired = 0; ; ) {
     const ledger = new Ledger();
     // Nothing here asks for lease time.
-    const answer = expireTasks({ sql, ledger, counters: new LimitCounters(), laneOf, now, leaseNow: 0 }, BATCH);
+    const answer = expireTasks(
+      { sql, ledger, counters: new LimitCounters(), laneOf, now, leaseNow: 0, dependents: undefined },
+      BATCH,
+    );
     ledger.write(sql, now);
     expired += answer.expired;
     if (answer.expired < BATCH) return expired;

@@ -6,7 +6,7 @@ import { bootId } from '../file/clock.ts';
 import { existing } from '../file/connection.ts';
 import { LockedFile } from '../file/locked-file.ts';
 import { explain } from './copy.ts';
-import { migrate, SCHEMA_VERSION, schemaStatus } from './migrate.ts';
+import { migrate, readMeta, SCHEMA_VERSION, schemaStatus, writeMeta } from './migrate.ts';
 
 /** A version that no program ever has: those that do not know of moves refuse the file all the same. */
 const NO_VERSION = '1000000';
@@ -48,7 +48,7 @@ export class MoveOut implements Rows {
       locked = new LockedFile(file, 'move it');
       const move = mark(locked.db, to);
       locked.db.exec('COMMIT');
-      const clusterKey = meta(locked.db, 'moved_cluster_key') ?? '';
+      const clusterKey = readMeta(locked.db, 'moved_cluster_key') ?? '';
       return new MoveOut(locked, { move, clusterKey, leaseNow: leaseNow(locked.db, clock) });
     } catch (error) {
       locked?.close();
@@ -62,7 +62,7 @@ export class MoveOut implements Rows {
 
   /** The other store has everything, for good. */
   end(): void {
-    put(this.#locked.db, 'move_ended', '1');
+    writeMeta(this.#locked.db, 'move_ended', '1');
   }
 
   /** Nothing arrived: the file is a store again. */
@@ -70,7 +70,7 @@ export class MoveOut implements Rows {
     const { db } = this.#locked;
     db.exec('BEGIN');
     for (const key of ASIDE) {
-      put(db, key, meta(db, `moved_${key}`) ?? '');
+      writeMeta(db, key, readMeta(db, `moved_${key}`) ?? '');
       drop(db, `moved_${key}`);
     }
     for (const key of ['moved_to', 'move']) drop(db, key);
@@ -109,20 +109,20 @@ function mark(db: DatabaseSync, to: string): string {
   if (!isBegun(db, to)) {
     requireStore(db);
     migrate(db);
-    for (const key of ASIDE) put(db, `moved_${key}`, meta(db, key) ?? '');
-    put(db, 'schema', NO_VERSION);
-    put(db, 'compatible_from', NO_VERSION);
+    for (const key of ASIDE) writeMeta(db, `moved_${key}`, readMeta(db, key) ?? '');
+    writeMeta(db, 'schema', NO_VERSION);
+    writeMeta(db, 'compatible_from', NO_VERSION);
     drop(db, 'cluster_key');
-    put(db, 'moved_to', to);
-    put(db, 'move', randomUUID());
+    writeMeta(db, 'moved_to', to);
+    writeMeta(db, 'move', randomUUID());
   }
-  return meta(db, 'move') ?? '';
+  return readMeta(db, 'move') ?? '';
 }
 
 /** A move to this very place was cut off. */
 function isBegun(db: DatabaseSync, to: string): boolean {
   const tables = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").all();
-  return tables.length > 0 && meta(db, 'moved_to') === to && meta(db, 'move_ended') === undefined;
+  return tables.length > 0 && readMeta(db, 'moved_to') === to && readMeta(db, 'move_ended') === undefined;
 }
 
 function requireStore(db: DatabaseSync): void {
@@ -134,16 +134,8 @@ function requireStore(db: DatabaseSync): void {
 
 /** As clock.ts would have it, if the store were opened now. */
 function leaseNow(db: DatabaseSync, clock: Clock): number {
-  if (meta(db, 'boot') === bootId()) return Math.floor(Number(meta(db, 'lease_base')) + clock.monotonic());
-  return Math.floor(Math.max(Number(meta(db, 'lease_last') ?? 0), clock.wall()));
-}
-
-function meta(db: DatabaseSync, key: string): string | undefined {
-  return (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
-}
-
-function put(db: DatabaseSync, key: string, value: string): void {
-  db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, value);
+  if (readMeta(db, 'boot') === bootId()) return Math.floor(Number(readMeta(db, 'lease_base')) + clock.monotonic());
+  return Math.floor(Math.max(Number(readMeta(db, 'lease_last') ?? 0), clock.wall()));
 }
 
 function drop(db: DatabaseSync, key: string): void {

@@ -31,7 +31,7 @@ test('the first words of a turn leave at once, and what follows in it is one mes
   assert.equal(sent.length, 1);
   await nextTurn();
   const lines = [STREAMS.indexOf('stdout'), 'a', STREAMS.indexOf('log'), 'b'];
-  assert.deepEqual(sent.slice(1), [{ type: 'said', run: 7, lines, cost: 2 + 2 * 64, progress: '0.2' }]);
+  assert.deepEqual(sent.slice(1), [{ type: 'output', run: 7, lines, cost: 2 + 2 * 64, progress: '0.2' }]);
 });
 
 test('the outcome carries what was said last', () => {

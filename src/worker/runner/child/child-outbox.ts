@@ -68,7 +68,7 @@ export class ChildOutbox {
   }
 
   flush(): void {
-    if (this.#lines.length > 0 || this.#progress !== undefined) this.#send({ type: 'said', ...this.#take() });
+    if (this.#lines.length > 0 || this.#progress !== undefined) this.#send({ type: 'output', ...this.#take() });
   }
 
   /** The last message of the run, with all that it still had to say. */

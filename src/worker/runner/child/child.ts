@@ -2,16 +2,16 @@ import { encodePayload } from '../../../core/task/payload.ts';
 import type { AnyTask } from '../../define/definition.ts';
 import { jsonSchemaOf } from '../../define/schema.ts';
 import { StopError } from '../inline-runner.ts';
-import { perform } from '../perform.ts';
 import { HAS_PROCESS_TABLE } from '../process/process-table.ts';
 import { isGroup, LEASE_MARK, sayEnded, signal, sweep } from '../process/sweep.ts';
-import type { Ended, Job, StopWhy } from '../runner.ts';
-import { Capture } from './capture.ts';
+import { runHandler } from '../run-handler.ts';
+import type { RunOutcome, RunRequest, StopReason } from '../runner.ts';
 import { ChildOutbox } from './child-outbox.ts';
-import { tellGroups } from './group-reports.ts';
-import { bounded } from './lines.ts';
+import { onGroupReport } from './group-reports.ts';
+import { boundedLine } from './line-splitter.ts';
 import { LoadError, loadTasks } from './load.ts';
 import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
+import { OutputCapture } from './output-capture.ts';
 import { findOwnPackage } from './own-package.ts';
 import { RemoteSession } from './remote-session.ts';
 import { SpawnWatch } from './spawn-watch.ts';
@@ -22,7 +22,7 @@ const MAX_PROGRESS = 16 * 1024;
 
 interface Current {
   readonly run: number;
-  stopped: StopWhy | undefined;
+  stopped: StopReason | undefined;
   abort: AbortController | undefined;
   session: RemoteSession | undefined;
 }
@@ -38,7 +38,7 @@ const send = (message: FromChild): void => {
 
 const spawns = new SpawnWatch();
 const outbox = new ChildOutbox(send, () => capture.drain());
-const capture = new Capture(
+const capture = new OutputCapture(
   (stream, text) => outbox.line(stream, text),
   () => outbox.full,
 );
@@ -49,7 +49,7 @@ let tasks: ReadonlyMap<string, AnyTask> = new Map();
 let incarnation = '';
 let current: Current | undefined;
 
-tellGroups((pid, gone) => {
+onGroupReport((pid, gone) => {
   if (!isGroup(pid)) return;
   if (gone) groups.delete(pid);
   else groups.add(pid);
@@ -109,26 +109,26 @@ async function load(modules: readonly ModuleToLoad[]): Promise<void> {
   }
 }
 
-async function serve(run: number, job: Job): Promise<void> {
+async function serve(run: number, request: RunRequest): Promise<void> {
   // Before anything else: a task that kills its process in its first line has been started all the same.
   send(run);
   outbox.begin(run);
   current = { run, stopped: undefined, abort: undefined, session: undefined };
   // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- written, not read: it is how the processes that the task starts are marked
-  process.env[LEASE_MARK] = leaseOf(job);
-  const ended = await performHere(job, current);
+  process.env[LEASE_MARK] = leaseOf(request);
+  const ended = await performHere(request, current);
   current = undefined;
   // Nobody answers any more.
   asked.clear();
-  const littered = spawns.take() || groups.size > 0 ? !(await cleanUp(job)) : false;
+  const littered = spawns.take() || groups.size > 0 ? !(await cleanUp(request)) : false;
   capture.flush();
   outbox.end({ ended, littered });
 }
 
-async function performHere(job: Job, mine: Current): Promise<Ended> {
-  const definition = tasks.get(job.handler);
+async function performHere(request: RunRequest, mine: Current): Promise<RunOutcome> {
+  const definition = tasks.get(request.handler);
   if (definition === undefined) {
-    const message = `no handler named ${job.handler} is here`;
+    const message = `no handler named ${request.handler} is here`;
     return { kind: 'unstarted', error: { name: 'HandlerNotFound', message } };
   }
   const parts = {
@@ -142,7 +142,7 @@ async function performHere(job: Job, mine: Current): Promise<Ended> {
       return mine.session;
     },
   };
-  return portable(await perform(definition, job, parts));
+  return portable(await runHandler(definition, request, parts));
 }
 
 /** Made when somebody asks for it, as most short handlers never do. */
@@ -168,7 +168,7 @@ function ask(mine: Current, question: Question): Promise<Answer> {
 
 /** What a handler says after its end belongs to nobody. */
 function say(mine: Current, message: string): void {
-  if (current === mine) outbox.line('log', bounded(String(message)));
+  if (current === mine) outbox.line('log', boundedLine(String(message)));
 }
 
 function report(mine: Current, value: unknown): void {
@@ -181,7 +181,7 @@ function report(mine: Current, value: unknown): void {
 }
 
 /** The outcome in a form that crosses to the worker unchanged; a result that cannot will not be better next time. */
-function portable(ended: Ended): Ended {
+function portable(ended: RunOutcome): RunOutcome {
   switch (ended.kind) {
     case 'done':
       try {
@@ -213,11 +213,11 @@ function plainValue(value: unknown): unknown {
 }
 
 /** Ends what the task has left running. False: this process must go as well, for there may be more. */
-async function cleanUp(job: Job): Promise<boolean> {
+async function cleanUp(request: RunRequest): Promise<boolean> {
   if (!HAS_PROCESS_TABLE) for (const group of groups) signal(-group, 'SIGKILL');
   const { ended, left } = await sweep({
     incarnation,
-    lease: leaseOf(job),
+    lease: leaseOf(request),
     leader: process.pid,
     spareLeader: true,
     groups: new Set([process.pid, ...groups]),
@@ -229,6 +229,6 @@ async function cleanUp(job: Job): Promise<boolean> {
   return HAS_PROCESS_TABLE && left === 0;
 }
 
-function leaseOf(job: Job): string {
-  return `${job.task}/${job.attempt}`;
+function leaseOf(request: RunRequest): string {
+  return `${request.task}/${request.attempt}`;
 }

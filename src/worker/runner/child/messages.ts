@@ -1,12 +1,12 @@
 import type { EngineErrorInit } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
-import type { AttemptSession, Ended, Job, StopWhy } from '../runner.ts';
+import type { AttemptSession, RunOutcome, RunRequest, StopReason } from '../runner.ts';
 
 /** What the worker tells a child process. */
 export type ToChild =
   | { readonly type: 'load'; readonly modules: readonly ModuleToLoad[]; readonly incarnation: string }
-  | { readonly type: 'job'; readonly run: number; readonly job: Job }
-  | { readonly type: 'abort'; readonly run: number; readonly why: StopWhy }
+  | { readonly type: 'job'; readonly run: number; readonly job: RunRequest }
+  | { readonly type: 'abort'; readonly run: number; readonly why: StopReason }
   /** No more runs. (Not by disconnecting: Node then never says that everything of the child was read.) */
   | { readonly type: 'end' }
   /** This much of what it printed has been dealt with: it may print as much again. */
@@ -27,7 +27,7 @@ export type FromChild =
       readonly schemas: readonly HandlerSchema[];
     }
   | { readonly type: 'unloadable'; readonly module: string; readonly problem: string; readonly error?: PlainError }
-  | ({ readonly type: 'said' } & ChildOutput)
+  | ({ readonly type: 'output' } & ChildOutput)
   | ({ readonly type: 'ended' } & Ending)
   | { readonly type: 'group'; readonly pid: number; readonly gone: boolean }
   /** The handler wants to remember or to wait. `ask` is the number that the answer bears. */
@@ -46,7 +46,7 @@ export interface ChildOutput {
 }
 
 export interface Ending extends ChildOutput {
-  readonly ended: Ended;
+  readonly ended: RunOutcome;
   /** Processes of the run may be left that the child could not find or end: it must go, with its group. */
   readonly littered: boolean;
 }

@@ -6,15 +6,15 @@ import type { AttemptSession } from '../runner.ts';
 const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies'];
 
 /** On the worker's side. Never rejects: a child may ask anything. */
-export async function answerTo(question: Question, session: AttemptSession | undefined): Promise<Answer> {
+export async function answerQuestion(question: Question, session: AttemptSession | undefined): Promise<Answer> {
   try {
     const { verb, args } = question;
     if (session === undefined)
       throw fault('CONFLICT', { problem: 'this run has no worker that could remember anything' });
     if (!VERBS.includes(verb) || !Array.isArray(args)) throw fault('INVALID_INPUT', { field: 'question' });
     const call = session[verb] as (...args: readonly unknown[]) => Promise<unknown>;
-    const said = verb === 'turn' ? [turnOf(args[0] as TurnMessage, JSON.parse)] : args;
-    return { ok: true, value: await call.apply(session, said) };
+    const params = verb === 'turn' ? [turnOf(args[0] as TurnMessage, JSON.parse)] : args;
+    return { ok: true, value: await call.apply(session, params) };
   } catch (error) {
     if (!isEngineError(error)) return { ok: false, other: plainError(error) };
     const { code, message, retryable, status, details, hint } = error;

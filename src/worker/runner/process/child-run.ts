@@ -1,26 +1,26 @@
-import type { Ended, Job, Ladder, Running, SessionHost, Sink, StopWhy } from '../runner.ts';
+import type { ActiveRun, Ladder, LogSink, RunOutcome, RunRequest, SessionProvider, StopReason } from '../runner.ts';
 import { StopLadder, type TakeStep } from './stop-ladder.ts';
 
 /** One run of a job, from the call of `run` until nothing of it is left. It waits, then is in the hands of a child. */
-export class ChildRun implements Running {
-  readonly job: Job;
-  readonly sink: Sink;
-  readonly host: SessionHost | undefined;
-  readonly ended: Promise<Ended>;
+export class ChildRun implements ActiveRun {
+  readonly request: RunRequest;
+  readonly sink: LogSink;
+  readonly sessions: SessionProvider | undefined;
+  readonly ended: Promise<RunOutcome>;
   readonly ladder: StopLadder;
   /** The child has told that it begins. */
-  taken = false;
+  started = false;
   /** What the child has told of the end; there may be processes left. */
-  outcome: Ended | undefined;
+  outcome: RunOutcome | undefined;
   #takeStep: TakeStep | undefined;
-  #resolve: (ended: Ended) => void;
+  #resolve: (ended: RunOutcome) => void;
   #over = false;
 
-  constructor(job: Job, sink: Sink, host: SessionHost | undefined) {
-    this.job = job;
+  constructor(request: RunRequest, sink: LogSink, sessions: SessionProvider | undefined) {
+    this.request = request;
     this.sink = sink;
-    this.host = host;
-    const { promise, resolve } = Promise.withResolvers<Ended>();
+    this.sessions = sessions;
+    const { promise, resolve } = Promise.withResolvers<RunOutcome>();
     this.ended = promise;
     this.#resolve = resolve;
     this.ladder = new StopLadder((step, why, afterMs) => {
@@ -37,15 +37,15 @@ export class ChildRun implements Running {
   }
 
   get lease(): string {
-    return `${this.job.task}/${this.job.attempt}`;
+    return `${this.request.task}/${this.request.attempt}`;
   }
 
   /** From now on the steps of a stop are the child's to take. */
-  entrust(takeStep: TakeStep): void {
+  handOver(takeStep: TakeStep): void {
     this.#takeStep = takeStep;
   }
 
-  stop(why: StopWhy, ladder: Ladder): void {
+  stop(why: StopReason, ladder: Ladder): void {
     this.ladder.stop(why, ladder);
   }
 
@@ -53,7 +53,7 @@ export class ChildRun implements Running {
     this.settle({ kind: 'unstarted', error: { name: 'NotStarted', message, code: 'NOT_STARTED' } });
   }
 
-  settle(ended: Ended): void {
+  settle(ended: RunOutcome): void {
     this.#over = true;
     this.ladder.finish();
     this.#resolve(ended);

@@ -120,7 +120,7 @@ const HANDLERS = `
     const ignoring = await start('trap "" TERM HUP; sleep 1000 & echo $!; wait');
     const apart = await start('(setsid sh -c "trap \\\\"\\\\" TERM HUP; echo \\\\$\\\\$; sleep 1000; :" &); sleep 1000; :');
     const grouped = await start('echo $$; sleep 1000; :', { detached: true, env: {} });
-    ownGroup(grouped[0]);
+    reportGroup(grouped[0]);
     console.log(JSON.stringify([process.pid, ...ignoring, ...apart, ...grouped]));
     // Blocked, it does not even see that its worker is gone.
     setTimeout(() => { for (;;); }, 50);
@@ -134,8 +134,8 @@ test('nothing is left of a worker that is killed with SIGKILL', async (t) => {
     import { ProcessRunner } from ${JSON.stringify(new URL('./process-runner.ts', import.meta.url).href)};
     const runner = new ProcessRunner({ modules: [${JSON.stringify(moduleOf(HANDLERS))}], slots: 2, incarnation: '${incarnation}', env: { PATH: '${PATH}' } });
     await runner.start();
-    const job = { task: 1, attempt: 1, id: 't', queue: 'q', handler: 'family', payload: 'null', tries: 1, maxTries: 1, alone: false };
-    runner.run(job, { line: (_, text) => process.send(text), progress: () => {} });
+    const request = { task: 1, attempt: 1, id: 't', queue: 'q', handler: 'family', payload: 'null', tries: 1, maxTries: 1, alone: false };
+    runner.run(request, { line: (_, text) => process.send(text), progress: () => {} });
   `);
   const child = fork(worker, [], { env: { PATH }, execArgv: [] });
   t.after(() => child.kill('SIGKILL'));

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Printed } from '../child/capture.ts';
 import { LINE_COST } from '../child/flow-control.ts';
-import { Lines } from '../child/lines.ts';
-import type { Pace } from './output-throttle.ts';
+import { LineSplitter } from '../child/line-splitter.ts';
+import type { OutputName } from '../child/output-capture.ts';
+import type { OutputThrottle } from './output-throttle.ts';
 
 /** A pipe holds 208 KiB, which is two turns of the loop; whoever still writes then is no process of the task. */
 const MAX_DRAIN_TURNS = 32;
@@ -13,18 +13,18 @@ const MAX_DRAIN_TURNS = 32;
  * What a child and its descendants write to descriptors 1 and 2 themselves. Lines are handed on as they come; a writer that
  * is too fast is made to wait by its full pipe, so nothing is lost and nothing is kept here.
  */
-export class Pipes {
-  readonly #pace: Pace;
-  readonly #pipes: readonly { readonly stream: Readable | null; readonly lines: Lines }[];
+export class OutputPipes {
+  readonly #throttle: OutputThrottle;
+  readonly #pipes: readonly { readonly stream: Readable | null; readonly lines: LineSplitter }[];
   #count = 0;
   #read = false;
   /** Everything is read as it comes, whatever its pace. */
   #open = false;
 
-  constructor(child: ChildProcess, line: (stream: Printed, text: string) => void, pace: Pace) {
-    this.#pace = pace;
+  constructor(child: ChildProcess, line: (stream: OutputName, text: string) => void, throttle: OutputThrottle) {
+    this.#throttle = throttle;
     this.#pipes = (['stdout', 'stderr'] as const).map((name) => {
-      const lines = new Lines((text) => {
+      const lines = new LineSplitter((text) => {
         this.#count++;
         line(name, text);
       });
@@ -44,7 +44,7 @@ export class Pipes {
    * loop as that message, so a turn in which nothing comes has seen all of it.
    */
   async drain(): Promise<void> {
-    const waited = this.#pace.waiting;
+    const waited = this.#throttle.waiting;
     this.readAll();
     // A stream that was paused begins to read in the next turn.
     if (waited) await nextTurn();
@@ -60,8 +60,8 @@ export class Pipes {
   /** From now on without any wait. */
   readAll(): void {
     this.#open = true;
-    if (!this.#pace.waiting) return;
-    this.#pace.clear();
+    if (!this.#throttle.waiting) return;
+    this.#throttle.clear();
     this.resume();
   }
 
@@ -75,11 +75,11 @@ export class Pipes {
     for (const { lines } of this.#pipes) lines.flush();
   }
 
-  #data(lines: Lines, chunk: Buffer): void {
+  #data(lines: LineSplitter, chunk: Buffer): void {
     this.#read = true;
     this.#count = 0;
     lines.push(chunk);
-    if (this.#open || this.#pace.spend(chunk.length + this.#count * LINE_COST)) return;
+    if (this.#open || this.#throttle.spend(chunk.length + this.#count * LINE_COST)) return;
     for (const { stream } of this.#pipes) stream?.pause();
   }
 }

@@ -3,7 +3,7 @@ export const BYTES_PER_MS = 6_400;
 export const BURST = 512 * 1024;
 
 /** Says when a stream of output has to wait. Time refills it; what was read beyond it is paid back first. */
-export class Pace {
+export class OutputThrottle {
   readonly #resume: () => void;
   readonly #now: () => number;
   #left = BURST;

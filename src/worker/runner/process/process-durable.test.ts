@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fault } from '../../../core/errors.ts';
 import type { Turned, TurnRequest, WaitFor } from '../../../protocol/link.ts';
-import type { AttemptSession, Job } from '../runner.ts';
-import { errorOf, Heard, open, type Run, resultOf } from './process-trial.test.ts';
+import type { AttemptSession, RunRequest } from '../runner.ts';
+import { errorOf, open, RecordedLog, type Run, resultOf } from './process-trial.test.ts';
 
 // What a handler in a child process asks of its worker, and what it hears.
 
@@ -62,15 +62,21 @@ async function trial(t: TestContext, source: string) {
   let runs = 0;
   const run = (
     handler: string,
-    job: Partial<Job> = {},
+    request: Partial<RunRequest> = {},
     host: { session: AttemptSession } | undefined = { session: session },
   ): Run => {
     runs++;
     const base = { task: runs, attempt: 1, id: `task-${runs}`, queue: 'q', handler, tries: 1, maxTries: 3 };
-    const whole: Job = { ...base, payload: 'null', alone: false, ...job };
-    const heard = new Heard();
-    const running = runner.run(whole, heard, host);
-    return { heard, running, job: whole, ended: running.ended, stop: (why, ladder) => running.stop(why, ladder) };
+    const whole: RunRequest = { ...base, payload: 'null', alone: false, ...request };
+    const recorded = new RecordedLog();
+    const running = runner.run(whole, recorded, host);
+    return {
+      recorded,
+      running,
+      request: whole,
+      ended: running.ended,
+      stop: (why, ladder) => running.stop(why, ladder),
+    };
   };
   return { session, run, runner };
 }
@@ -109,11 +115,11 @@ test('steps, lists and children of a process are kept by its worker', async (t) 
   assert.notEqual(result.made.pid, process.pid);
   assert.deepEqual(
     [result.made.key, result.child, result.list],
-    [`${first.job.id}/make#0`, { id: 'task_child', task: 7 }, ['one']],
+    [`${first.request.id}/make#0`, { id: 'task_child', task: 7 }, ['one']],
   );
   assert.deepEqual(session.calls, ['turn l[0]', 'turn make#0!', 'turn make#0', 'turn spawn:h#0']);
   session.calls.length = 0;
-  assert.deepEqual(await resultOf(run('steps', { id: first.job.id, attempt: 2 })), result);
+  assert.deepEqual(await resultOf(run('steps', { id: first.request.id, attempt: 2 })), result);
   assert.deepEqual(session.calls, ['journal']);
 });
 
@@ -123,17 +129,17 @@ test('a process that parks is told, comes to its end, and serves the next task',
   const nap = run('nap');
   let heardBefore: readonly string[] = [];
   session.onPark = () => {
-    heardBefore = nap.heard.of('log');
+    heardBefore = nap.recorded.of('log');
     // As an attempt does.
     nap.stop('parked', { abortMs: 5000, termMs: 5000 });
   };
   assert.deepEqual(await nap.ended, { kind: 'parked' });
   assert.deepEqual(heardBefore, ['before'], 'what was said before is there before the lease is gone');
-  assert.deepEqual(nap.heard.of('stdout'), ['unwound ParkedError parked']);
-  assert.deepEqual(nap.heard.of('system'), []);
+  assert.deepEqual(nap.recorded.of('stdout'), ['unwound ParkedError parked']);
+  assert.deepEqual(nap.recorded.of('system'), []);
   assert.deepEqual(
     [session.wait?.key, session.wait?.channel, session.wait?.timeoutMs],
-    ['w#0', `approval:${nap.job.id}:w#0`, 3_600_000],
+    ['w#0', `approval:${nap.request.id}:w#0`, 3_600_000],
   );
   assert.equal(await resultOf(run('pid')), pid);
 });
@@ -151,10 +157,10 @@ test('errors cross with all that makes them', async (t) => {
 
 test('without a worker behind it a run cannot remember, and says so', async (t) => {
   const { run, runner } = await trial(t, SOURCE);
-  const job = run('pid').job;
+  const request = run('pid').request;
   const { kind, message } = await errorOf({
     ...run('pid'),
-    ended: runner.run({ ...job, handler: 'steps' }, new Heard()).ended,
+    ended: runner.run({ ...request, handler: 'steps' }, new RecordedLog()).ended,
   });
   assert.equal(kind, 'failed');
   assert.match(message, /no worker that could remember/);

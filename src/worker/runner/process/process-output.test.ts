@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CUT, MAX_LINE } from '../child/lines.ts';
+import { CUT, MAX_LINE } from '../child/line-splitter.ts';
 import { BURST, BYTES_PER_MS } from './output-throttle.ts';
 import { errorOf, open, resultOf } from './process-trial.test.ts';
 
@@ -13,13 +13,13 @@ test('what is printed, what is logged and the progress come in order, before the
       ctx.log('five'); process.stderr.write('no newline'); ctx.progress({ done: 4, of: 10 });
     } });`,
   });
-  const { heard, ended } = run('talk');
+  const { recorded, ended } = run('talk');
   await ended;
   assert.deepEqual(
-    heard.lines.map(({ stream, text }) => `${stream} ${text}`),
+    recorded.lines.map(({ stream, text }) => `${stream} ${text}`),
     ['stdout one', 'log two', 'stderr three', 'stdout four', 'log five', 'stderr no newline'],
   );
-  assert.deepEqual(heard.values, [0.5, { done: 4, of: 10 }]);
+  assert.deepEqual(recorded.values, [0.5, { done: 4, of: 10 }]);
 });
 
 test('what is written to the descriptors themselves belongs to the task that runs', async (t) => {
@@ -30,10 +30,10 @@ test('what is written to the descriptors themselves belongs to the task that run
     } });`,
   });
   for (let n = 0; n < 20; n++) {
-    const { heard, ended } = run('raw', n);
+    const { recorded, ended } = run('raw', n);
     await ended;
-    assert.deepEqual(heard.of('stdout'), n % 2 ? [`raw ${n}`, `partgrandchild ${n}`] : [`raw ${n}`, 'part']);
-    assert.deepEqual(heard.of('stderr'), [`err ${n}`]);
+    assert.deepEqual(recorded.of('stdout'), n % 2 ? [`raw ${n}`, `partgrandchild ${n}`] : [`raw ${n}`, 'part']);
+    assert.deepEqual(recorded.of('stderr'), [`err ${n}`]);
   }
 });
 
@@ -44,11 +44,11 @@ test('bytes that are no UTF-8 are replaced, and long lines are cut, in what is p
       fs.writeSync(2, Buffer.from([0xfe, 0x62, 0x0a])); ctx.log('y'.repeat(1e6));
     } });`,
   });
-  const { heard, ended } = run('odd');
+  const { recorded, ended } = run('odd');
   await ended;
-  assert.deepEqual(heard.of('stdout'), ['a\uFFFD', 'x'.repeat(MAX_LINE) + CUT, 'after']);
-  assert.deepEqual(heard.of('stderr'), ['\uFFFDb']);
-  assert.deepEqual(heard.of('log'), ['y'.repeat(MAX_LINE) + CUT]);
+  assert.deepEqual(recorded.of('stdout'), ['a\uFFFD', 'x'.repeat(MAX_LINE) + CUT, 'after']);
+  assert.deepEqual(recorded.of('stderr'), ['\uFFFDb']);
+  assert.deepEqual(recorded.of('log'), ['y'.repeat(MAX_LINE) + CUT]);
 });
 
 test('what a process prints just before it ends itself is not lost', async (t) => {
@@ -57,8 +57,8 @@ test('what a process prints just before it ends itself is not lost', async (t) =
   });
   const last = run('last');
   assert.equal((await errorOf(last)).kind, 'failed');
-  assert.deepEqual(last.heard.of('stdout'), ['last words']);
-  assert.deepEqual(last.heard.of('stderr'), ['and a part']);
+  assert.deepEqual(last.recorded.of('stdout'), ['last words']);
+  assert.deepEqual(last.recorded.of('stderr'), ['and a part']);
 });
 
 test('the stack of an exception that nobody caught is in the log, and its message in the error', async (t) => {
@@ -69,7 +69,7 @@ test('the stack of an exception that nobody caught is in the log, and its messag
   const { message, stack } = await errorOf(uncaught);
   assert.equal(message, 'the process of the task ended with exit code 1 after RangeError: far off');
   assert.match(stack ?? '', /module-\d+/);
-  assert.ok(uncaught.heard.of('stderr').some((line) => line.includes('RangeError: far off')));
+  assert.ok(uncaught.recorded.of('stderr').some((line) => line.includes('RangeError: far off')));
 });
 
 test('what is printed outside of any task goes to the log of the worker, and not without end', async (t) => {
@@ -79,7 +79,7 @@ test('what is printed outside of any task goes to the log of the worker, and not
   });
   const quiet = run('quiet');
   await resultOf(quiet);
-  assert.deepEqual(quiet.heard.lines, []);
+  assert.deepEqual(quiet.recorded.lines, []);
   const texts = warnings.map(({ fields }) => fields?.text);
   assert.equal(texts[0], 'loading 0');
   assert.ok(texts.length <= 50, `${texts.length} lines`);
@@ -91,7 +91,7 @@ test('progress that JSON cannot hold is reported as such', async (t) => {
   });
   const odd = run('odd');
   assert.equal(await resultOf(odd), 1);
-  assert.match(odd.heard.of('system').join(), /progress not kept: .*a/);
+  assert.match(odd.recorded.of('system').join(), /progress not kept: .*a/);
 });
 
 test('a child that prints without end keeps to its bounds: a gap is marked, what waits is small, and the order holds', async (t) => {
@@ -104,7 +104,7 @@ test('a child that prints without end keeps to its bounds: a gap is marked, what
   const before = process.memoryUsage().rss;
   let [count, last, dropped, peak] = [0, -1, 0, before];
   const flood = run('flood', 400_000);
-  flood.heard.line = (stream, text) => {
+  flood.recorded.line = (stream, text) => {
     if (stream === 'system') dropped += Number(/^\[… (\d+) lines dropped …\]$/.exec(text)?.[1]);
     if (stream !== 'stdout') return;
     const n = Number.parseInt(text, 10);
@@ -127,11 +127,11 @@ test('a writer that waits for its stream loses nothing', async (t) => {
       for (let i = 0; i < n; i++) if (!process.stdout.write(i + ' ' + 'x'.repeat(1000) + '\\n')) await once(process.stdout, 'drain');
     } });`,
   });
-  const { heard, ended } = run('polite', 10_000);
+  const { recorded, ended } = run('polite', 10_000);
   assert.equal((await ended).kind, 'done');
-  assert.deepEqual(heard.of('system'), []);
+  assert.deepEqual(recorded.of('system'), []);
   assert.deepEqual(
-    heard.of('stdout').map((text) => Number.parseInt(text, 10)),
+    recorded.of('stdout').map((text) => Number.parseInt(text, 10)),
     Array.from({ length: 10_000 }, (_, i) => i),
   );
 });
@@ -140,9 +140,9 @@ test('a command that writes faster than it is read has to wait, and loses nothin
   const { run } = await open(t, {
     source: `export default task('seq', { run: (n) => new Promise((resolve) => spawn('seq', [String(n)], { stdio: 'inherit' }).once('exit', resolve)) });`,
   });
-  const { heard, ended } = run('seq', 200_000);
+  const { recorded, ended } = run('seq', 200_000);
   assert.equal((await ended).kind, 'done');
-  const lines = heard.of('stdout');
+  const lines = recorded.of('stdout');
   assert.equal(lines.length, 200_000);
   assert.ok(lines.every((text, index) => Number(text) === index + 1));
 });
@@ -157,7 +157,7 @@ test('all that a process wrote before it was killed is in its log', async (t) =>
   const dies = run('dies');
   assert.equal((await errorOf(dies)).name, 'ChildDied');
   assert.deepEqual(
-    dies.heard.of('stdout').map((text) => Number.parseInt(text, 10)),
+    dies.recorded.of('stdout').map((text) => Number.parseInt(text, 10)),
     Array.from({ length: 1000 }, (_, i) => i),
   );
 });
@@ -169,7 +169,7 @@ test('a command that prints as fast as it can does not take more of the worker t
   const began = performance.now();
   const yes = run('yes');
   let bytes = 0;
-  yes.heard.line = (_, text) => {
+  yes.recorded.line = (_, text) => {
     bytes += text.length + 1;
   };
   await yes.ended;
@@ -195,7 +195,7 @@ test('streams can be piped to the standard output, and no task can close it for 
   for (let n = 0; n < 2; n++) {
     const pipes = run('pipes');
     assert.deepEqual(await resultOf(pipes), [1, 2]);
-    assert.deepEqual(pipes.heard.of('stdout'), ['one', 'two', 'three', 'four', 'five', 'six']);
+    assert.deepEqual(pipes.recorded.of('stdout'), ['one', 'two', 'three', 'four', 'five', 'six']);
   }
 });
 

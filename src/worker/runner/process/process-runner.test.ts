@@ -26,7 +26,7 @@ const BASICS = `
 test('a handler gets its input and its context, and its result comes back', async (t) => {
   const { run } = await open(t, { source: BASICS });
   const first = run('echo', { a: [1, 'ü'] }, { attempt: 4, tries: 2, maxTries: 5 });
-  const ctx = { id: first.job.id, queue: 'q', attempt: 4, fence: 4, tries: 2, maxAttempts: 5 };
+  const ctx = { id: first.request.id, queue: 'q', attempt: 4, fence: 4, tries: 2, maxAttempts: 5 };
   assert.deepEqual(await resultOf(first), { input: { a: [1, 'ü'] }, ctx, aborted: false });
 });
 
@@ -120,10 +120,10 @@ test('as many run at once as there are slots, and the next one waits for the fir
   const gates = [fileOf('gate'), fileOf('gate'), fileOf('gate')] as const;
   const [first, second, third] = gates.map((file) => run('gate', file));
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
-  await Promise.all([first.heard.until('at the gate'), second.heard.until('at the gate')]);
+  await Promise.all([first.recorded.until('at the gate'), second.recorded.until('at the gate')]);
   writeFileSync(gates[0], '');
   const pid = await resultOf(first);
-  await third.heard.until('at the gate');
+  await third.recorded.until('at the gate');
   writeFileSync(gates[1], '');
   writeFileSync(gates[2], '');
   assert.notEqual(await resultOf(second), pid);
@@ -163,7 +163,7 @@ test('children that have been idle for long are ended, all but the next one and 
   const { run, incarnation } = await open(t, { source: BASICS, slots: 4, idleMs: 300 });
   const gate = fileOf('gate');
   const runs = Array.from({ length: 4 }, () => run('gate', gate));
-  await Promise.all(runs.map(({ heard }) => heard.until('at the gate')));
+  await Promise.all(runs.map(({ recorded }) => recorded.until('at the gate')));
   assert.ok(processesOf(incarnation).length >= 4);
   writeFileSync(gate, '');
   await Promise.all(runs.map(resultOf));
@@ -246,7 +246,7 @@ test('what runs when the runner is closed is ended hard, what waits is not start
     source: `export default task('busy', { run: (_, ctx) => { spawn('sleep', ['1000']); console.log('on'); setTimeout(() => { for (;;); }, 1); return new Promise(() => {}); } });`,
   });
   const running = run('busy');
-  await running.heard.until('on');
+  await running.recorded.until('on');
   const waiting = run('busy');
   await runner.close();
   const error = await errorOf(running);

@@ -1,7 +1,7 @@
 import { fault, isEngineError } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
 import type { ModuleToLoad, Timeouts } from '../child/messages.ts';
-import type { Job, Runner, Running, SessionHost, Sink } from '../runner.ts';
+import type { ActiveRun, LogSink, Runner, RunRequest, SessionProvider } from '../runner.ts';
 import { ChildRun } from './child-run.ts';
 import { Guard } from './guard.ts';
 import { type Modules, modulesToLoad } from './modules-to-load.ts';
@@ -46,7 +46,7 @@ export class ProcessRunner implements Runner {
   /** Those that may take a run, now or later. */
   readonly #children = new Set<WarmChild>();
   /** All that are not gone, so also those that are being ended. */
-  readonly #present = new Set<WarmChild>();
+  readonly #all = new Set<WarmChild>();
   readonly #starting = new Set<WarmChild>();
   /** Longest idle first. */
   #idle: WarmChild[] = [];
@@ -110,8 +110,8 @@ export class ProcessRunner implements Runner {
     }
   }
 
-  run(job: Job, sink: Sink, host?: SessionHost): Running {
-    const run = new ChildRun(job, sink, host);
+  run(request: RunRequest, sink: LogSink, sessions?: SessionProvider): ActiveRun {
+    const run = new ChildRun(request, sink, sessions);
     if (this.#state !== 'open') {
       run.unstarted('the runner of the child processes is not open');
       return run;
@@ -139,7 +139,7 @@ export class ProcessRunner implements Runner {
     for (const run of this.#busy.values()) run.stop('shutdown', { abortMs: 0, termMs: 0 });
     for (const child of this.#starting) child.kill();
     for (const child of this.#idle) child.retire();
-    await Promise.all([...this.#present].map(({ gone }) => gone));
+    await Promise.all([...this.#all].map(({ gone }) => gone));
     const { incarnation } = this.#options;
     const none = new Set<number>();
     await sweep({ incarnation, lease: 'all', leader: undefined, spareLeader: false, groups: none, family: [] });
@@ -151,7 +151,7 @@ export class ProcessRunner implements Runner {
     if (this.#state !== 'open') return;
     this.#waiting = this.#waiting.filter((run) => {
       if (run.over) return false;
-      const child = this.#busy.size < this.#options.slots ? this.#pick(run.job.alone) : undefined;
+      const child = this.#busy.size < this.#options.slots ? this.#pick(run.request.alone) : undefined;
       if (child === undefined) return true;
       this.#busy.set(child, run);
       child.take(run);
@@ -173,7 +173,7 @@ export class ProcessRunner implements Runner {
     const needed = Math.max(this.#waiting.length, 1);
     while (this.#starting.size + this.#idle.length < Math.min(needed, room) + this.#spares && this.#trySpawn());
     // Runs that must have a new process wait while there are only used ones: an old one makes room.
-    const alone = Math.min(this.#waiting.filter(({ job }) => job.alone).length, room);
+    const alone = Math.min(this.#waiting.filter(({ request }) => request.alone).length, room);
     const fresh = (): number => this.#starting.size + this.#idle.filter(({ runs }) => runs === 0).length;
     while (fresh() < alone && this.#trySpawn()) this.#idle[0]?.retire();
   }
@@ -198,14 +198,14 @@ export class ProcessRunner implements Runner {
       { onFree: (free, littered) => this.#free(free, littered), onDoomed: (...doom) => this.#doomed(...doom) },
     );
     this.#children.add(child);
-    this.#present.add(child);
+    this.#all.add(child);
     this.#starting.add(child);
     child.ready.then(
       () => this.#started(child),
       (error: unknown) => this.#notStarted(messageOf(error)),
     );
     void child.gone.then(() => {
-      this.#present.delete(child);
+      this.#all.delete(child);
       this.#busy.delete(child);
       this.#serve();
     });
@@ -244,7 +244,7 @@ export class ProcessRunner implements Runner {
   }
 
   #free(child: WarmChild, littered: boolean): void {
-    const alone = this.#busy.get(child)?.job.alone === true;
+    const alone = this.#busy.get(child)?.request.alone === true;
     this.#busy.delete(child);
     this.#failures = 0;
     if (littered) child.kill();

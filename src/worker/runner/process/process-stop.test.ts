@@ -19,7 +19,7 @@ const HELPERS = `
 
 /** The pids that a handler said by `start`. */
 async function pidsOf(run: Run): Promise<readonly number[]> {
-  const pids = (await run.heard.until('pids ')).split(/\s+/).slice(1).map(Number);
+  const pids = (await run.recorded.until('pids ')).split(/\s+/).slice(1).map(Number);
   assert.ok(pids.length > 0 && pids.every(isAlive), 'they run before the stop');
   return pids;
 }
@@ -32,11 +32,11 @@ test('a handler that heeds its signal ends by itself, hears why, and its process
     }) });`,
   });
   const heeds = run('heeds');
-  await heeds.heard.until('on');
+  await heeds.recorded.until('on');
   heeds.stop('timeout', LONG);
   const { pid, ...reason } = (await resultOf(heeds)) as { pid: number };
   assert.deepEqual(reason, { name: 'AbortError', why: 'timeout', message: 'the run timeout of the task has passed' });
-  assert.deepEqual(heeds.heard.of('system'), ['stop (timeout): abort signal']);
+  assert.deepEqual(heeds.recorded.of('system'), ['stop (timeout): abort signal']);
   assert.equal(await resultOf(run('pid')), pid);
 });
 
@@ -49,7 +49,7 @@ test('what a handler throws when it is told to stop is how its run ended', async
     } });`,
   });
   const throws = run('throws');
-  await throws.heard.until('on');
+  await throws.recorded.until('on');
   throws.stop('cancelled', LONG);
   const { kind, name, message } = await errorOf(throws);
   assert.deepEqual([kind, name, message], ['failed', 'AbortError', 'the task was cancelled']);
@@ -60,12 +60,12 @@ test('a handler that ignores its signal is ended by SIGTERM, and another process
     source: `${HELPERS} export default task('deaf', { run: () => { console.log('on'); return forever(); } });`,
   });
   const deaf = run('deaf');
-  await deaf.heard.until('on');
+  await deaf.recorded.until('on');
   deaf.stop('cancelled', { abortMs: 50, termMs: 60_000 });
   const { kind, name, code, message } = await errorOf(deaf);
   assert.deepEqual([kind, name, code], ['failed', 'Killed', 'KILLED']);
   assert.match(message, /was ended by SIGTERM after \d+ ms$/);
-  const [abort, term, ...more] = deaf.heard.of('system');
+  const [abort, term, ...more] = deaf.recorded.of('system');
   assert.equal(abort, 'stop (cancelled): abort signal');
   const after = Number(/^stop \(cancelled\): SIGTERM after (\d+) ms$/.exec(term ?? '')?.[1]);
   assert.ok(after >= 50, `SIGTERM after ${after} ms`);
@@ -88,8 +88,8 @@ test('what ignores SIGTERM as well is ended by SIGKILL, with its whole group', a
   assert.deepEqual(pids.filter(isAlive), []);
   assert.equal(name, 'Killed');
   assert.match(message, /was ended by SIGKILL after \d+ ms$/);
-  assert.match(stubborn.heard.of('system')[2] ?? '', /^stop \(timeout\): SIGKILL after \d+ ms$/);
-  assert.deepEqual(stubborn.heard.of('stdout').slice(-1), ['not me']);
+  assert.match(stubborn.recorded.of('system')[2] ?? '', /^stop \(timeout\): SIGKILL after \d+ ms$/);
+  assert.deepEqual(stubborn.recorded.of('stdout').slice(-1), ['not me']);
 });
 
 test('a handler that blocks its loop is ended as well', async (t) => {
@@ -97,7 +97,7 @@ test('a handler that blocks its loop is ended as well', async (t) => {
     source: `export default task('blocks', { run: () => { process.on('SIGTERM', () => {}); fs.writeSync(1, 'on\\n'); for (;;); } });`,
   });
   const blocks = run('blocks');
-  await blocks.heard.until('on');
+  await blocks.recorded.until('on');
   blocks.stop('lost', QUICK);
   assert.match((await errorOf(blocks)).message, /SIGKILL/);
 });
@@ -110,7 +110,7 @@ test('a handler that ends itself on SIGTERM gives its own end, and its process g
     }) });`,
   });
   const tidy = run('tidy');
-  await tidy.heard.until('on');
+  await tidy.recorded.until('on');
   tidy.stop('shutdown', { abortMs: 20, termMs: 60_000 });
   const pid = (await resultOf(tidy)) as number;
   assert.equal(isAlive(pid), false);
@@ -137,7 +137,7 @@ test('a second stop may only make it steeper', async (t) => {
     source: `export default task('stubborn', { run: () => { process.on('SIGTERM', () => {}); console.log('on'); return new Promise(() => {}); } });`,
   });
   const stubborn = run('stubborn');
-  await stubborn.heard.until('on');
+  await stubborn.recorded.until('on');
   stubborn.stop('shutdown', LONG);
   stubborn.stop('shutdown', HARD);
   assert.match((await errorOf(stubborn)).message, /SIGKILL/);
@@ -148,7 +148,7 @@ const LEAVERS = {
   'called setsid and lost their parent': `await start('(setsid sh -c "echo \\\\$\\\\$; sleep 1000; :" &) ; sleep 1000; :');`,
   'cleared their environment': `await start('echo $$; sleep 1000; :', { env: {} });`,
   'cleared their environment and called setsid': `await start('echo $$; sleep 1000; :', { env: {}, detached: true });`,
-  'made a group of their own': `ownGroup((await start('echo $$; trap "" TERM; sleep 1000; :', { detached: true })).pid);`,
+  'made a group of their own': `reportGroup((await start('echo $$; trap "" TERM; sleep 1000; :', { detached: true })).pid);`,
 };
 
 for (const [how, leave] of Object.entries(LEAVERS)) {
@@ -163,7 +163,7 @@ for (const [how, leave] of Object.entries(LEAVERS)) {
     assert.deepEqual(pids.filter(isAlive), []);
     if (how.includes('setsid'))
       assert.match(
-        leave.heard.of('system').at(-1) ?? '',
+        leave.recorded.of('system').at(-1) ?? '',
         /^stop \(timeout\): \d+ process(es)? that had left the group (was|were) ended$/,
       );
   });
@@ -172,10 +172,10 @@ for (const [how, leave] of Object.entries(LEAVERS)) {
     const { run } = await open(t, { source });
     const leave = run('leave', 'end');
     const child = await resultOf(leave);
-    const pids = (await leave.heard.until('pids ')).split(/\s+/).slice(1).map(Number);
+    const pids = (await leave.recorded.until('pids ')).split(/\s+/).slice(1).map(Number);
     assert.ok(pids.length >= 3 && pids.includes(child as number));
     assert.deepEqual(pids.filter(isAlive), [child]);
-    assert.match(leave.heard.of('system').join(), /\d+ process(es)? that the task had left behind (was|were) ended/);
+    assert.match(leave.recorded.of('system').join(), /\d+ process(es)? that the task had left behind (was|were) ended/);
     assert.equal(await resultOf(run('pid')), child);
   });
 
@@ -187,7 +187,7 @@ for (const [how, leave] of Object.entries(LEAVERS)) {
     const { kind, name, code, message } = await errorOf(leave);
     assert.deepEqual([kind, name, code], ['failed', 'ChildDied', 'CHILD_DIED']);
     assert.equal(message, 'the process of the task ended with exit code 7');
-    const pids = (await leave.heard.until('pids ')).split(/\s+/).slice(1).map(Number);
+    const pids = (await leave.recorded.until('pids ')).split(/\s+/).slice(1).map(Number);
     assert.ok(pids.length >= 3);
     assert.deepEqual(pids.filter(isAlive), []);
   });
@@ -239,7 +239,7 @@ test('a process that runs out of memory fails its own task and no other', async 
     execArgv: ['--max-old-space-size=64'],
   });
   const calm = run('calm');
-  await calm.heard.until('on');
+  await calm.recorded.until('on');
   const { kind, code } = await errorOf(run('greedy'));
   assert.deepEqual([kind, code], ['failed', 'CHILD_DIED']);
   calm.stop('cancelled', LONG);
@@ -263,7 +263,7 @@ test('a killed child is replaced by one that has started long before', async (t)
     source: `${HELPERS} export default task('deaf', { run: () => { console.log('on'); return forever(); } });`,
   });
   const deaf = run('deaf');
-  await deaf.heard.until('on');
+  await deaf.recorded.until('on');
   await eventually(() => runner.idle === 1, 'the spare has started');
   const present = processesOf(incarnation);
   deaf.stop('timeout', HARD);

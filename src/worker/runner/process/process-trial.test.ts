@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Stream } from '../../../core/task/log.ts';
 import { tempFolder } from '../../../store/conformance/kit/temp-folder.ts';
-import type { Ended, Job, Ladder, Running, Sink, StopWhy } from '../runner.ts';
+import type { ActiveRun, Ladder, LogSink, RunOutcome, RunRequest, StopReason } from '../runner.ts';
 import { ProcessRunner, type ProcessRunnerOptions } from './process-runner.ts';
 import { environmentOf, rowOf } from './process-table.ts';
 import { WORKER_MARK } from './sweep.ts';
@@ -19,14 +19,14 @@ const compiled = getCompileCacheDir();
 const COMPILED = compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) };
 let modules = 0;
 
-/** The path of a new module with this source. `task`, `ownGroup` and `spawn` are imported. */
+/** The path of a new module with this source. `task`, `reportGroup` and `spawn` are imported. */
 export function moduleOf(source: string): string {
   modules++;
   const file = join(folder, `module-${modules}.mjs`);
   const imports = [
     `import { task } from ${JSON.stringify(new URL('../../define/task.ts', import.meta.url).href)};`,
     `import { done, giveUp, retryAfter } from ${JSON.stringify(new URL('../../define/outcome.ts', import.meta.url).href)};`,
-    `import { groupGone, ownGroup } from ${JSON.stringify(new URL('../child/group-reports.ts', import.meta.url).href)};`,
+    `import { reportGroupGone, reportGroup } from ${JSON.stringify(new URL('../child/group-reports.ts', import.meta.url).href)};`,
     `import { spawn, spawnSync } from 'node:child_process';`,
     `import * as fs from 'node:fs';`,
   ];
@@ -41,7 +41,7 @@ export function fileOf(name: string): string {
 }
 
 /** Everything that a run said, with a way to wait for a line of it. */
-export class Heard implements Sink {
+export class RecordedLog implements LogSink {
   readonly lines: { readonly stream: Stream; readonly text: string }[] = [];
   readonly values: unknown[] = [];
   #waiting: (() => void)[] = [];
@@ -77,18 +77,18 @@ export class Heard implements Sink {
 }
 
 export interface Run {
-  readonly heard: Heard;
-  readonly running: Running;
-  readonly ended: Promise<Ended>;
-  readonly job: Job;
-  stop(why: StopWhy, ladder: Ladder): void;
+  readonly recorded: RecordedLog;
+  readonly running: ActiveRun;
+  readonly ended: Promise<RunOutcome>;
+  readonly request: RunRequest;
+  stop(why: StopReason, ladder: Ladder): void;
 }
 
 export interface Trial {
   readonly runner: ProcessRunner;
   readonly incarnation: string;
   readonly warnings: { readonly message: string; readonly fields?: Readonly<Record<string, unknown>> | undefined }[];
-  readonly run: (handler: string, input?: unknown, job?: Partial<Job>) => Run;
+  readonly run: (handler: string, input?: unknown, request?: Partial<RunRequest>) => Run;
 }
 
 export type TrialOptions = Partial<ProcessRunnerOptions> & { readonly source?: string };
@@ -119,10 +119,10 @@ export function prepare(t: TestContext, { source, ...options }: TrialOptions): T
     run(handler, input = null, more = {}) {
       tasks++;
       const base = { task: tasks, attempt: 1, id: `task-${tasks}`, queue: 'q', handler, tries: 1, maxTries: 3 };
-      const job: Job = { ...base, payload: JSON.stringify(input), alone: false, ...more };
-      const heard = new Heard();
-      const running = runner.run(job, heard);
-      return { heard, running, job, ended: running.ended, stop: (why, ladder) => running.stop(why, ladder) };
+      const request: RunRequest = { ...base, payload: JSON.stringify(input), alone: false, ...more };
+      const recorded = new RecordedLog();
+      const running = runner.run(request, recorded);
+      return { recorded, running, request, ended: running.ended, stop: (why, ladder) => running.stop(why, ladder) };
     },
   };
 }

@@ -1,9 +1,9 @@
-import type { Ladder, StopWhy } from '../runner.ts';
+import type { Ladder, StopReason } from '../runner.ts';
 
 export type Step = 'abort' | 'SIGTERM' | 'SIGKILL';
 
 /** `afterMs` counts from the first call of `stop`. */
-export type TakeStep = (step: Step, why: StopWhy, afterMs: number) => void;
+export type TakeStep = (step: Step, why: StopReason, afterMs: number) => void;
 
 /** setTimeout fires at once for what does not fit into 32 bits. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -16,7 +16,7 @@ const LONGEST_MS = 2 ** 31 - 1;
 export class StopLadder {
   readonly #take: TakeStep;
   readonly #now: () => number;
-  #why: StopWhy | undefined;
+  #why: StopReason | undefined;
   #reached: Step | undefined;
   #reachedAfterMs = 0;
   #begunAt = 0;
@@ -30,7 +30,7 @@ export class StopLadder {
     this.#now = now;
   }
 
-  get why(): StopWhy | undefined {
+  get why(): StopReason | undefined {
     return this.#why;
   }
 
@@ -42,7 +42,7 @@ export class StopLadder {
     return this.#reachedAfterMs;
   }
 
-  stop(why: StopWhy, { abortMs, termMs }: Ladder): void {
+  stop(why: StopReason, { abortMs, termMs }: Ladder): void {
     if (this.#finished) return;
     const now = this.#now();
     this.#termAt = Math.min(this.#termAt, now + abortMs);

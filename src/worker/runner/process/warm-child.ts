@@ -15,11 +15,12 @@ import type {
   Timeouts,
   ToChild,
 } from '../child/messages.ts';
-import { answerTo } from './answer-question.ts';
+import { answerQuestion } from './answer-question.ts';
+import { describeDeath, outcomeOfDeath, unloadable } from './child-death.ts';
 import { type ChildRun, formatMs } from './child-run.ts';
 import type { Guard } from './guard.ts';
-import { Pipes } from './output-pipes.ts';
-import { Pace } from './output-throttle.ts';
+import { OutputPipes } from './output-pipes.ts';
+import { OutputThrottle } from './output-throttle.ts';
 import { HAS_PROCESS_TABLE, type ProcessRow } from './process-table.ts';
 import {
   descendants,
@@ -32,7 +33,6 @@ import {
   sweep,
   WORKER_MARK,
 } from './sweep.ts';
-import { describeDeath, unloadable, verdict } from './verdict.ts';
 
 export interface ChildOptions {
   readonly modules: readonly ModuleToLoad[];
@@ -84,8 +84,8 @@ export class WarmChild {
   readonly #events: ChildEvents;
   readonly #process: ChildProcess;
   readonly #pid: number;
-  readonly #pipes: Pipes;
-  readonly #pace = new Pace(() => this.#resume());
+  readonly #pipes: OutputPipes;
+  readonly #throttle = new OutputThrottle(() => this.#resume());
   readonly #ready = Promise.withResolvers<readonly string[]>();
   readonly #gone = Promise.withResolvers<void>();
   readonly #closed: Promise<void>;
@@ -120,7 +120,11 @@ export class WarmChild {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#pid = this.#process.pid ?? 0;
-    this.#pipes = new Pipes(this.#process, (stream, text) => this.#line(this.#childRun, stream, text), this.#pace);
+    this.#pipes = new OutputPipes(
+      this.#process,
+      (stream, text) => this.#line(this.#childRun, stream, text),
+      this.#throttle,
+    );
     this.#closed = new Promise((resolve) => this.#process.once('close', () => resolve()));
     this.#process.on('error', (error) => this.#faulty(error));
     if (this.#pid === 0) return;
@@ -128,12 +132,12 @@ export class WarmChild {
     this.#process.on('message', (message) => {
       // A task can write to the channel by hand; what is none of ours must not end the worker.
       if (typeof message === 'number' || (typeof message === 'object' && message !== null)) {
-        this.#hear(message as FromChild);
+        this.#receive(message as FromChild);
       }
     });
     this.#process.once('exit', (code, by) => void this.#afterExit(code, by));
     this.#timer = setTimeout(() => this.#late(), options.startMs);
-    this.#tell({ type: 'load', modules, incarnation });
+    this.#send({ type: 'load', modules, incarnation });
   }
 
   get pid(): number {
@@ -145,11 +149,11 @@ export class WarmChild {
     this.#run++;
     this.runs++;
     this.#unacknowledged = 0;
-    childRun.entrust((step, why) => {
-      if (step === 'abort') this.#tell({ type: 'abort', run: this.#run, why });
+    childRun.handOver((step, why) => {
+      if (step === 'abort') this.#send({ type: 'abort', run: this.#run, why });
       else this.#signalAll(step);
     });
-    this.#tell({ type: 'job', run: this.#run, job: childRun.job });
+    this.#send({ type: 'job', run: this.#run, job: childRun.request });
   }
 
   /** Ends an idle child: it may run its exit handlers, but not for long. */
@@ -158,21 +162,21 @@ export class WarmChild {
     if (this.#exited) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#signalAll('SIGKILL'), RETIRE_MS);
-    this.#tell({ type: 'end' });
+    this.#send({ type: 'end' });
   }
 
   kill(): void {
     this.#signalAll('SIGKILL');
   }
 
-  #tell(message: ToChild): void {
+  #send(message: ToChild): void {
     // Its end is told by `exit`; what could not be sent needs no second report.
     if (this.#process.connected) this.#process.send(message, () => {});
   }
 
-  #hear(message: FromChild): void {
+  #receive(message: FromChild): void {
     if (typeof message === 'number') {
-      if (message === this.#run && this.#childRun !== undefined) this.#childRun.taken = true;
+      if (message === this.#run && this.#childRun !== undefined) this.#childRun.started = true;
       return;
     }
     switch (message.type) {
@@ -188,8 +192,8 @@ export class WarmChild {
       case 'unloadable':
         this.#cannotStart(unloadable(message.module, message.problem, message.error));
         break;
-      case 'said':
-        this.#said(message);
+      case 'output':
+        this.#output(message);
         break;
       case 'ended':
         void this.#ended(message);
@@ -198,7 +202,7 @@ export class WarmChild {
         this.#group(message.pid, message.gone);
         break;
       case 'ask':
-        void this.#asked(message.run, message.ask, message.question);
+        void this.#answer(message.run, message.ask, message.question);
         break;
       case 'uncaught':
         this.#uncaught = message.error;
@@ -206,17 +210,17 @@ export class WarmChild {
     }
   }
 
-  async #asked(run: number, ask: number, question: Question): Promise<void> {
+  async #answer(run: number, ask: number, question: Question): Promise<void> {
     const childRun = run === this.#run ? this.#childRun : undefined;
     // The run is over, and with it whoever asked.
     if (childRun === undefined) return;
     // What it has printed belongs to the attempt, which may be about to give its lease back.
     if (question?.verb === 'turn') await this.#pipes.drain();
-    const answer = await answerTo(question, childRun.host?.session);
-    this.#tell({ type: 'answer', ask, answer });
+    const answer = await answerQuestion(question, childRun.sessions?.session);
+    this.#send({ type: 'answer', ask, answer });
   }
 
-  #said({ run, lines, cost, progress }: ChildOutput): void {
+  #output({ run, lines, cost, progress }: ChildOutput): void {
     const childRun = run === this.#run ? this.#childRun : undefined;
     for (let i = 0; i < lines.length; i += 2) {
       this.#line(childRun, STREAMS[lines[i] as number] ?? 'system', lines[i + 1] as string);
@@ -225,7 +229,7 @@ export class WarmChild {
     if (cost === 0) return;
     this.#unacknowledged += cost;
     // A child that is too fast gets its acknowledgements late, and so may print less.
-    if (this.#pace.spend(cost) && this.#unacknowledged >= ACK) this.#acknowledge();
+    if (this.#throttle.spend(cost) && this.#unacknowledged >= ACK) this.#acknowledge();
   }
 
   #line(childRun: ChildRun | undefined, stream: Stream, text: string): void {
@@ -246,7 +250,7 @@ export class WarmChild {
 
   #acknowledge(): void {
     if (this.#unacknowledged === 0) return;
-    this.#tell({ type: 'ack', run: this.#childRun === undefined ? 0 : this.#run, cost: this.#unacknowledged });
+    this.#send({ type: 'ack', run: this.#childRun === undefined ? 0 : this.#run, cost: this.#unacknowledged });
     this.#unacknowledged = 0;
   }
 
@@ -254,7 +258,7 @@ export class WarmChild {
   async #ended(ending: Ending): Promise<void> {
     const childRun = this.#childRun;
     if (childRun === undefined || ending.run !== this.#run) return;
-    this.#said(ending);
+    this.#output(ending);
     this.#unacknowledged = 0;
     childRun.outcome = ending.ended;
     // SIGTERM has been sent: this process goes, and with it all that is left.
@@ -330,7 +334,7 @@ export class WarmChild {
       const prefix = childRun.ladder.why === undefined ? '' : `stop (${childRun.ladder.why}): `;
       if (ended > 0) childRun.sink.line('system', prefix + sayEnded(ended, 'had left the group'));
       if (left > 0) childRun.sink.line('system', `${prefix}${left} of its processes could not be ended`);
-      childRun.settle(verdict(childRun, death));
+      childRun.settle(outcomeOfDeath(childRun, death));
     }
     this.#gone.resolve();
   }
@@ -351,7 +355,7 @@ export class WarmChild {
     await Promise.race([this.#closed, delay(CLOSE_MS, undefined, { signal: timeout.signal }).catch(() => {})]);
     timeout.abort();
     this.#pipes.close();
-    this.#pace.clear();
+    this.#throttle.clear();
   }
 
   #cannotStart(error: Error): void {

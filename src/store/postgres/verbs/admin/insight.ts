@@ -1,6 +1,6 @@
 import type { HandlerSchema } from '../../../../core/placement/worker.ts';
 import { stateCode } from '../../../codes.ts';
-import { CREATION_SLACK_MS } from '../../../insight-store.ts';
+import { CREATION_SLACK_MS } from '../../../port/insight-store.ts';
 import {
   type CountRow,
   countsOf,

@@ -2,8 +2,10 @@ import { fault } from '../../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../../core/limits/limit.ts';
 import { editLimit } from '../../../../core/limits/limit-edit.ts';
 import {
+  type ChangeRow,
   type CounterRow,
   capsOf,
+  changeOf,
   counterOf,
   isPlain,
   type LimitRow,
@@ -112,8 +114,7 @@ export async function listLimits(session: Session): Promise<readonly LimitRecord
 }
 
 export async function limitChanges(session: Session, name: string, limit: number): Promise<readonly LimitChange[]> {
-  const rows = await session.all<{ at: number; by: string; body: string | null }>('limitChanges', [name, limit]);
-  return rows.map(({ at, by, body }) => ({ at, by, limit: body === null ? undefined : limitOf(body) }));
+  return (await session.all<ChangeRow>('limitChanges', [name, limit])).map(changeOf);
 }
 
 export async function countersOfLimit(

@@ -2,7 +2,7 @@ import { TREE } from '../../../codes.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import { detachDay } from '../../days.ts';
-import { FINISHED } from '../../statements/words.ts';
+import { FINISHED } from '../../statements/fragments.ts';
 import { closeTrees, type OldRow } from './prune-trees.ts';
 
 /** Joined, never `= ANY`: of a parameter that is compared with each row of the day, one after another. */

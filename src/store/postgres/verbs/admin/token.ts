@@ -78,12 +78,8 @@ export function revokeToken(session: Session, flushId: FlushId, id: number): Pro
   return once(session, 'token', flushId, async () => (await session.rows('tokenRevoke', [id])).length > 0);
 }
 
-export function revokeTokensNamed(session: Session, flushId: FlushId, name: string): Promise<number> {
-  return once(session, 'token', flushId, () => endTokensOf(session, name));
-}
-
-/** In a transaction. */
-export async function endTokensOf(session: Session, name: string): Promise<number> {
+/** In a transaction: ends the secrets and codes of a worker's name. A bearer of that label stays. */
+export async function revokeTokensNamed(session: Session, name: string): Promise<number> {
   await lockTokensOf(session, name);
   return (await session.rows('tokenRevokeNamed', [name])).length;
 }

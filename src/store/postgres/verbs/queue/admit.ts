@@ -1,15 +1,10 @@
 import type { LimitCounter } from '../../../../core/limits/limit.ts';
 import { type CounterRow, counterOf, limitOf, ownUses } from '../../../rows/limit-counter-rows.ts';
-import type { NamedUse } from '../../../store.ts';
+import type { LimitRefusal, NamedUse } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { DefRow } from '../admin/limit.ts';
 import { cancelTasks } from './cancel.ts';
-
-export interface Refused {
-  readonly limit: string;
-  readonly key: string;
-}
 
 /** One transaction ends no more than so many. */
 const REPLACED = 500;
@@ -30,7 +25,11 @@ export async function choosy(session: Session, names: readonly string[]): Promis
  * Refuses a new task, or lets it take the place of others, as its limits say. In the push's own transaction, under the locks
  * of their counters: two that push at once see each other.
  */
-export async function admit(session: Session, uses: readonly NamedUse[], tried: Try): Promise<Refused | undefined> {
+export async function admit(
+  session: Session,
+  uses: readonly NamedUse[],
+  tried: Try,
+): Promise<LimitRefusal | undefined> {
   const own = ownUses(uses);
   const rows = await session.all<CounterRow & { readonly now: number }>('slotLock', [
     numbers(own.map(({ counter }) => counter)),

@@ -1,12 +1,12 @@
 import type { TaskState } from '../../../../core/task/task.ts';
 import { stateOf } from '../../../codes.ts';
-import { type Birth, birthsOf, type StandIns, upsOf } from '../../../graph.ts';
-import type { GraphAnswer, GraphTask, NamedUse, PushAnswer } from '../../../store.ts';
+import { type Birth, birthsOf, type Lineage, type Overfull, type StandIns, upsOf } from '../../../graph.ts';
+import type { GraphAnswer, GraphTask, LimitRefusal, NamedUse, PushAnswer, PushedTask } from '../../../store.ts';
 import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { countDown, endAfter } from '../trees/countdown.ts';
-import { admit, choosy, type Refused } from './admit.ts';
+import { admit, choosy } from './admit.ts';
 import {
   type AllocatedIds,
   birthColumns,
@@ -17,17 +17,13 @@ import {
   taskStates,
 } from './push.ts';
 
-export type PushedTask = PushAnswer & { readonly ok: true };
-
 /** Rows of one statement: the event of so many stays in one page. */
 const CHUNK = 500;
 /** A task may end or be revived between two looks; more often than this only if something is wrong. */
 const LOOKS = 10;
 
-/** Who bears tasks: they are members of its tree, and their limits are asked about them as about a push. */
-export interface Lineage {
-  readonly parent: number;
-  readonly root: number;
+/** The running task whose children these are. Their limits are asked about them as about a push. */
+interface ParentTask extends Lineage {
   /** What it gives back of limits by going: locked together with what they take. */
   readonly counters: readonly number[];
   readonly tried: Try;
@@ -38,13 +34,7 @@ export interface BirthOptions {
   readonly note?: string;
   /** What each sending of the same has drawn. */
   readonly allocated: AllocatedIds;
-  readonly lineage?: Lineage;
-}
-
-/** A limit takes no more tasks; the item would be the one too many. */
-export interface Overfull extends Refused {
-  readonly ok: false;
-  readonly item: number;
+  readonly lineage?: ParentTask;
 }
 
 /** Tasks that may wait for each other and for others, all or nothing. Whoever is refused takes back what was done before. */
@@ -145,7 +135,7 @@ async function askLimits(
   session: Session,
   { lanes }: PostgresParts,
   births: readonly Birth[],
-  lineage: Lineage,
+  lineage: ParentTask,
 ): Promise<Asked> {
   const usesOf = ({ item }: Birth): readonly NamedUse[] => lanes.known(item.lane)?.rules?.uses ?? [];
   const names = await choosy(session, [...new Set(births.flatMap(usesOf).map(({ name }) => name))]);
@@ -164,7 +154,7 @@ async function bearAll(
   births: readonly Birth[],
   asked: Asked,
   options: BirthOptions,
-): Promise<ReadonlyMap<number, PushedTask> | (Refused & { readonly task: number })> {
+): Promise<ReadonlyMap<number, PushedTask> | (LimitRefusal & { readonly task: number })> {
   const made = new Map<number, PushedTask>();
   for (const birth of births) {
     const uses = asked.get(birth.task);

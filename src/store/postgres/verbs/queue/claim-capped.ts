@@ -1,18 +1,10 @@
+import type { GrantRow } from '../../../rows/grant-rows.ts';
 import type { ClaimAnswer, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
-import {
-  type ClaimRow,
-  countByLane,
-  type GrantRow,
-  grantsOf,
-  inClaimOrder,
-  laneValues,
-  learnCursors,
-  lostGrants,
-} from './claim.ts';
-import { learnRoom } from './claim-ample.ts';
+import { type ClaimRow, countByLane, grantsOf, inClaimOrder, laneValues, learnCursors, lostGrants } from './claim.ts';
+import { learnRoom } from './claim-optimistic.ts';
 
 /** The statement has places for so many counters of a lane. */
 const MOST = 4;

@@ -1,5 +1,7 @@
 import { type Allotment, allot, charge, type LimitCounter } from '../../../../core/limits/limit.ts';
-import { PAYLOAD_APART, SUSPECT } from '../../../codes.ts';
+import { PAYLOAD_APART } from '../../../codes.ts';
+import { claimKey, OP_MS } from '../../../op-keys.ts';
+import { type GrantRow, grantOf } from '../../../rows/grant-rows.ts';
 import { type CounterRow, counterOf } from '../../../rows/limit-counter-rows.ts';
 import type { ClaimAnswer, Grant, LaneAsk, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
@@ -9,27 +11,7 @@ import type { LaneInfo, Lanes } from '../../lanes.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { priorityOf } from '../../prio.ts';
 
-/** The columns of `GRANT` in statements.ts. */
-export type GrantRow = readonly [
-  id: number,
-  attempt: number,
-  tries: number,
-  maxTries: number,
-  bounces: number,
-  lane: number,
-  spec: number,
-  prio: number,
-  flags: number,
-  createdAt: number,
-  leaseUntil: number,
-  payload: string | null,
-];
 export type ClaimRow = readonly [enabled: boolean, ...grant: GrantRow];
-
-const OP_MS = 24 * 3_600_000;
-
-/** Of this worker: two that chose the same id must not share a grant. */
-const opKey = ({ holder, op }: NewClaim): string => `claim:${holder}:${op}`;
 
 /** One claim. `note` names it, so that its grants are found again when its answer was lost. */
 export async function claimTasks(
@@ -56,7 +38,7 @@ export async function claimTasks(
   if (request.op !== undefined && grants.length > 0) {
     // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
     const answer = JSON.stringify(grants.map((grant) => [grant.task, grant.attempt]));
-    await session.rows('opPut', [opKey(request), answer, OP_MS]);
+    await session.rows('opPut', [claimKey(request), answer, OP_MS]);
   }
   const asked = new Map(room.lanes.map(({ lane, max }) => [lane, max]));
   const counts = countByLane(granted);
@@ -322,24 +304,9 @@ export async function grantsOf(
       ? new Map<number, string>()
       : new Map((await session.rows('bodies', [numbers(apart), 0])) as readonly (readonly [number, string])[]);
   return rows.map((row) => {
-    const [task, attempt, tries, maxTries, bounces, lane, spec, prio, flags, createdAt, leaseUntil, payload] = row;
+    const [task, , , , , lane, , prio, , , , payload] = row;
     const { queue = '', handler = '' } = lanes.known(lane) ?? {};
-    return {
-      task,
-      attempt,
-      queue,
-      handler,
-      lane,
-      spec,
-      priority: priorityOf(prio),
-      tries,
-      maxTries,
-      bounces,
-      createdAt,
-      leaseUntil,
-      payload: payload ?? bodies.get(task) ?? 'null',
-      suspect: (flags & SUSPECT) !== 0,
-    };
+    return grantOf(row, queue, handler, priorityOf(prio), payload ?? bodies.get(task) ?? 'null');
   });
 }
 
@@ -375,7 +342,7 @@ async function earlierGrants(
   parts: PostgresParts,
   request: NewClaim,
 ): Promise<readonly Grant[] | undefined> {
-  const [row] = await session.all<{ answer: string }>('opFind', [`{"${opKey(request).replace(/[\\"]/g, '\\$&')}"}`]);
+  const [row] = await session.all<{ answer: string }>('opFind', [`{"${claimKey(request).replace(/[\\"]/g, '\\$&')}"}`]);
   if (row === undefined) return undefined;
   return held(session, parts, JSON.parse(row.answer) as [number, number][]);
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { columnsOf, textOf } from '../../../rows/lane-rows.ts';
+import { columnsOf, hashOf, laneHash } from '../../../rows/lane-rows.ts';
 import type { Lane, LaneDepth, LaneWish, ReadyLane } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
@@ -16,7 +15,7 @@ export async function internLanes(
   lanes: Lanes,
   names: readonly LaneWish[],
 ): Promise<readonly Lane[]> {
-  const hashes = names.map((name) => digest(textOf(name)));
+  const hashes = names.map(laneHash);
   const find = (): Promise<readonly (LaneRow & { readonly hash: string })[]> =>
     session.all('laneFind', [texts([...new Set(hashes)])]);
   let rows = await find();
@@ -54,7 +53,7 @@ export async function internLanes(
 }
 
 export async function internSpecs(session: Session, bodies: readonly string[]): Promise<readonly number[]> {
-  const hashes = bodies.map(digest);
+  const hashes = bodies.map(hashOf);
   const find = async (): Promise<ReadonlyMap<string, number>> => {
     const rows = await session.all<{ id: number; hash: string }>('specFind', [texts([...new Set(hashes)])]);
     return new Map(rows.map(({ id, hash }) => [hash, id]));
@@ -93,8 +92,4 @@ export async function laneDepths(
     number | null,
   ])[];
   return rows.map(([ready, since]) => ({ ready, readySince: since ?? Number.POSITIVE_INFINITY }));
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
 }

@@ -1,5 +1,6 @@
 import { fitsInline, stateOf } from '../../../codes.ts';
-import type { NewTask, PushAnswer } from '../../../store.ts';
+import { OP_MS, pushKey } from '../../../op-keys.ts';
+import type { NewTask, PushAnswer, PushedTask } from '../../../store.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import { isSentBefore } from '../../connect/errors.ts';
@@ -110,7 +111,7 @@ async function pushFull(
   flushId: FlushId,
   items: readonly NewTask[],
   ids: readonly (number | undefined)[] = [],
-): Promise<readonly (PushAnswer & { readonly ok: true })[]> {
+): Promise<readonly PushedTask[]> {
   const values = [
     flushId.store,
     flushId.n,
@@ -142,8 +143,6 @@ async function earlier(session: Session, flushId: FlushId, items: readonly NewTa
   return found;
 }
 
-type PushedTask = PushAnswer & { readonly ok: true };
-
 /** The tasks that a flush had made whose answer was lost, by id. */
 export async function madeBy(session: Session, flushId: FlushId): Promise<ReadonlyMap<number, PushedTask>> {
   const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flushId)]);
@@ -153,9 +152,6 @@ export async function madeBy(session: Session, flushId: FlushId): Promise<Readon
     ),
   );
 }
-
-/** How long an operation id is remembered. */
-export const OP_MS = 24 * 3_600_000;
 
 /** What is remembered from one sending of a keyed flush to the next: the ids that each had drawn, by item. */
 export type AllocatedIds = ReadonlyMap<number, number>[];
@@ -248,7 +244,7 @@ export async function pushedBefore(
     for (const drawn of allocated) for (const id of drawn.values()) if (made.has(id)) return made.get(id);
   }
   if (item.op !== undefined) {
-    const [kept] = await session.all<{ answer: string }>('opFind', [texts([opKey(item)])]);
+    const [kept] = await session.all<{ answer: string }>('opFind', [texts([pushKey(item.op)])]);
     const [task, createdAt] = kept === undefined || kept.answer === '' ? [] : (JSON.parse(kept.answer) as number[]);
     if (task !== undefined && createdAt === undefined) return { ok: false, conflict: task };
     if (task !== undefined && createdAt !== undefined) {
@@ -267,9 +263,6 @@ function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: create
   return { ok: true, task, createdAt: createdAt ?? 0, state: stateOf(state ?? 4), fresh: false };
 }
 
-/** Keys of different verbs never meet. */
-const opKey = ({ op }: NewTask): string => `push:${op}`;
-
 /** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
 function describe(answer: Exclude<PushAnswer, { readonly limit: string }>): string {
   return JSON.stringify(answer.ok ? [answer.task, answer.createdAt] : [answer.conflict]);
@@ -285,7 +278,7 @@ export async function keepAnswers(
   const kept = places.filter((i) => items[i]?.op !== undefined);
   if (kept.length === 0) return;
   await session.rows('opAnswer', [
-    texts(kept.map((i) => opKey(items[i] as NewTask))),
+    texts(kept.map((i) => pushKey((items[i] as NewTask).op as string))),
     texts(kept.map((i) => describe(answers[i] as Exclude<PushAnswer, { readonly limit: string }>))),
   ]);
 }
@@ -293,7 +286,7 @@ export async function keepAnswers(
 /** Takes the operation ids that are free, and answers those that are not. */
 export async function earlierAnswers(session: Session, items: readonly NewTask[]): Promise<(PushAnswer | undefined)[]> {
   const answers: (PushAnswer | undefined)[] = items.map(() => undefined);
-  const named = items.flatMap((item, i) => (item.op === undefined ? [] : [{ i, key: opKey(item) }]));
+  const named = items.flatMap((item, i) => (item.op === undefined ? [] : [{ i, key: pushKey(item.op) }]));
   if (named.length === 0) return answers;
   const taken = await session.rows('opTake', [texts(named.map(({ key }) => key)), OP_MS]);
   const ours = new Set(taken.map(([id]) => id));

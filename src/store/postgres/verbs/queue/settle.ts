@@ -9,7 +9,7 @@ import { countDown, endedOf } from '../trees/countdown.ts';
 
 const idsOf = (items: readonly Lease[]): string => numbers(items.map(({ task }) => task));
 const attemptsOf = (items: readonly Lease[]): string => numbers(items.map(({ attempt }) => attempt));
-const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
+export const leaseName = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
 
 /** Gathers the lanes of dependents that became ready. Only a transaction has one: the end and the countdown are one thing. */
 export type Woken = Set<number>;
@@ -29,9 +29,9 @@ export async function settleTasks(
   if (done.length === items.length) return items.map(() => 'done');
   const left = woken === undefined ? await watchedOf(session, items) : NONE;
   const ended = await outcomesOf(session, items);
-  const told = new Set(done.map(nameOf));
+  const told = new Set(done.map(leaseName));
   return items.map((item) => {
-    const name = nameOf(item);
+    const name = leaseName(item);
     if (told.delete(name)) return 'done';
     if (left.has(name)) return undefined;
     return ended.get(name) === item.to ? 'repeated' : 'lost';
@@ -46,7 +46,7 @@ async function watchedOf(session: Session, items: readonly Lease[]): Promise<Rea
     number,
     number,
   ])[];
-  return new Set(rows.map(([task, attempt]) => nameOf({ task, attempt })));
+  return new Set(rows.map(([task, attempt]) => leaseName({ task, attempt })));
 }
 
 function firstOfEach<T extends Lease>(items: readonly T[]): readonly T[] {
@@ -58,7 +58,7 @@ function firstOfEach<T extends Lease>(items: readonly T[]): readonly T[] {
   }
   if (!twice) return items;
   const byName = new Map<string, T>();
-  for (const item of items) if (!byName.has(nameOf(item))) byName.set(nameOf(item), item);
+  for (const item of items) if (!byName.has(leaseName(item))) byName.set(leaseName(item), item);
   return [...byName.values()];
 }
 
@@ -154,12 +154,12 @@ export async function returnTasks(
   await pauseLimits(session, known, firsts, rows);
   const left = new Set(rows.map(([, , lane]) => lane));
   if (rows.length === items.length) return { answers: items.map(() => 'done'), lanes, left };
-  const told = new Set(rows.map(([task, attempt]) => nameOf({ task, attempt })));
-  const others = firsts.filter((item) => !told.has(nameOf(item)));
+  const told = new Set(rows.map(([task, attempt]) => leaseName({ task, attempt })));
+  const others = firsts.filter((item) => !told.has(leaseName(item)));
   const asked = await cancelAsked(session, others, known, woken);
   const ended = await outcomesOf(session, items);
   const answers = items.map((item): SettleAnswer | undefined => {
-    const name = nameOf(item);
+    const name = leaseName(item);
     if (told.delete(name)) return 'done';
     if (asked.has(name)) return asked.get(name);
     const outcome = ended.get(name);
@@ -208,6 +208,6 @@ export async function cancelAsked(
   if (woken === undefined && ended.length < ends.length) {
     for (const name of await watchedOf(session, ends)) asked.set(name, undefined);
   }
-  for (const lease of ended) asked.set(nameOf(lease), 'cancelled');
+  for (const lease of ended) asked.set(leaseName(lease), 'cancelled');
   return asked;
 }

@@ -7,15 +7,15 @@ import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { FlushId } from '../../push-dedup.ts';
 import { requireRow } from '../admin/duty.ts';
-import { endTokensOf } from '../admin/token.ts';
+import { revokeTokensNamed } from '../admin/token.ts';
 import { once } from './once.ts';
-import { lockName, settingOf } from './worker-setting.ts';
+import { findSetting, lockName } from './worker-setting.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
   // A change of the setting finds the new row, or the new row has the change. The row of the setting need not be there yet.
   await lockName(session, name);
-  const setting = await settingOf(session, name);
+  const setting = await findSetting(session, name);
   const values = [
     name,
     incarnation,
@@ -44,7 +44,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
 export function forgetWorker(session: Session, flushId: FlushId, name: string): Promise<Forgotten> {
   return once(session, 'forget', flushId, async () => {
     await lockName(session, name);
-    const tokens = await endTokensOf(session, name);
+    const tokens = await revokeTokensNamed(session, name);
     const setting = (await session.rows('settingDrop', [name])).length > 0;
     const living = await session.all<{ id: number }>('workersNamed', [name]);
     await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);

@@ -1,11 +1,11 @@
 import { stateOf } from '../../../codes.ts';
 import { inOrderOfEdges, type StandIns, standIns } from '../../../graph.ts';
-import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../../store.ts';
+import type { Dependency, GraphAnswer, GraphTask, Planned, PushedTask } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import type { FlushId } from '../../push-dedup.ts';
-import { makeAll, type PushedTask } from '../queue/births.ts';
+import { makeAll } from '../queue/births.ts';
 import { type AllocatedIds, madeBy, noteOf, pushedBefore, taskStates } from '../queue/push.ts';
 
 /** All or nothing, in a transaction. Of two sendings of one graph the second finds the flight of the first. */

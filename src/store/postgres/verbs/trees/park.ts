@@ -1,23 +1,16 @@
-import type { Lease } from '../../../../core/task/lease.ts';
 import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
-import type { Park, WaitRecord } from '../../../store.ts';
+import type { WaitRecord } from '../../../store.ts';
+import { type Need, needOf, type ParkItem } from '../../../turns.ts';
 import { inOrder, numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
-import { cancelAsked, outcomesOf, type Woken } from '../queue/settle.ts';
-
-/** A park whose children are known by their numbers. */
-export interface ParkItem extends Lease, Omit<Park, 'children'> {
-  readonly children?: readonly number[] | undefined;
-}
+import { cancelAsked, leaseName, outcomesOf, type Woken } from '../queue/settle.ts';
 
 export type ParkAnswer =
   | { readonly went: 'lost' }
   | { readonly went: 'parked' | 'cancelled' }
   | { readonly went: 'woken'; readonly body: string | undefined };
-
-const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
 
 /** What was decided about a task; undefined: no such attempt runs, or it was asked to stop. */
 export type Parked = ParkAnswer | undefined;
@@ -75,25 +68,13 @@ export async function beginWaits(
   const needs = new Map<number, Need>();
   for (const item of items.filter(isOpen)) {
     if (item.children === undefined) continue;
-    const need = needOf(item.children, item.need, unfinished);
+    const need = needOf(item.children, item.need, (child) => unfinished.has(child));
     if (need.ends <= 0) answers.set(item.task, { went: 'woken', body: undefined });
     else needs.set(item.task, need);
   }
   const waiting = items.filter(isOpen);
   await watchChildren(session, waiting, needs);
   for (const task of await park(session, waiting, needs)) answers.set(task, { went: 'parked' });
-}
-
-interface Need {
-  readonly children: readonly number[];
-  /** After so many ends of them it goes on. */
-  readonly ends: number;
-}
-
-function needOf(children: readonly number[], need: number | undefined, unfinished: ReadonlySet<number>): Need {
-  const all = new Set(children);
-  const left = [...all].filter((child) => unfinished.has(child));
-  return { children: left, ends: Math.min(need ?? all.size, all.size) - (all.size - left.length) };
 }
 
 /** The children that have not ended. None of them ends before this transaction does. */
@@ -153,7 +134,7 @@ async function watchChildren(
   needs: ReadonlyMap<number, Need>,
 ): Promise<void> {
   const edges = items.flatMap(({ task, attempt }) =>
-    (needs.get(task)?.children ?? []).map((up) => ({ up, task, attempt })),
+    (needs.get(task)?.open ?? []).map((up) => ({ up, task, attempt })),
   );
   if (edges.length === 0) return;
   await session.rows('depWatch', [numbers([...new Set(edges.map(({ up }) => up))])]);
@@ -203,7 +184,7 @@ export async function parkedBefore(
   const asked = await cancelAsked(session, items, lanes, woken);
   const ended = await outcomesOf(session, items);
   return items.map((item) => {
-    const name = nameOf(item);
+    const name = leaseName(item);
     if (asked.has(name)) return asked.get(name) && { went: 'cancelled' };
     const outcome = ended.get(name);
     return outcome === 'parked' || outcome === 'cancelled' ? { went: outcome } : { went: 'lost' };

@@ -1,16 +1,14 @@
+import { OP_MS, signalKey } from '../../../op-keys.ts';
 import type { NewSignal } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
 import type { FlushId } from '../../push-dedup.ts';
-import { OP_MS } from '../queue/push.ts';
 
 /** A second sending of a flush comes within the deadline of its call; this is far more. */
 const FLUSH_MS = 10 * 60_000;
 const ALL = 2 ** 31 - 1;
 
-/** Keys of different verbs never meet. */
-const opKey = (op: string): string => `signal:${op}`;
 const flushKey = ({ store, n }: FlushId): string => `signals:${store}:${n}`;
 
 export interface Sent {
@@ -29,7 +27,7 @@ export async function sendSignals(session: Session, flushId: FlushId, items: rea
   if (!(await take(session, [flush], FLUSH_MS)).has(flush)) {
     return JSON.parse((await answersOf(session, [flush])).get(flush) as string) as Sent;
   }
-  const keys = items.map(({ op }) => (op === undefined ? undefined : opKey(op)));
+  const keys = items.map(({ op }) => (op === undefined ? undefined : signalKey(op)));
   const named = [...new Set(keys)].filter((key) => key !== undefined);
   const ours = await take(session, named, OP_MS);
   const earlier = await answersOf(

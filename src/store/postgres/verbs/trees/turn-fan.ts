@@ -1,10 +1,9 @@
 import { stateOf } from '../../../codes.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, NewChild, Turn, TurnAnswer } from '../../../store.ts';
+import type { EntryAnswer, NewChild, PushedTask, Turn, TurnAnswer } from '../../../store.ts';
 import { inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
-import type { PushedTask } from '../queue/births.ts';
 import { birthColumns, taskStates } from '../queue/push.ts';
 import { findEntries } from './journal.ts';
 import { saidBy } from './turn.ts';

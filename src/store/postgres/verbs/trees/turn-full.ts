@@ -1,18 +1,29 @@
 import { isFinal } from '../../../../core/task/task.ts';
 import { TREE } from '../../../codes.ts';
-import { standIns, turnGraph } from '../../../graph.ts';
+import { type Overfull, standIns, turnGraph } from '../../../graph.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, NewChild, NewNotice, NewTask, Park, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
+import type {
+  EntryAnswer,
+  NewChild,
+  NewNotice,
+  NewTask,
+  Park,
+  PushedTask,
+  Turn,
+  TurnAnswer,
+  TurnRefusal,
+} from '../../../store.ts';
+import { type AfterTurn, LOST, NONE, type ParkItem, STORED, type TurnDone } from '../../../turns.ts';
 import { numbers } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
-import { makeAll, type Overfull, type PushedTask } from '../queue/births.ts';
+import { makeAll } from '../queue/births.ts';
 import { appendLogs } from '../queue/log.ts';
 import { type AllocatedIds, taskStates } from '../queue/push.ts';
 import { outcomesOf, returnTasks, settleTasks, type Woken } from '../queue/settle.ts';
 import { type Added, addEntries, findKeys, type Known } from './journal.ts';
-import { beginWaits, type Parked, type ParkItem } from './park.ts';
+import { beginWaits, type Parked } from './park.ts';
 import { Delivery } from './signal.ts';
 
 /** What others hear of after the commit. */
@@ -28,9 +39,6 @@ export interface Taken {
   readonly left: readonly number[];
 }
 
-type Done = TurnAnswer & { readonly kind: 'done' };
-type After = Pick<Done, 'went' | 'body'>;
-
 interface Running {
   readonly lane: number;
   readonly asked: boolean;
@@ -38,9 +46,6 @@ interface Running {
   readonly flags: number;
 }
 
-const LOST: TurnAnswer = { kind: 'lost' };
-const NONE: EntryAnswer = { kind: 'none' };
-const STORED: EntryAnswer = { kind: 'stored' };
 const isChild = (entry: Turn['entries'][number]): entry is NewChild => entry.kind === 'child';
 const isNotice = (entry: Turn['entries'][number]): entry is NewNotice => entry.kind === 'signal';
 
@@ -248,7 +253,7 @@ export class FullTurn {
     return this.#tried.again && this.#allocated.some((drawn) => [...drawn.values()].includes(task));
   }
 
-  async #park(park: Park, answers: readonly EntryAnswer[], unfinished: Set<number>, wait: Parked): Promise<After> {
+  async #park(park: Park, answers: readonly EntryAnswer[], unfinished: Set<number>, wait: Parked): Promise<AfterTurn> {
     const { task, attempt, entries } = this.#turn;
     const numberOf = (key: string): number => {
       const answer = answers[entries.findIndex((entry) => entry.key === key)];
@@ -266,7 +271,7 @@ export class FullTurn {
     return went?.went === 'woken' ? went : { went: 'parked' };
   }
 
-  async #leave(): Promise<After> {
+  async #leave(): Promise<AfterTurn> {
     const { then, task, attempt } = this.#turn;
     if (then.go === 'on' || then.go === 'park') return { went: 'on' };
     if (then.go === 'end') {
@@ -292,7 +297,7 @@ export class FullTurn {
     return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
   }
 
-  async #wentBefore(): Promise<Done['went'] | undefined> {
+  async #wentBefore(): Promise<TurnDone['went'] | undefined> {
     const { task, attempt, then } = this.#turn;
     const outcome = (await outcomesOf(this.#session, [{ task, attempt }])).get(`${task}/${attempt}`);
     if (outcome === 'cancelled' && (then.go !== 'on' || this.#tried.again)) {
@@ -304,7 +309,7 @@ export class FullTurn {
   }
 }
 
-function done({ asked }: Running, { went, body }: After, entries: readonly EntryAnswer[]): Done {
+function done({ asked }: Running, { went, body }: AfterTurn, entries: readonly EntryAnswer[]): TurnDone {
   return { kind: 'done', went, ...(body === undefined ? {} : { body }), cancelRequested: asked, entries };
 }
 

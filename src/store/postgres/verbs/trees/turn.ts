@@ -1,11 +1,11 @@
 import { STREAMS } from '../../../../core/task/log.ts';
 import { fitsInline, kindCode, reasonCode, stateCode } from '../../../codes.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, NewEntry, NewValue, Then, Turn, TurnAnswer } from '../../../store.ts';
+import type { NewEntry, NewValue, Then, Turn, TurnAnswer } from '../../../store.ts';
+import { LOST, type ParkItem, STORED } from '../../../turns.ts';
 import { booleans, inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import { findEntries } from './journal.ts';
-import type { ParkItem } from './park.ts';
 
 /**
  * What a turn needs. `plain`, `fan` and `end`: one statement for many that remember, bear children that nothing can refuse, and go
@@ -58,9 +58,6 @@ interface TurnRow {
   readonly asked: boolean;
   readonly stored: number;
 }
-
-const LOST: TurnAnswer = { kind: 'lost' };
-const STORED: EntryAnswer = { kind: 'stored' };
 
 /** What turns remember and write, as columns. */
 export function saidBy(turns: readonly Turn[]): readonly string[] {

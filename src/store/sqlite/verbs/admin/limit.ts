@@ -2,8 +2,10 @@ import { fault } from '../../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../../core/limits/limit.ts';
 import { editLimit } from '../../../../core/limits/limit-edit.ts';
 import {
+  type ChangeRow,
   type CounterRow,
   capsOf,
+  changeOf,
   counterOf,
   type LimitRow,
   limitOf,
@@ -86,8 +88,7 @@ export function listLimits(sql: Prepared): readonly LimitRecord[] {
 }
 
 export function limitChanges(sql: Prepared, name: string, limit: number): readonly LimitChange[] {
-  const rows = sql.get('limitChanges').all(name, limit) as unknown as { at: number; by: string; body: string | null }[];
-  return rows.map(({ at, by, body }) => ({ at, by, limit: body === null ? undefined : limitOf(body) }));
+  return (sql.get('limitChanges').all(name, limit) as unknown as ChangeRow[]).map(changeOf);
 }
 
 export function countersOfLimit(sql: Prepared, name: string, limit: number): readonly CounterRecord[] {

@@ -1,19 +1,14 @@
 import { limitOf, ownUses } from '../../../rows/limit-counter-rows.ts';
-import type { NamedUse } from '../../../store.ts';
+import type { LimitRefusal, NamedUse } from '../../../store.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import type { DefRow } from '../admin/limit.ts';
 import { cancelTasks } from './cancel.ts';
-
-export interface Refused {
-  readonly limit: string;
-  readonly key: string;
-}
 
 /**
  * What the limits of a new task say to it: nothing for most, which wait for room. Otherwise it is refused, or it takes the
  * place of others. What a limit is about is the key, or the total of a task that has none.
  */
-export function admit(tx: Transaction, uses: readonly NamedUse[]): Refused | undefined {
+export function admit(tx: Transaction, uses: readonly NamedUse[]): LimitRefusal | undefined {
   if (uses.length === 0) return undefined;
   const refused = refusalOf(tx, uses, new Map());
   if (refused === undefined) makeRoom(tx, uses);
@@ -21,7 +16,11 @@ export function admit(tx: Transaction, uses: readonly NamedUse[]): Refused | und
 }
 
 /** A look only. `ahead` says for each counter how many tasks of this call come before it, and grows if the task is not refused. */
-export function refusalOf(tx: Transaction, uses: readonly NamedUse[], ahead: Map<number, number>): Refused | undefined {
+export function refusalOf(
+  tx: Transaction,
+  uses: readonly NamedUse[],
+  ahead: Map<number, number>,
+): LimitRefusal | undefined {
   const own = ownUses(uses);
   for (const { name, key, counter, weight } of own) {
     const limit = ruleOf(tx, name);

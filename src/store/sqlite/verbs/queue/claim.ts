@@ -1,35 +1,17 @@
 import { allot, charge } from '../../../../core/limits/limit.ts';
-import { DRAINING, SUSPECT } from '../../../codes.ts';
+import { DRAINING } from '../../../codes.ts';
+import { claimKey, OP_MS } from '../../../op-keys.ts';
+import { type GrantRow, grantOf } from '../../../rows/grant-rows.ts';
 import type { ClaimAnswer, Grant, LaneAsk, LaneBlock, NewClaim } from '../../../store.ts';
 import { payloadOf } from '../../body.ts';
 import type { LaneInfo, Transaction } from '../../file/transaction.ts';
 import { isTokenAlive } from '../admin/token.ts';
-import { OP_MS } from './push.ts';
-
-/** The columns of `GRANT` in statements.ts. Rows come as arrays here: an object per row costs 0.7 µs a task. */
-type GrantRow = readonly [
-  id: number,
-  attempt: number,
-  tries: number,
-  maxTries: number,
-  bounces: number,
-  lane: number,
-  spec: number,
-  prio: number,
-  flags: number,
-  createdAt: number,
-  leaseUntil: number,
-  payload: string | null,
-];
 
 /** From here on one UPDATE over a subselect beats a look and single updates. */
 const MANY = 8;
 
 /** How many times as many tasks are looked at for those that are old enough. */
 const AGED_LOOK = 4;
-
-/** Of this worker: two that chose the same id must not share a grant. */
-const opKey = (request: NewClaim): string => `claim:${request.holder}:${request.op}`;
 
 export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | undefined {
   const again = request.op === undefined ? undefined : earlierGrants(tx, request);
@@ -50,7 +32,7 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
         : claimLimited(tx, request, { ...ask, max: left }, info, blocked);
     if (rows.length < left) leaveToBetter(tx, ask, blocked);
     for (const row of rows) {
-      const grant = grantOf(tx, row, info);
+      const grant = readGrant(tx, row, info);
       tx.ledger.note(info.queue, 'claimed', 'ready', 'running', grant.task, grant.attempt, grant.createdAt);
       grants.push(grant);
     }
@@ -59,7 +41,7 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
   // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
   if (request.op !== undefined && grants.length > 0) {
     const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
-    tx.sql.get('opPut').run(opKey(request), answer, tx.now + OP_MS);
+    tx.sql.get('opPut').run(claimKey(request), answer, tx.now + OP_MS);
   }
   return { grants, blocked };
 }
@@ -147,31 +129,15 @@ function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
 
 /** The grants of an earlier call whose answer was lost, as far as they still hold. */
 function earlierGrants(tx: Transaction, request: NewClaim): readonly Grant[] | undefined {
-  const row = tx.sql.get('opFind').get(opKey(request), tx.now) as { answer: string } | undefined;
+  const row = tx.sql.get('opFind').get(claimKey(request), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;
   const pairs = JSON.parse(row.answer) as [number, number][];
   return pairs.flatMap(([task, attempt]) => {
     const held = tx.sql.rows('claimAgain').get(task, attempt) as GrantRow | undefined;
-    return held === undefined ? [] : [grantOf(tx, held, tx.laneOf(held[5]))];
+    return held === undefined ? [] : [readGrant(tx, held, tx.laneOf(held[5]))];
   });
 }
 
-function grantOf(tx: Transaction, row: GrantRow, info: LaneInfo): Grant {
-  const [task, attempt, tries, maxTries, bounces, lane, spec, prio, flags, createdAt, leaseUntil, payload] = row;
-  return {
-    task,
-    attempt,
-    queue: info.queueName,
-    handler: info.handler,
-    lane,
-    spec,
-    priority: 0 - prio,
-    tries,
-    maxTries,
-    bounces,
-    createdAt,
-    leaseUntil,
-    payload: payloadOf(tx.sql, task, flags, payload),
-    suspect: (flags & SUSPECT) !== 0,
-  };
+function readGrant(tx: Transaction, row: GrantRow, { queueName, handler }: LaneInfo): Grant {
+  return grantOf(row, queueName, handler, 0 - row[7], payloadOf(tx.sql, row[0], row[8], row[11]));
 }

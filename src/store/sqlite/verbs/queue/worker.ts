@@ -6,11 +6,11 @@ import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { revokeTokensNamed } from '../admin/token.ts';
-import { settingOf } from './worker-setting.ts';
+import { findSetting } from './worker-setting.ts';
 
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
-  const setting = settingOf(tx.sql, name);
+  const setting = findSetting(tx.sql, name);
   const known = tx.sql.get('workerKnown').get(incarnation) !== undefined;
   const row = tx.sql
     .get('workerAdd')

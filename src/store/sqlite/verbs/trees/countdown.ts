@@ -2,7 +2,7 @@ import type { FinalState } from '../../../../core/task/task.ts';
 import { DOWN_BATCH, FAILS_AFTER, RUNS_AFTER, stateCode, stateOf, WATCHED } from '../../../codes.ts';
 import type { CarryAnswer } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
-import type { Transaction } from '../../file/transaction.ts';
+import type { DependentWork, Transaction } from '../../file/transaction.ts';
 
 interface Edge {
   readonly down: number;
@@ -24,24 +24,9 @@ interface Ended {
   readonly watched: boolean;
 }
 
-/** What one transaction has done for dependents. */
-interface Work {
-  left: number;
-  /** Where tasks became ready. */
-  readonly lanes: Set<number>;
-}
-
-const works = new WeakMap<Transaction, Work>();
-
-function workOf(tx: Transaction): Work {
-  let work = works.get(tx);
-  if (work === undefined) works.set(tx, (work = { left: DOWN_BATCH, lanes: new Set() }));
-  return work;
-}
-
 /** The lanes in which this transaction has woken tasks. */
 export function wokenLanes(tx: Transaction): readonly number[] {
-  return [...(works.get(tx)?.lanes ?? [])];
+  return [...(tx.dependents?.lanes ?? [])];
 }
 
 /**
@@ -49,13 +34,13 @@ export function wokenLanes(tx: Transaction): readonly number[] {
  * level by level. What is more than a transaction should do is left to `depCarry`.
  */
 export function countDown(tx: Transaction, task: number, state: FinalState): void {
-  const work = workOf(tx);
+  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set() });
   const ends: Ended[] = [{ task, state, watched: true }];
   // It grows while it is gone through.
   for (const ended of ends) if (ended.watched) ends.push(...seeTo(tx, ended, work));
 }
 
-function seeTo(tx: Transaction, { task, state }: Ended, work: Work): readonly Ended[] {
+function seeTo(tx: Transaction, { task, state }: Ended, work: DependentWork): readonly Ended[] {
   const edges = tx.sql.get('depOpen').all(task, work.left) as unknown as Edge[];
   // What became of these tasks in the same transaction was told before.
   tx.ledger.seal();
@@ -74,7 +59,7 @@ function seeTo(tx: Transaction, { task, state }: Ended, work: Work): readonly En
 }
 
 /** The end of the dependent, if it is one. */
-function follow(tx: Transaction, edge: Edge, state: FinalState, work: Work): Ended | undefined {
+function follow(tx: Transaction, edge: Edge, state: FinalState, work: DependentWork): Ended | undefined {
   // It waits no more, or for something else.
   if (edge.state !== stateCode('waiting') || edge.attempt !== edge.gen) return undefined;
   const met = state === 'completed' || edge.optional === 1 || (edge.flags & RUNS_AFTER) !== 0;
@@ -84,7 +69,7 @@ function follow(tx: Transaction, edge: Edge, state: FinalState, work: Work): End
   return undefined;
 }
 
-function wake(tx: Transaction, { down, lane, attempt, created_at, lease_until }: Edge, work: Work): void {
+function wake(tx: Transaction, { down, lane, attempt, created_at, lease_until }: Edge, work: DependentWork): void {
   const due = Math.max(tx.now, lease_until ?? 0);
   const to = due > tx.now ? 'scheduled' : 'ready';
   tx.sql.get('downWake').run(stateCode(to), due, down);
@@ -105,7 +90,7 @@ export function endAfter(
 
 /** Goes on where transactions before have stopped. */
 export function carryOn(tx: Transaction, limit: number): CarryAnswer {
-  const work = workOf(tx);
+  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set() });
   work.left = Math.min(work.left, limit);
   const before = work.left;
   for (let next = nextOf(tx); next !== undefined && work.left > 0; next = nextOf(tx)) {

@@ -1,27 +1,22 @@
 import { STATES, type TaskState } from '../../../../core/task/task.ts';
 import { fitsInline, PAYLOAD_APART, stateCode } from '../../../codes.ts';
-import { type Birth, birthsOf, inOrderOfEdges, type StandIns, standIns, upsOf } from '../../../graph.ts';
-import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../../store.ts';
+import {
+  type Birth,
+  birthsOf,
+  inOrderOfEdges,
+  type Lineage,
+  type Overfull,
+  type StandIns,
+  standIns,
+  upsOf,
+} from '../../../graph.ts';
+import type { Dependency, GraphAnswer, GraphTask, Planned, PushedTask } from '../../../store.ts';
 import { putPayload, putResultKey, resultOf } from '../../body.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { makeRoom, type Refused, refusalOf } from '../queue/admit.ts';
+import { makeRoom, refusalOf } from '../queue/admit.ts';
 import { dueAt, findTask, nameTask } from '../queue/push.ts';
 import { countDown, endAfter } from './countdown.ts';
-
-type PushedTask = (GraphAnswer & { readonly ok: true })['tasks'][number];
-
-/** Who bears tasks: they are members of its tree. */
-export interface Lineage {
-  readonly parent: number;
-  readonly root: number;
-}
-
-/** A limit takes no more tasks; the item would be the one too many. */
-export interface Overfull extends Refused {
-  readonly ok: false;
-  readonly item: number;
-}
 
 /** All or nothing: everything that could refuse it is looked at before anything is written. */
 export function pushGraph(tx: Transaction, items: readonly GraphTask[]): GraphAnswer {

@@ -1,6 +1,7 @@
 import type { Lease } from '../../../../core/task/lease.ts';
 import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
 import type { Park, WaitRecord } from '../../../store.ts';
+import { needOf, type ParkItem } from '../../../turns.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { recordAttempt } from '../queue/settle.ts';
@@ -13,11 +14,6 @@ export interface Running {
   readonly started_at: number | null;
   readonly cancel_at: number | null;
   readonly root: number | null;
-}
-
-/** A park whose children are known by their numbers. */
-export interface ParkItem extends Lease, Omit<Park, 'children'> {
-  readonly children?: readonly number[] | undefined;
 }
 
 export type Parked = { readonly went: 'parked' } | { readonly went: 'woken'; readonly body?: string | undefined };
@@ -60,15 +56,13 @@ function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
 /** How many ends it waits for; undefined: it waits for none. Its children know of it from here on. */
 function openChildren(tx: Transaction, { task, attempt, children, need }: ParkItem): number | undefined {
   if (children === undefined) return undefined;
-  const all = new Set(children);
-  const open = [...all].filter((child) => tx.sql.get('parkChild').get(child) !== undefined);
-  const left = Math.min(need ?? all.size, all.size) - (all.size - open.length);
-  if (left <= 0) return 0;
+  const { open, ends } = needOf(children, need, (child) => tx.sql.get('parkChild').get(child) !== undefined);
+  if (ends <= 0) return 0;
   for (const child of open) {
     tx.sql.get('parkWatch').run(child);
     tx.sql.get('parkDep').run(child, task, attempt);
   }
-  return left;
+  return ends;
 }
 
 function putWait(tx: Transaction, item: ParkItem, deadline: number | null, state: number, body: string | null): void {

@@ -1,20 +1,11 @@
+import { type ResultRow, resultOf } from '../../../rows/result-rows.ts';
 import type { KeepAnswer, KeptResult, NewResult, ResultQuery } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
-interface Row {
-  readonly task: number;
-  readonly attempt: number;
-  readonly born: number;
-  readonly value: string | null;
-  readonly at: number;
-}
-
 export function findResult(sql: Prepared, { key, maxAgeMs }: ResultQuery, now: number): KeptResult | undefined {
-  const row = sql.get('resultFind').get(key, now, now - maxAgeMs) as Row | undefined;
-  return (
-    row && { task: row.task, attempt: row.attempt, createdAt: row.born, value: row.value ?? undefined, at: row.at }
-  );
+  const row = sql.get('resultFind').get(key, now, now - maxAgeMs) as ResultRow | undefined;
+  return row && resultOf(row);
 }
 
 /** The look holds for the write that follows it: this transaction is the only writer. */

@@ -1,9 +1,6 @@
+import { OP_MS, signalKey } from '../../../op-keys.ts';
 import type { NewSignal, SignalAnswer } from '../../../store.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { OP_MS } from '../queue/push.ts';
-
-/** Keys of different verbs never meet. */
-const opKey = (op: string): string => `signal:${op}`;
 
 interface OpenWait {
   readonly task: number;
@@ -13,10 +10,10 @@ interface OpenWait {
 export function sendSignal(tx: Transaction, item: NewSignal): SignalAnswer {
   const { op } = item;
   if (op === undefined) return { woken: deliver(tx, item) };
-  const kept = tx.sql.get('opFind').get(opKey(op), tx.now) as { answer: string } | undefined;
+  const kept = tx.sql.get('opFind').get(signalKey(op), tx.now) as { answer: string } | undefined;
   if (kept !== undefined) return { woken: JSON.parse(kept.answer) as number[] };
   const woken = deliver(tx, item);
-  tx.sql.get('opPut').run(opKey(op), JSON.stringify(woken), tx.now + OP_MS);
+  tx.sql.get('opPut').run(signalKey(op), JSON.stringify(woken), tx.now + OP_MS);
   return { woken };
 }
 

@@ -1,6 +1,7 @@
 import { turnGraph } from '../../../graph.ts';
 import type { KnownEntry } from '../../../rows/journal-rows.ts';
 import type { EntryAnswer, NewChild, NewEntry, Then, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
+import { type AfterTurn, LOST, NONE, STORED, type TurnDone } from '../../../turns.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { appendLines } from '../queue/log.ts';
 import { endedAs, returnTask, settleTask } from '../queue/settle.ts';
@@ -9,11 +10,7 @@ import { addEntry, answerOf, findEntry, putValue } from './journal.ts';
 import { isLate, parkTask, type Running } from './park.ts';
 import { deliver } from './signal.ts';
 
-type Done = TurnAnswer & { readonly kind: 'done' };
-type After = Pick<Done, 'went' | 'body'>;
 type Child = EntryAnswer & { readonly kind: 'child' };
-
-const LOST: TurnAnswer = { kind: 'lost' };
 
 /** It only remembers and writes lines: nothing that others could see or wait for. */
 export function isPlain({ entries, then }: Turn): boolean {
@@ -39,17 +36,15 @@ export function takeTurn(tx: Transaction, turn: Turn): TurnAnswer {
   return done(row, go(tx, turn, row, answers), answers);
 }
 
-const done = (row: Running, after: After, entries: readonly EntryAnswer[]): Done => {
+const done = (row: Running, after: AfterTurn, entries: readonly EntryAnswer[]): TurnDone => {
   return { kind: 'done', ...after, cancelRequested: row.cancel_at !== null, entries };
 };
 
-function remember(tx: Transaction, turn: Turn, row: Running): Done {
+function remember(tx: Transaction, turn: Turn, row: Running): TurnDone {
   const answers = turn.entries.map((entry) => ('value' in entry ? putValue(tx, turn, entry) : NONE));
   if (turn.logs !== undefined) appendLines(tx, turn, turn.logs);
   return done(row, { went: 'on' }, answers);
 }
-
-const NONE: EntryAnswer = { kind: 'none' };
 
 /** It was asked to stop, and would have begun something: what it has done is kept, and it ends. */
 function stop(
@@ -114,14 +109,14 @@ function write(
   if (entry.kind === 'signal') {
     addEntry(tx, turn, entry);
     deliver(tx, entry);
-    return { kind: 'stored' };
+    return STORED;
   }
   const child = born.get(entry) as Child;
   addEntry(tx, turn, entry, { ref: child.task, value: String(child.createdAt) });
   return child;
 }
 
-function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAnswer[]): After {
+function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAnswer[]): AfterTurn {
   const { then, task, attempt } = turn;
   switch (then.go) {
     case 'on':
@@ -164,7 +159,7 @@ function repeated(tx: Transaction, turn: Turn): TurnAnswer {
   return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
 }
 
-function wentBefore(tx: Transaction, { task, attempt, then }: Turn): Done['went'] | undefined {
+function wentBefore(tx: Transaction, { task, attempt, then }: Turn): TurnDone['went'] | undefined {
   const ended = (as: Parameters<typeof endedAs>[3]): boolean => endedAs(tx, task, attempt, as);
   switch (then.go) {
     case 'on':

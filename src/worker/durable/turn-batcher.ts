@@ -1,0 +1,95 @@
+import { isEngineError } from '../../core/errors.ts';
+import { encodePayload } from '../../core/task/payload.ts';
+import type { TurnEntry, Turned, ValueEntry, WaitFor } from '../../protocol/link.ts';
+import type { AttemptSession } from '../runner/runner.ts';
+
+interface Waiter {
+  readonly entry: TurnEntry;
+  readonly resolve: (text: string | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Of one turn; a node takes more, but not without holding up others. */
+const MOST_ENTRIES = 250;
+/** In UTF-16 units. One entry may be larger, and goes alone. */
+const MOST_LENGTH = 1024 * 1024;
+
+/**
+ * The turns of one attempt, one at a time. What is added while one is under way goes into the next; what is added at the same
+ * time goes together. What was only noted never has a turn of its own.
+ */
+export class TurnBatcher {
+  readonly #session: AttemptSession;
+  #waiting: Waiter[] = [];
+  #noted: TurnEntry[] = [];
+  #underWay = false;
+
+  constructor(session: AttemptSession) {
+    this.#session = session;
+  }
+
+  /** Answers the text that counts once it is stored; null: the task was asked to stop, and has ended. */
+  add(entry: TurnEntry): Promise<string | null> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, resolve, reject });
+      if (this.#underWay) return;
+      this.#underWay = true;
+      // Those that come with it are a few steps behind.
+      queueMicrotask(() => void this.#commitAll());
+    });
+  }
+
+  addLater(entry: ValueEntry): void {
+    this.#noted.push(entry);
+  }
+
+  /** Only when nothing else is under way. */
+  async park(wait: WaitFor): Promise<Turned> {
+    const entries = this.#noted;
+    this.#noted = [];
+    try {
+      return await this.#session.turn({ entries, then: { go: 'park', ...wait } });
+    } catch (error) {
+      this.#noted.unshift(...entries);
+      throw error;
+    }
+  }
+
+  async #commitAll(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#commit(this.#take());
+    this.#underWay = false;
+  }
+
+  #take(): readonly Waiter[] {
+    if (this.#waiting.length === 1) return this.#waiting.splice(0);
+    let length = 0;
+    const over = this.#waiting.findIndex(({ entry }, i) => {
+      length += lengthOf(entry);
+      return i > 0 && (i >= MOST_ENTRIES || length > MOST_LENGTH);
+    });
+    return this.#waiting.splice(0, over === -1 ? this.#waiting.length : over);
+  }
+
+  /** What refuses one entry refuses the turn: those that went with it are sent again, each for itself. */
+  async #commit(waiters: readonly Waiter[]): Promise<void> {
+    const noted = this.#noted;
+    this.#noted = [];
+    try {
+      const entries = [...noted, ...waiters.map(({ entry }) => entry)];
+      const { entries: texts } = await this.#session.turn({ entries, then: { go: 'on' } });
+      for (const [i, { resolve }] of waiters.entries()) resolve(texts[noted.length + i] ?? null);
+    } catch (error) {
+      this.#noted.unshift(...noted);
+      if (waiters.length > 1 && isEngineError(error) && error.code !== 'LEASE_LOST') {
+        for (const waiter of waiters) await this.#commit([waiter]);
+      } else {
+        for (const { reject } of waiters) reject(error);
+      }
+    }
+  }
+}
+
+function lengthOf(entry: TurnEntry): number {
+  const value = entry.kind === 'child' ? entry.child.input : entry.kind === 'signal' ? entry.body : entry.value;
+  return value === undefined ? 0 : encodePayload(value).length;
+}
