@@ -24,7 +24,7 @@ export function adminToken(dataDir: string, given: string | undefined): string {
   const found = readToken(file);
   if (found !== undefined) return found;
   mkdirSync(dataDir, { recursive: true });
-  place(file, newSecret('admin'));
+  writeOnce(file, newSecret('admin'));
   return readToken(file) ?? checked('', file);
 }
 
@@ -32,15 +32,15 @@ export function adminToken(dataDir: string, given: string | undefined): string {
  * When two processes start at once, one writes its token and the other finds it. The file appears under its name only with its content:
  * neither the other process nor the next start after a crash reads an empty one.
  */
-function place(file: string, token: string): void {
-  const own = `${file}.${randomUUID()}`;
+function writeOnce(file: string, token: string): void {
+  const temporary = `${file}.${randomUUID()}`;
   try {
-    writeFileSync(own, `${token}\n`, { mode: 0o600, flag: 'wx' });
-    linkSync(own, file);
+    writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: 'wx' });
+    linkSync(temporary, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(own, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 

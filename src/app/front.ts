@@ -134,15 +134,15 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
 
 /** Why no work can be handed out; empty: it can. */
 async function obstacles(engine: Engine): Promise<readonly string[]> {
-  const late = AbortSignal.timeout(PATIENCE_MS);
-  const silent = new Promise<string>((resolve) =>
-    late.addEventListener('abort', () => resolve(`the store has not answered for ${PATIENCE_MS / 1000} s`)),
+  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  const timeout = new Promise<string>((resolve) =>
+    deadline.addEventListener('abort', () => resolve(`the store has not answered for ${PATIENCE_MS / 1000} s`)),
   );
-  const asked = engine.store.clock().then(
+  const answer = engine.store.clock().then(
     () => undefined,
     (error: unknown) =>
       isEngineError(error) ? errorOf(error).message : error instanceof Error ? error.message : String(error),
   );
-  const problem = await Promise.race([asked, silent]);
+  const problem = await Promise.race([answer, timeout]);
   return problem === undefined ? [] : [problem];
 }

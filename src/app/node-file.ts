@@ -16,10 +16,10 @@ const PATIENCE_MS = 3000;
 export function announceNode(dataDir: string, node: NodeAddress): () => void {
   mkdirSync(dataDir, { recursive: true });
   const file = join(dataDir, FILE);
-  const own = `${file}.${node.pid}`;
+  const temporary = `${file}.${node.pid}`;
   // The file appears under its name only with its content, for a command that reads it at this moment.
-  writeFileSync(own, `${JSON.stringify({ url: reachable(node.url), pid: node.pid })}\n`, { mode: 0o600 });
-  renameSync(own, file);
+  writeFileSync(temporary, `${JSON.stringify({ url: reachable(node.url), pid: node.pid })}\n`, { mode: 0o600 });
+  renameSync(temporary, file);
   return () => {
     if (readNode(dataDir)?.pid === node.pid) rmSync(file, { force: true });
   };

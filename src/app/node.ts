@@ -107,19 +107,19 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
   const terms = termsOf(engine, options);
   const incarnation = randomUUID();
   const roster = rosterOf(engine, incarnation, options, cluster);
-  const place = cluster && makeCluster(cluster, { engine, roster, incarnation, log });
+  const member = cluster && makeCluster(cluster, { engine, roster, incarnation, log });
   const unwatch = store.watch({ wanted: () => engine.waiting, onChange: (lanes, slots) => engine.hint(lanes, slots) });
-  if (duties && place === undefined) roster.start();
+  if (duties && member === undefined) roster.start();
   return {
     engine,
     roster,
     log,
     terms,
-    cluster: place,
+    cluster: member,
     async close() {
       unwatch();
-      place?.watchdog.stop();
-      await place?.membership.leave();
+      member?.watchdog.stop();
+      await member?.membership.leave();
       await roster.stop();
       await store.close();
       // Claims and followers that still wait look again, and get `STORE_CLOSED` at once.

@@ -145,10 +145,10 @@ class RunningService implements Service {
   readonly #server: Server;
   readonly #options: ServeOptions;
   #worker: Worker | undefined;
-  #shown: BuiltinOptions | undefined;
+  #workerOptions: BuiltinOptions | undefined;
   #closing: Promise<void> | undefined;
   /** Reactions to changes of the role, one after the other. */
-  #turn: Promise<void> = Promise.resolve();
+  #roleChanges: Promise<void> = Promise.resolve();
 
   constructor(
     app: App,
@@ -162,16 +162,16 @@ class RunningService implements Service {
     this.address = server.address;
     this.#server = server;
     this.#worker = worker;
-    this.#shown = options.worker;
+    this.#workerOptions = options.worker;
     this.#options = options;
     app.cluster?.membership.onChange(() => {
-      this.#turn = this.#turn.then(() => this.#follow()).catch((error: unknown) => this.#complain(error));
+      this.#roleChanges = this.#roleChanges.then(() => this.#follow()).catch((error: unknown) => this.#warn(error));
     });
   }
 
   async glance(): Promise<NodeSnapshot> {
     const worker = this.#worker;
-    const { name, slots } = this.#shown ?? { name: '', slots: 0 };
+    const { name, slots } = this.#workerOptions ?? { name: '', slots: 0 };
     return {
       queues: await this.app.queues(),
       duties: this.app.duties(),
@@ -183,14 +183,14 @@ class RunningService implements Service {
 
   async replaceWorker(options: BuiltinOptions): Promise<readonly string[]> {
     if (isObserver(this.app)) {
-      this.#shown = options;
+      this.#workerOptions = options;
       return [];
     }
     const next = builtinWorker(this.app, options);
     await next.start();
     const before = this.#worker;
     this.#worker = next;
-    this.#shown = options;
+    this.#workerOptions = options;
     void before?.stop(this.#drain());
     return next.handlers;
   }
@@ -209,14 +209,14 @@ class RunningService implements Service {
       const before = this.#worker;
       this.#worker = undefined;
       await before?.stop(this.#drain());
-    } else if (this.#worker === undefined && this.#shown !== undefined) {
-      const next = builtinWorker(this.app, this.#shown);
+    } else if (this.#worker === undefined && this.#workerOptions !== undefined) {
+      const next = builtinWorker(this.app, this.#workerOptions);
       await next.start();
       this.#worker = next;
     }
   }
 
-  #complain(error: unknown): void {
+  #warn(error: unknown): void {
     this.#options.log?.warn('the built-in worker could not be changed for the new role of its node', {
       error: String(error),
     });
@@ -225,7 +225,7 @@ class RunningService implements Service {
   /** Gives leadership and the duties away first, so that another node has them while this one finishes what it runs. */
   async #close(): Promise<void> {
     await this.app.cluster?.membership.resign();
-    await this.#turn;
+    await this.#roleChanges;
     await this.#server.close();
     await this.app.stopWorkers(this.#drain());
     await this.app.close();

@@ -4,15 +4,15 @@
 export function withoutPassword(url: string): string {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(url) ?? [];
   if (scheme === undefined || rest === undefined) return url;
-  const [place = '', ...query] = rest.split('?');
+  const [authority = '', ...query] = rest.split('?');
   // The last "@": a password may contain one that is not escaped.
-  const at = place.lastIndexOf('@');
-  const user = at === -1 ? '' : `${place.slice(0, at).split(':')[0]}@`;
+  const at = authority.lastIndexOf('@');
+  const user = at === -1 ? '' : `${authority.slice(0, at).split(':')[0]}@`;
   const kept = query
     .join('?')
     .split('&')
     .filter((part) => part !== '' && !/^[^=]*(password|secret|token)/i.test(decoded(part)));
-  return `${scheme}${user}${place.slice(at + 1)}${kept.length === 0 ? '' : `?${kept.join('&')}`}`;
+  return `${scheme}${user}${authority.slice(at + 1)}${kept.length === 0 ? '' : `?${kept.join('&')}`}`;
 }
 
 function decoded(part: string): string {

@@ -86,7 +86,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
   const slots = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
   const incarnation = randomUUID();
   const inline = tasks.filter(({ isolation }) => isolation === 'inline');
-  const apart = tasks.filter(({ isolation }) => isolation === 'process');
+  const isolated = tasks.filter(({ isolation }) => isolation === 'process');
   let runnersMade = 0;
   const children: MakeChildren = (found, spares) =>
     new ProcessRunner({
@@ -100,7 +100,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     });
   const runners: Runner[] = [];
   if (inline.length > 0) runners.push(new InlineRunner(inline, parts.world.timers));
-  if (apart.length > 0) runners.push(fromModules(apart, children));
+  if (isolated.length > 0) runners.push(fromModules(isolated, children));
   if (modules.length > 0) runners.push(children(modules));
   const shielded = inline.filter(({ module }) => module !== undefined);
   return new Worker({

@@ -141,13 +141,13 @@ function hex16(low16: number): string {
 /** The value of up to 8 hex digits, negative if any of them is not one. */
 function readHex(text: string, from: number, length: number): number {
   let value = 0;
-  let seen = 0;
+  let bits = 0;
   for (let i = from; i < from + length; i += 1) {
     const nibble = NIBBLE[text.charCodeAt(i)] ?? -1;
-    seen |= nibble;
+    bits |= nibble;
     value = (value << 4) | nibble;
   }
-  return seen < 0 ? -1 : value >>> 0;
+  return bits < 0 ? -1 : value >>> 0;
 }
 
 function littleEndianWord(keyHex: string, from: number): number {

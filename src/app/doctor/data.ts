@@ -178,13 +178,13 @@ export function judgeWorkers(rows: readonly WorkerRow[], now: number | undefined
   const isLost = ({ state, beat_at: at }: WorkerRow): boolean =>
     state === 4 || now === undefined || at < now - DEFAULT_STALE_MS;
   const lost = rows.filter(isLost);
-  const there = rows.length - lost.length;
-  if (lost.length === 0) return ok('workers', there === 0 ? 'none is online' : `${there} online`);
+  const online = rows.length - lost.length;
+  if (lost.length === 0) return ok('workers', online === 0 ? 'none is online' : `${online} online`);
   const names = [...new Set(lost.map(({ name }) => name))];
   const some = names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
   return warn(
     'workers',
-    `${there} online, ${lost.length} silent: ${some}`,
+    `${online} online, ${lost.length} silent: ${some}`,
     'Check whether their processes still run; their tasks go to others. See "leasehold workers list".',
   );
 }
@@ -199,6 +199,6 @@ function seconds(ms: number): string {
 
 /** A node by its id; another process by its host and its process id. */
 function nameOf(holder: string): string {
-  const [place = '', pid, start] = holder.split('/');
-  return start === undefined ? place : `${place} pid ${pid}`;
+  const [host = '', pid, start] = holder.split('/');
+  return start === undefined ? host : `${host} pid ${pid}`;
 }

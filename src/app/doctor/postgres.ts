@@ -33,11 +33,11 @@ export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
   const world = realWorld();
   let connection: Connection | undefined;
   try {
-    const asked = parseAddress(url);
-    const { connection: reached, address } = await openSession(asked, world, world.clock.monotonic() + OPEN_MS);
+    const parsed = parseAddress(url);
+    const { connection: reached, address } = await openSession(parsed, world, world.clock.monotonic() + OPEN_MS);
     connection = reached;
     const { schema, pooled } = address;
-    const noticed = pooled && !asked.pooled ? ', through a pooler that the address does not mention' : '';
+    const noticed = pooled && !parsed.pooled ? ', through a pooler that the address does not mention' : '';
     yield ok('store', `${withoutPassword(url)} answers${noticed}`);
     yield* look({ connection, schema, pooled, clock: world.clock });
   } catch (error) {

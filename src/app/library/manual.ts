@@ -56,7 +56,7 @@ export class Manual {
     return this.#node.engine;
   }
 
-  /** A new incarnation. Its name may be any that FlatMachines and Universal Agent programs use, with capitals and colons. */
+  /** A new incarnation. Its name may be any that the programs of `compat` use, with capitals and colons. */
   async register(worker: {
     readonly name: string;
     readonly incarnation: string;

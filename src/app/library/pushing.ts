@@ -116,13 +116,13 @@ function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushO
   const { name, queue, retry, maxAttempts, timeoutMs: timeout, waitTimeoutMs: waitTimeout } = task;
   const { placement, limits, reuse } = task;
   const defined = { queue, handler: name, input, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse };
-  return { ...defined, ...said(options) };
+  return { ...defined, ...withoutUndefined(options) };
 }
 
 /** Without the options that are undefined: these must not hide what the definition sets. */
-function said<T extends object>(options: T): Said<T> {
+function withoutUndefined<T extends object>(options: T): Defined<T> {
   if (!Object.values(options).includes(undefined)) return options;
-  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Said<T>;
+  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Defined<T>;
 }
 
-type Said<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };

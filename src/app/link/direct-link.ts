@@ -99,7 +99,7 @@ function heldOf(lease: Assignment): HeldLease {
 }
 
 /** What a spec means for a worker. */
-interface Terms {
+interface SpecTerms {
   readonly timeoutMs: number | undefined;
   readonly reuses: boolean;
 }
@@ -117,7 +117,7 @@ class DirectSession implements Session {
   /** Task → its last ended attempt. */
   #ended = new Map<number, number>();
   /** By spec: there are few. */
-  readonly #terms = new Map<number, Terms>();
+  readonly #terms = new Map<number, SpecTerms>();
   readonly #filter: {
     readonly handlers?: readonly string[];
     readonly queues?: readonly string[];
@@ -166,13 +166,13 @@ class DirectSession implements Session {
   }
 
   /** Leaves out what only the engine uses. */
-  #assignment(grant: Grant, terms: Terms): DirectAssignment {
-    const { lane: _lane, spec: _spec, priority: _priority, bounces: _bounces, leaseUntil: _until, ...told } = grant;
+  #assignment(grant: Grant, terms: SpecTerms): DirectAssignment {
+    const { lane: _lane, spec: _spec, priority: _priority, bounces: _bounces, leaseUntil: _until, ...shared } = grant;
     const kept = terms.reuses ? grant : { ...grant, payload: '' };
-    return { ...told, ...terms, id: this.#engine.idOf(grant), grant: kept };
+    return { ...shared, ...terms, id: this.#engine.idOf(grant), grant: kept };
   }
 
-  async #readTerms(spec: number): Promise<Terms> {
+  async #readTerms(spec: number): Promise<SpecTerms> {
     const terms = { timeoutMs: await this.#engine.timeoutOf(spec), reuses: await this.#engine.reuses(spec) };
     this.#terms.set(spec, terms);
     return terms;
@@ -233,7 +233,7 @@ class DirectSession implements Session {
 
   async turn(lease: Assignment, { entries, then }: TurnRequest): Promise<Turned> {
     for (const entry of entries) if (entry.kind === 'child') await this.#admit(entry.child.queue);
-    await this.#refuseStrangers(lease, entries);
+    await this.#refuseUnreadable(lease, entries);
     const turned = await this.#engine.turn(heldOf(lease), {
       entries: entries.map((entry) => this.#entry(entry)),
       then: then.go === 'park' ? { go: 'park', ...this.#wait(then) } : then,
@@ -245,7 +245,7 @@ class DirectSession implements Session {
   }
 
   /** A child may read what it waits for. So its parent may name by number only tasks that it could read itself. */
-  async #refuseStrangers(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
+  async #refuseUnreadable(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
     const readable = this.#readable;
     if (readable === undefined) return;
     const needs = entries.flatMap((entry) => (entry.kind === 'child' ? (entry.after ?? []) : []));
@@ -254,8 +254,8 @@ class DirectSession implements Session {
     if (numbers.every((number) => readable.knows(number))) return;
     await this.#requireHeld(lease);
     const known = await readable.among(lease.task, numbers);
-    const stranger = numbers.find((number) => !known.has(number));
-    if (stranger !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: stranger });
+    const unreadable = numbers.find((number) => !known.has(number));
+    if (unreadable !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: unreadable });
   }
 
   #entry(entry: TurnEntry): EntryRequest {
@@ -295,8 +295,10 @@ class DirectSession implements Session {
       lease.task,
       tasks.filter((one) => typeof one === 'number'),
     );
-    const asked = numbers.filter((task, i) => known === undefined || typeof tasks[i] === 'string' || known.has(task));
-    const records = await this.#engine.store.taskGet({ tasks: [...new Set(asked)] });
+    const readable = numbers.filter(
+      (task, i) => known === undefined || typeof tasks[i] === 'string' || known.has(task),
+    );
+    const records = await this.#engine.store.taskGet({ tasks: [...new Set(readable)] });
     const found = new Map(records.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
     return numbers.map((task) => this.#resultOf(task, found.get(task)));
   }

@@ -15,9 +15,9 @@ export interface LeaseKeeperOptions {
 export const MOST_LEASES = 4096;
 const BEAT_MS = 10_000;
 
-interface Kept extends Lease {
+interface KeptLease extends Lease {
   readonly worker: number;
-  readonly place: number;
+  readonly row: number;
 }
 
 /**
@@ -27,7 +27,7 @@ interface Kept extends Lease {
 export class LeaseKeeper {
   readonly #engine: Engine;
   readonly #renewal: Renewal;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptLease>();
   #cancelBeat: (() => void) | undefined;
 
   constructor({ engine, renewal, log }: LeaseKeeperOptions) {
@@ -59,8 +59,8 @@ export class LeaseKeeper {
 
   /** Renews this lease from now on. */
   hold({ task, attempt }: Lease, worker: number): void {
-    const place = this.#renewal.hold({ task, attempt });
-    this.#kept.set(keyOf({ task, attempt }), { task, attempt, worker, place });
+    const row = this.#renewal.hold({ task, attempt });
+    this.#kept.set(keyOf({ task, attempt }), { task, attempt, worker, row });
     if (this.#cancelBeat === undefined) this.#planBeat();
   }
 
@@ -69,7 +69,7 @@ export class LeaseKeeper {
     const kept = this.#kept.get(keyOf(lease));
     if (kept === undefined) return;
     this.#kept.delete(keyOf(lease));
-    this.#renewal.drop(kept.place);
+    this.#renewal.drop(kept.row);
   }
 
   async close(): Promise<void> {

@@ -5,9 +5,9 @@ import type { FeedView } from '../../operate/operator.ts';
 import type { EventView } from '../../operate/views.ts';
 import type { AppFeedItem } from '../library/leasehold.ts';
 
-type Said<K extends keyof EventView> = { readonly [P in K]-?: NonNullable<EventView[P]> };
-type OfTask = EventView & Said<'task' | 'queue' | 'state' | 'attempt'> & { readonly kind: Change };
-type OfWorker = EventView & Said<'worker'> & { readonly kind: WorkerChange };
+type With<K extends keyof EventView> = { readonly [P in K]-?: NonNullable<EventView[P]> };
+type OfTask = EventView & With<'task' | 'queue' | 'state' | 'attempt'> & { readonly kind: Change };
+type OfWorker = EventView & With<'worker'> & { readonly kind: WorkerChange };
 
 /** An event of a node, as an item of the feed. */
 export function itemOf(item: FeedView): AppFeedItem {

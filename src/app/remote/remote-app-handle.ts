@@ -57,8 +57,8 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
       yield* this.#pastEvents(after);
       return;
     }
-    for await (const told of this.#operator.events({ after, tasks: [this.id], signal })) {
-      const item = itemOf(told);
+    for await (const view of this.#operator.events({ after, tasks: [this.id], signal })) {
+      const item = itemOf(view);
       if (item.kind === 'reset') {
         if (!(await this.#isOver())) continue;
         // Its end may be among the removed events, and would never come.

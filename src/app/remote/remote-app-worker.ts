@@ -47,20 +47,20 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
   const name = rest.name ?? `${defaultWorkerName().slice(0, 54)}-${randomUUID().slice(0, 8)}`;
   const world = realWorld();
   const link = new EnrollingLink(async (hello) => {
-    const proof = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
+    const identity = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
     // Loaded here: a program that only pushes needs no WebSocket.
     const { WsLink } = await import('../../worker/links/ws-link.ts');
     const [url, ...others] = client.origins;
-    const session = await new WsLink({ url, others, secret: proof.secret, world, log }).open({
+    const session = await new WsLink({ url, others, secret: identity.secret, world, log }).open({
       ...hello,
-      name: proof.name,
+      name: identity.name,
     });
-    return rest.name === undefined && proof.made ? leaving(session, client, proof.name) : session;
+    return rest.name === undefined && identity.made ? removingName(session, client, identity.name) : session;
   });
   return makeWorker(rest, { link, world, log, name });
 }
 
-interface Proof {
+interface Identity {
   readonly name: string;
   readonly secret: string;
   /** The node made it for this worker. */
@@ -75,7 +75,7 @@ async function credentials(
     code,
   }: { readonly name: string; readonly secret: string | undefined; readonly code: string | undefined },
   { tags }: Hello,
-): Promise<Proof> {
+): Promise<Identity> {
   if (secret !== undefined) return { name, secret, made: false };
   if (code !== undefined) return { ...(await client.call('enrolWorker', { body: { code } })), made: false };
   try {
@@ -103,7 +103,7 @@ class EnrollingLink implements Link {
 }
 
 /** A generated name is removed when its worker leaves, so that such names do not pile up. */
-function leaving(session: Session, client: Client, name: string): Session {
+function removingName(session: Session, client: Client, name: string): Session {
   const close = session.close.bind(session);
   session.close = async () => {
     await close();

@@ -46,7 +46,7 @@ export interface RemoteOptions {
 
 const KNOWN: ReadonlySet<string> = new Set(['token', 'patience', 'log'] satisfies (keyof RemoteOptions)[]);
 /** Options that belong to the process that has the store open. */
-const OF_THE_NODE: readonly string[] = [
+const NODE_OPTIONS: readonly string[] = [
   'clock',
   'world',
   'durability',
@@ -61,7 +61,7 @@ const HOLD_MS = 60_000;
 
 /** The library over HTTP. The node is not called before the first call. */
 export function openRemote(url: string, options: RemoteOptions): RemoteApp {
-  const foreign = Object.keys(options).find((key) => OF_THE_NODE.includes(key));
+  const foreign = Object.keys(options).find((key) => NODE_OPTIONS.includes(key));
   if (foreign !== undefined) {
     throw fault(
       'INVALID_INPUT',
@@ -189,7 +189,7 @@ export class RemoteApp implements Leasehold {
 
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
     const { after = 0, signal } = options;
-    for await (const told of this.#operator.events({ after, signal })) yield itemOf(told);
+    for await (const view of this.#operator.events({ after, signal })) yield itemOf(view);
   }
 
   async setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {

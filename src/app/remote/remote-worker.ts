@@ -45,8 +45,8 @@ export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker 
   const { urls, credentials, dataDir, http, log, world = realWorld() } = joining;
   const { name, secret } = credentials;
   const [url, ...others] = urls;
-  const way = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
-  const link = http ? new HttpLink(way) : new WsLink(way);
+  const linkOptions = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
+  const link = http ? new HttpLink(linkOptions) : new WsLink(linkOptions);
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 

@@ -21,9 +21,11 @@ export async function recoverStale(engine: Engine, reap: (() => Promise<number>)
   for (;;) {
     const passed = await reap?.();
     const records = await store.taskGet({ tasks: leases.map(({ task }) => task) });
-    const back = leases.filter(({ attempt }, i) => records[i]?.state !== 'running' || records[i]?.attempt !== attempt);
-    const over = back.length === leases.length || world.clock.monotonic() >= until || passed === 0;
-    if (over) return { recovered: back.map(({ task }) => task), overdue: leases.length - back.length };
+    const recovered = leases.filter(
+      ({ attempt }, i) => records[i]?.state !== 'running' || records[i]?.attempt !== attempt,
+    );
+    const done = recovered.length === leases.length || world.clock.monotonic() >= until || passed === 0;
+    if (done) return { recovered: recovered.map(({ task }) => task), overdue: leases.length - recovered.length };
     await new Promise<void>((resolve) => void world.timers.after(LOOK_MS, resolve));
   }
 }

@@ -134,11 +134,11 @@ function postgresUpkeep(url: string): Upkeep {
 
 /** Removes the parts of an address that are ours: the tools of Postgres would refuse them. */
 function forTools(store: string): { readonly address: string; readonly schema: string } {
-  const [place = '', query = ''] = store.split('?');
+  const [base = '', query = ''] = store.split('?');
   const parts = query.split('&').filter((part) => part !== '');
   const rest = parts.filter((part) => !/^(schema|pool|pooler)=/.test(part));
   const schema = parts.find((part) => part.startsWith('schema='))?.slice('schema='.length) ?? 'leasehold';
-  return { address: rest.length === 0 ? place : `${place}?${rest.join('&')}`, schema: shellWord(schema) };
+  return { address: rest.length === 0 ? base : `${base}?${rest.join('&')}`, schema: shellWord(schema) };
 }
 
 export function schemaView(

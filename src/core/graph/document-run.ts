@@ -44,9 +44,9 @@ export function planRun(tree: readonly DocumentWithStatus[], from: string): RunP
   if (own === 'dropped' || own === 'cancelled') return { ok: false, why: 'cancelled', id: from };
   const chosen = choose(reach(tree, from));
   if (chosen.size === 0) return { ok: false, why: 'done', id: from };
-  const stands = new Map(tree.map(({ id, status }) => [id, status]));
+  const statuses = new Map(tree.map(({ id, status }) => [id, status]));
   for (const { id, dependencies } of chosen.values()) {
-    const unmet = dependencies.find((need) => need.required && stands.get(need.id) === 'dropped');
+    const unmet = dependencies.find((need) => need.required && statuses.get(need.id) === 'dropped');
     if (unmet !== undefined) return { ok: false, why: 'unmet', id, on: unmet.id };
   }
   return { ok: true, runs: order(tree, chosen) };
@@ -87,16 +87,16 @@ function order(
   chosen: ReadonlyMap<string, DocumentWithStatus>,
 ): readonly PlannedRun[] {
   const runs = [...chosen.values()];
-  const stands = new Map(tree.map(({ id, status }) => [id, status]));
+  const statuses = new Map(tree.map(({ id, status }) => [id, status]));
   const family = Map.groupBy(runs, ({ parent }) => parent);
-  const walls = wallsOf(tree, chosen, family);
+  const barriers = barriersOf(tree, chosen, family);
   return runs.map(({ id, dependencies }) => {
     const after = new Map<string, boolean>();
     for (const child of family.get(id) ?? []) after.set(child.id, true);
-    for (const before of walls.get(id) as readonly string[]) after.set(before, true);
+    for (const before of barriers.get(id) as readonly string[]) after.set(before, true);
     for (const need of dependencies) {
       // A dependency that was cancelled before it ever ran has no end to wait for.
-      if (stands.get(need.id) !== 'dropped') after.set(need.id, !need.required && (after.get(need.id) ?? true));
+      if (statuses.get(need.id) !== 'dropped') after.set(need.id, !need.required && (after.get(need.id) ?? true));
     }
     return { id, after: [...after].map(([up, optional]) => ({ id: up, optional })) };
   });
@@ -106,44 +106,44 @@ function order(
  * Children of one parent run by priority, one group after the other. A group waits only for those documents of earlier groups that wait for
  * nothing outside of their own subtree. These always end first, so no cycle can arise.
  */
-function wallsOf(
+function barriersOf(
   tree: readonly DocumentWithStatus[],
   chosen: ReadonlyMap<string, DocumentWithStatus>,
   family: ReadonlyMap<string | undefined, readonly DocumentWithStatus[]>,
 ): ReadonlyMap<string, readonly string[]> {
-  const reaching = reachingOut(tree, chosen);
-  const walls = new Map<string, readonly string[]>();
+  const waiting = waitingOutside(tree, chosen);
+  const barriers = new Map<string, readonly string[]>();
   for (const siblings of family.values()) {
     const groups = Map.groupBy(siblings, ({ priority }) => priority);
-    let wall: readonly string[] = [];
+    let barrier: readonly string[] = [];
     for (const priority of [...groups.keys()].sort((a, b) => a - b)) {
       const ids = (groups.get(priority) as readonly DocumentWithStatus[]).map(({ id }) => id);
-      for (const id of ids) walls.set(id, wall);
-      const contained = ids.filter((id) => !reaching.has(id));
-      if (contained.length > 0) wall = contained;
+      for (const id of ids) barriers.set(id, barrier);
+      const contained = ids.filter((id) => !waiting.has(id));
+      if (contained.length > 0) barrier = contained;
     }
   }
-  return walls;
+  return barriers;
 }
 
 /** Documents that wait for one outside of their own subtree that runs too, or have such a document below them. */
-function reachingOut(
+function waitingOutside(
   tree: readonly DocumentWithStatus[],
   chosen: ReadonlyMap<string, DocumentWithStatus>,
 ): ReadonlySet<string> {
   const parents = new Map(tree.map(({ id, parent }) => [id, parent]));
-  const lineOf = (id: string): readonly string[] => {
-    const line: string[] = [];
-    for (let at: string | undefined = id; at !== undefined; at = parents.get(at)) line.push(at);
-    return line;
+  const ancestorsOf = (id: string): readonly string[] => {
+    const ancestors: string[] = [];
+    for (let at: string | undefined = id; at !== undefined; at = parents.get(at)) ancestors.push(at);
+    return ancestors;
   };
-  const reaching = new Set<string>();
+  const waiting = new Set<string>();
   for (const { id, dependencies } of chosen.values()) {
     for (const need of dependencies) {
       if (!chosen.has(need.id)) continue;
-      const above = new Set(lineOf(need.id));
-      for (const at of lineOf(id)) if (!above.has(at)) reaching.add(at);
+      const above = new Set(ancestorsOf(need.id));
+      for (const at of ancestorsOf(id)) if (!above.has(at)) waiting.add(at);
     }
   }
-  return reaching;
+  return waiting;
 }

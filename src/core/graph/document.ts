@@ -28,29 +28,29 @@ export type Flaw =
 
 /** The first thing that keeps these from being one tree that can run to its end. A parent runs after its children. */
 export function findFlaw(nodes: readonly DocumentNode[]): Flaw | undefined {
-  const places = new Map<string, number>();
+  const positions = new Map<string, number>();
   for (const [i, { id }] of nodes.entries()) {
-    if (places.has(id)) return { kind: 'twice', id };
-    places.set(id, i);
+    if (positions.has(id)) return { kind: 'twice', id };
+    positions.set(id, i);
   }
   for (const { id, parent } of nodes) {
-    if (parent !== undefined && !places.has(parent)) return { kind: 'parent', id, parent };
+    if (parent !== undefined && !positions.has(parent)) return { kind: 'parent', id, parent };
   }
   const namesOf = (circle: readonly number[]): readonly string[] =>
-    circle.map((place) => (nodes[place] as DocumentNode).id);
-  const placeOf = (id: string): number => places.get(id) as number;
-  const ancestry = findCircle(nodes.map(({ parent }) => ({ after: parent === undefined ? [] : [placeOf(parent)] })));
+    circle.map((position) => (nodes[position] as DocumentNode).id);
+  const positionOf = (id: string): number => positions.get(id) as number;
+  const ancestry = findCircle(nodes.map(({ parent }) => ({ after: parent === undefined ? [] : [positionOf(parent)] })));
   if (ancestry !== undefined) return { kind: 'ancestry', ids: namesOf(ancestry).toReversed() };
   const roots = nodes.filter(({ parent }) => parent === undefined);
   if (roots.length !== 1) return { kind: 'roots', ids: roots.map(({ id }) => id) };
   for (const { id, dependencies } of nodes) {
-    const strange = dependencies.find((need) => !places.has(need.id));
-    if (strange !== undefined) return { kind: 'reference', id, on: strange.id };
+    const missing = dependencies.find((need) => !positions.has(need.id));
+    if (missing !== undefined) return { kind: 'reference', id, on: missing.id };
   }
   const children = Map.groupBy(nodes, ({ parent }) => parent);
   const circle = findCircle(
     nodes.map(({ id, dependencies }) => ({
-      after: [...dependencies, ...(children.get(id) ?? [])].map((one) => placeOf(one.id)),
+      after: [...dependencies, ...(children.get(id) ?? [])].map((one) => positionOf(one.id)),
     })),
   );
   return circle === undefined ? undefined : { kind: 'circle', ids: namesOf(circle) };
@@ -68,11 +68,11 @@ export function subtreeOf<N extends DocumentNode>(nodes: readonly N[], id: strin
 /** A document that stays and depends on one that goes. */
 export function needsAcross(
   nodes: readonly DocumentNode[],
-  going: ReadonlySet<string>,
+  removed: ReadonlySet<string>,
 ): { readonly id: string; readonly on: string } | undefined {
   for (const { id, dependencies } of nodes) {
-    if (going.has(id)) continue;
-    const need = dependencies.find((one) => going.has(one.id));
+    if (removed.has(id)) continue;
+    const need = dependencies.find((one) => removed.has(one.id));
     if (need !== undefined) return { id, on: need.id };
   }
   return undefined;

@@ -10,7 +10,7 @@ export interface GraphNode {
 }
 
 /** Refuses a cycle, and names the tasks on it. */
-export function checkAcyclic(nodes: readonly GraphNode[], nameOf: (place: number) => string): void {
+export function checkAcyclic(nodes: readonly GraphNode[], nameOf: (position: number) => string): void {
   const circle = findCircle(nodes);
   if (circle === undefined) return;
   throw fault('INVALID_INPUT', {
@@ -25,20 +25,20 @@ export function findCircle(nodes: readonly GraphNode[]): readonly number[] | und
   for (let start = 0; start < nodes.length; start++) {
     if (state[start] !== 0) continue;
     // Without recursion: a chain may be longer than the stack.
-    const path: { readonly place: number; next: number }[] = [{ place: start, next: 0 }];
+    const path: { readonly position: number; next: number }[] = [{ position: start, next: 0 }];
     state[start] = 1;
     while (path.length > 0) {
-      const top = path.at(-1) as { place: number; next: number };
-      const up = nodes[top.place]?.after[top.next++];
+      const top = path.at(-1) as { position: number; next: number };
+      const up = nodes[top.position]?.after[top.next++];
       if (up === undefined) {
-        state[top.place] = 2;
+        state[top.position] = 2;
         path.pop();
       } else if (state[up] === 1) {
-        const places = path.slice(path.findIndex(({ place }) => place === up)).map(({ place }) => place);
-        return [...places, up].reverse();
+        const positions = path.slice(path.findIndex(({ position }) => position === up)).map(({ position }) => position);
+        return [...positions, up].reverse();
       } else if (state[up] === 0) {
         state[up] = 1;
-        path.push({ place: up, next: 0 });
+        path.push({ position: up, next: 0 });
       }
     }
   }

@@ -22,7 +22,7 @@ export interface EditTerms {
   readonly ifRevision?: number | undefined;
 }
 
-interface Kept {
+interface StoredLimit {
   readonly limit: Limit;
   readonly revision: number;
 }
@@ -33,7 +33,7 @@ interface Kept {
  */
 export function editLimit(
   name: string,
-  before: Kept | undefined,
+  before: StoredLimit | undefined,
   edit: LimitEdit,
   terms: EditTerms = {},
 ): Limit | undefined {
@@ -42,7 +42,7 @@ export function editLimit(
   return JSON.stringify(limit) === JSON.stringify(before?.limit) ? undefined : limit;
 }
 
-function checkTerms(name: string, before: Kept | undefined, { must, ifRevision }: EditTerms): void {
+function checkTerms(name: string, before: StoredLimit | undefined, { must, ifRevision }: EditTerms): void {
   if (before === undefined) {
     if (must !== 'there' && ifRevision === undefined) return;
     throw fault('NOT_FOUND', { kind: 'limit', id: name });
@@ -90,6 +90,6 @@ function isChosen({ max, windowMs, burst }: Rate): boolean {
 
 /** Without undefined fields; null becomes undefined, which removes the bound. */
 function given(edit: object): object {
-  const said = Object.entries(edit).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(said.map(([key, value]) => [key, value ?? undefined]));
+  const defined = Object.entries(edit).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined.map(([key, value]) => [key, value ?? undefined]));
 }

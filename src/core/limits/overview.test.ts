@@ -54,7 +54,7 @@ function held(
   hands: readonly FreeWorker[] = [hand(1)],
   counters: readonly LimitCounter[] = [],
 ) {
-  return heldBack({ kinds, hands, counters: new Map(counters.map((one) => [one.id, one])), now: 0 });
+  return heldBack({ kinds, workers: hands, counters: new Map(counters.map((one) => [one.id, one])), now: 0 });
 }
 const said = (...given: Parameters<typeof held>): readonly string[] => held(...given).map(({ text }) => text);
 

@@ -30,7 +30,7 @@ export interface FreeWorker {
 
 export interface Waiting {
   readonly kinds: readonly ReadyKind[];
-  readonly hands: readonly FreeWorker[];
+  readonly workers: readonly FreeWorker[];
   readonly counters: ReadonlyMap<number, LimitCounter>;
   /** In the time of the counters. */
   readonly now: number;
@@ -41,7 +41,7 @@ export interface Waiting {
  * limits, then a free slot. A task that nothing blocks is about to start, and is not counted. The bound of similar tasks per worker is not
  * checked: that would read every running task.
  */
-export function heldBack({ kinds, hands, counters, now }: Waiting): readonly Held[] {
+export function heldBack({ kinds, workers, counters, now }: Waiting): readonly Held[] {
   const sums = new Map<string, Cause & { tasks: number }>();
   const add = (tasks: number, cause: Cause): void => {
     if (tasks <= 0) return;
@@ -52,16 +52,16 @@ export function heldBack({ kinds, hands, counters, now }: Waiting): readonly Hel
   };
   const open = kinds.filter((kind) => {
     if (kind.paused) add(kind.ready, pausedIn(kind.queue));
-    else if (hands.length === 0) add(kind.ready, NOBODY);
-    return !kind.paused && hands.length > 0;
+    else if (workers.length === 0) add(kind.ready, NOBODY);
+    return !kind.paused && workers.length > 0;
   });
   const fitting = open.flatMap((kind) => {
-    const able = hands.filter(({ worker }) => obstacles(kind, worker).length === 0);
-    if (able.length === 0) add(kind.ready, unplaced(kind, hands));
+    const able = workers.filter(({ worker }) => obstacles(kind, worker).length === 0);
+    if (able.length === 0) add(kind.ready, unplaced(kind, workers));
     return able.length === 0 ? [] : [{ kind, able }];
   });
   const asks = fitting.map(({ kind }) => ({ lane: kind.lane, max: kind.ready, uses: kind.uses }));
-  const free = new Map(hands.map(({ worker, free: some }) => [worker.worker, some]));
+  const free = new Map(workers.map(({ worker, free: some }) => [worker.worker, some]));
   for (const [i, { max, block }] of allot(asks, counters, now).entries()) {
     const { kind, able } = fitting[i] as (typeof fitting)[number];
     const name = kind.uses.find(({ counter }) => counter === block?.counter)?.name;
@@ -104,8 +104,8 @@ const pausedIn = (queue: string): Cause => ({
 });
 
 /** The first demand that no worker meets. */
-function unplaced(kind: ReadyKind, hands: readonly FreeWorker[]): Cause {
-  const lacking = hands.map(({ worker }) => obstacles(kind, worker).flatMap((one) => demandOf(one, kind) ?? []));
+function unplaced(kind: ReadyKind, workers: readonly FreeWorker[]): Cause {
+  const lacking = workers.map(({ worker }) => obstacles(kind, worker).flatMap((one) => demandOf(one, kind) ?? []));
   const all = lacking.flat();
   const common = all.find(({ text }) => lacking.every((some) => some.some((one) => one.text === text)));
   if (common !== undefined) {
@@ -179,7 +179,7 @@ export interface QueueStatus {
 }
 
 /** The most reasons that are named; the others are summed up. */
-const MOST_TOLD = 3;
+const MAX_NAMED = 3;
 
 /** The state of the cluster, in one sentence. */
 export function sayStatus(status: QueueStatus): string {
@@ -206,9 +206,9 @@ function waitsFor({ ready, slots }: QueueStatus, held: readonly Held[]): string 
   if (alone && first.why === 'busy') {
     return `${ready} waiting: ${slots.all === 1 ? 'the only slot is' : `all ${slots.all} slots are`} busy`;
   }
-  const told = held.slice(0, MOST_TOLD).map(({ text }) => text);
-  const more = held.slice(MOST_TOLD).reduce((sum, { tasks }) => sum + tasks, 0);
-  return `${ready} waiting: ${[...told, ...(more === 0 ? [] : [`${more} for other reasons`])].join(', ')}`;
+  const named = held.slice(0, MAX_NAMED).map(({ text }) => text);
+  const more = held.slice(MAX_NAMED).reduce((sum, { tasks }) => sum + tasks, 0);
+  return `${ready} waiting: ${[...named, ...(more === 0 ? [] : [`${more} for other reasons`])].join(', ')}`;
 }
 
 /** What may need a person's attention. */

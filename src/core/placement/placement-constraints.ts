@@ -76,10 +76,10 @@ function checkKeys(constraints: unknown): void {
   if (typeof constraints !== 'object' || constraints === null || Array.isArray(constraints)) {
     throw refuse('placement_constraints', 'it must be an object');
   }
-  const strange = Object.keys(constraints).find((key) => !KEYS.has(key));
-  if (strange === undefined) return;
+  const unknown = Object.keys(constraints).find((key) => !KEYS.has(key));
+  if (unknown === undefined) return;
   const hint = `Check the spelling; the known ones are ${[...KEYS].join(', ')}.`;
-  throw fault('UNKNOWN_OPTION', { option: strange.slice(0, 40) }, { hint });
+  throw fault('UNKNOWN_OPTION', { option: unknown.slice(0, 40) }, { hint });
 }
 
 /** The one of two spellings that is given. Null counts as not given. */

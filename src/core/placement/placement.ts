@@ -111,10 +111,10 @@ export function normalizePlacement(input: PlacementInput): Placement {
     prefer: preferences(input.prefer),
     affinity: affinity === undefined ? undefined : checkKey('placement.affinity', affinity),
   };
-  const said = Object.entries(placement).filter(([, value]) =>
+  const fields = Object.entries(placement).filter(([, value]) =>
     Array.isArray(value) ? value.length > 0 : value !== undefined,
   );
-  return said.length === 0 ? ANYWHERE : (Object.fromEntries(said) as Placement);
+  return fields.length === 0 ? ANYWHERE : (Object.fromEntries(fields) as Placement);
 }
 
 /**
@@ -194,19 +194,19 @@ const testCache = new WeakMap<Placement, readonly TagTest[]>();
 const rangeCache = new WeakMap<Placement, readonly VersionTest[]>();
 const preferCache = new WeakMap<Placement, readonly { readonly test: TagTest; readonly weight: number }[]>();
 
-const tagsOf = ({ tags }: Candidate): readonly Tag[] => kept(tagCache, tags, () => tags.map(readTag));
+const tagsOf = ({ tags }: Candidate): readonly Tag[] => cached(tagCache, tags, () => tags.map(readTag));
 const testsOf = (placement: Placement): readonly TagTest[] =>
-  kept(testCache, placement, () =>
+  cached(testCache, placement, () =>
     (placement.requires as readonly string[]).map((test) => parseTest('requires', test)),
   );
 const rangeOf = (placement: Placement): readonly VersionTest[] =>
-  kept(rangeCache, placement, () => parseRange('version', placement.version));
+  cached(rangeCache, placement, () => parseRange('version', placement.version));
 const preferencesOf = (placement: Placement): readonly { readonly test: TagTest; readonly weight: number }[] =>
-  kept(preferCache, placement, () =>
+  cached(preferCache, placement, () =>
     (placement.prefer as readonly Preference[]).map(({ tag, weight }) => ({ test: parseTest('prefer', tag), weight })),
   );
 
-function kept<K extends object, V>(cache: WeakMap<K, V>, key: K, make: () => V): V {
+function cached<K extends object, V>(cache: WeakMap<K, V>, key: K, make: () => V): V {
   const known = cache.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -62,9 +62,9 @@ const REASONS: Partial<Record<Reason, string>> = {
 export function failureMessage(error: string | undefined, reason: Reason): string {
   if (error === undefined) return REASONS[reason] ?? 'It says nothing about why.';
   const value = readJson(error) ?? cutMessage(error) ?? error;
-  const said = typeof value === 'object' ? (value as { readonly message?: unknown }).message : value;
-  return typeof said === 'string' && said !== ''
-    ? said.slice(0, MOST_TEXT).toWellFormed()
+  const message = typeof value === 'object' ? (value as { readonly message?: unknown }).message : value;
+  return typeof message === 'string' && message !== ''
+    ? message.slice(0, MOST_TEXT).toWellFormed()
     : error.slice(0, MOST_TEXT).toWellFormed();
 }
 

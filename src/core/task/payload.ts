@@ -123,10 +123,10 @@ function inspectNumber(value: number): Problem | undefined {
 
 function inspectObject(value: object, key: string | number, depth: number, walk: Walk): Problem | undefined {
   if ('toJSON' in value && typeof value.toJSON === 'function') {
-    const stand: unknown = value.toJSON(String(key));
+    const replacement: unknown = value.toJSON(String(key));
     // As in JSON.stringify, toJSON of the answer itself is not called.
-    if (typeof stand !== 'object' || stand === null) return inspect(stand, key, depth, walk);
-    return inspectContainer(stand, depth, walk);
+    if (typeof replacement !== 'object' || replacement === null) return inspect(replacement, key, depth, walk);
+    return inspectContainer(replacement, depth, walk);
   }
   return inspectContainer(value, depth, walk);
 }

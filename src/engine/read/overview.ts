@@ -57,7 +57,7 @@ export async function lookAround(store: OverviewStore, staleMs: number): Promise
     workers: countWorkers(live, workers),
     slots: { all: sum(online, ({ slots: all }) => all), busy: sum(online, ({ running }) => running) },
     tasks: totals(queues),
-    held: heldBack({ kinds, hands: live.map(freeWorkerOf), counters, now }),
+    held: heldBack({ kinds, workers: live.map(freeWorkerOf), counters, now }),
     oldestAgeMs: Number.isFinite(since) ? Math.max(0, Math.floor(time.calendar - since)) : 0,
   };
 }
