@@ -6,6 +6,7 @@ import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { LeaseSession } from './lease-session.ts';
 import { LazyLog } from './logs/lazy-log.ts';
 import type { Renewal } from './renewal/renewal.ts';
+import { retryPause } from './retry-pause.ts';
 import { ReuseLookupRun } from './runner/reuse-lookup-run.ts';
 import type {
   ActiveRun,
@@ -30,10 +31,9 @@ export type AttemptOutcome = 'completed' | 'failed' | 'retried' | 'cancelled' | 
 /** `away`: the store did not answer in time to keep the lease. Nobody has said that somebody else has the task. */
 type Why = Exclude<StopReason, 'parked'> | 'away';
 
-const RETRY_MS = 100;
+const BOUNCE_MS = 100;
 /** A handler that has parked comes to its end by itself, and has at least this long for it. */
 const UNWIND_MS = 1000;
-const MAX_RETRY_MS = 2000;
 
 /**
  * One assignment in a worker's hands: held from the claim, perhaps run, then settled or given back. Its lease is renewed
@@ -227,7 +227,7 @@ export class Attempt implements SessionProvider {
         // It says so without having asked: what became of it is for the reaper to find out.
         throw fault('INTERNAL', { problem: 'a run ended as parked and has not parked' });
       case 'unstarted':
-        return this.#released({ bounced: true, delayMs: RETRY_MS });
+        return this.#released({ bounced: true, delayMs: BOUNCE_MS });
     }
   }
 
@@ -258,7 +258,7 @@ export class Attempt implements SessionProvider {
   }
 
   async #patiently(record: () => Promise<AttemptOutcome>, first = record): Promise<AttemptOutcome> {
-    for (let pause = RETRY_MS, next = first; ; pause = Math.min(MAX_RETRY_MS, pause * 2), next = record) {
+    for (let tries = 0, next = first; ; tries++, next = record) {
       try {
         return await next();
       } catch (error) {
@@ -266,8 +266,7 @@ export class Attempt implements SessionProvider {
         if (!isEngineError(error) || !error.retryable) throw error;
         if (this.#stopped === 'lost') return 'lost';
       }
-      const wait = pause * (0.5 + this.#deps.world.random() / 2);
-      await new Promise<void>((resolve) => void this.#deps.world.timers.after(wait, resolve));
+      await retryPause(this.#deps.world, tries);
       // Read anew: the renewal may have told of the loss meanwhile.
       if ((this.#stopped as Why | undefined) === 'lost') return 'lost';
     }

@@ -12,6 +12,7 @@ import type {
   TurnThen,
   Waited,
 } from '../protocol/link.ts';
+import { retryPause } from './retry-pause.ts';
 import type { AttemptSession } from './runner/runner.ts';
 
 /** What the desk has to know of its attempt. */
@@ -25,9 +26,6 @@ export interface LeaseSessionHooks {
   readonly onYielded: (how: 'parked' | 'cancelled') => void;
   readonly onLost: () => void;
 }
-
-const FIRST_PAUSE_MS = 100;
-const MAX_PAUSE_MS = 2000;
 
 /** What a run asks of the session of its worker, in the name of its lease. */
 export class LeaseSession implements AttemptSession {
@@ -103,7 +101,7 @@ export class LeaseSession implements AttemptSession {
 
   /** Each call may be repeated: a store that is away must not cost an attempt what it has done. */
   async #patiently<T>(call: () => Promise<T>): Promise<T> {
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
+    for (let tries = 0; ; tries++) {
       if (!this.#hooks.isLive()) throw this.#lost();
       try {
         return await Promise.race([call(), this.#gone.promise]);
@@ -112,9 +110,7 @@ export class LeaseSession implements AttemptSession {
         if (isEngineError(error, 'LEASE_LOST')) this.#hooks.onLost();
         if (!isEngineError(error) || !error.retryable || CATALOGUE[error.code].family !== 'environment') throw error;
       }
-      const wait = pause * (0.5 + this.#world.random() / 2);
-      const rest = new Promise<void>((resolve) => void this.#world.timers.after(wait, resolve));
-      await Promise.race([rest, this.#gone.promise]);
+      await Promise.race([retryPause(this.#world, tries), this.#gone.promise]);
     }
   }
 

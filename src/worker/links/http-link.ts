@@ -1,12 +1,14 @@
 import { hostname } from 'node:os';
 import { type EngineError, type ErrorBody, fault, isEngineError } from '../../core/errors.ts';
-import { exceeds, type Granted, MAX_FRAME_BYTES, type NewRequest, type NodeMessage } from '../../protocol/frames.ts';
+import type { Granted, NewRequest, NodeMessage } from '../../protocol/frames.ts';
 import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
+import { pause } from '../pause.ts';
 import { HttpCaller } from './http-caller.ts';
 import { NodeSession, type NodeSessionOptions, openSession, proofOf } from './node-session.ts';
+import { type PendingRequest, PendingRequests, requestText, tooLarge } from './pending-requests.ts';
 import { answerMs, pauseMs, tryMs } from './reconnect.ts';
-import { wireError } from './wire-error.ts';
+import { unreachable, wireError } from './wire-error.ts';
 
 export interface HttpLinkOptions extends NodeSessionOptions {
   /** Of other nodes of the same cluster: when one is away it goes to the next. */
@@ -35,12 +37,6 @@ export class HttpLink implements Link {
   }
 }
 
-interface Asking {
-  readonly text: string;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /**
  * Questions go in one request at a time, in their order, all that have come up since the last one together; a claim waits in a request
  * of its own. What was not answered is asked again. After a lease without an answer nothing that is held can be counted on: who
@@ -49,8 +45,9 @@ interface Asking {
 class HttpSession extends NodeSession {
   readonly #options: HttpLinkOptions;
   readonly #hello: Hello;
+  readonly #urls: readonly [string, ...string[]];
   readonly #caller: HttpCaller;
-  readonly #asking = new Map<number, Asking>();
+  readonly #pending = new PendingRequests();
   readonly #over = Promise.withResolvers<Error>();
   readonly #closing = new AbortController();
   #closed: Error | undefined;
@@ -68,7 +65,8 @@ class HttpSession extends NodeSession {
     super(options, hello);
     this.#options = options;
     this.#hello = hello;
-    this.#caller = new HttpCaller([options.url, ...(options.others ?? [])]);
+    this.#urls = [options.url, ...(options.others ?? [])];
+    this.#caller = new HttpCaller(this.#urls);
   }
 
   get over(): Promise<Error> {
@@ -115,7 +113,7 @@ class HttpSession extends NodeSession {
       } catch (error) {
         if (isEngineError(error) && !error.retryable) throw this.#ended(error);
         failingSince ??= monotonic();
-        if (monotonic() - failingSince >= this.leaseMs) throw this.#unreachable(error);
+        if (monotonic() - failingSince >= this.leaseMs) throw unreachable(this.#urls, error);
         if (!signal.aborted) await this.#pause(tries++);
       }
     }
@@ -172,7 +170,7 @@ class HttpSession extends NodeSession {
     this.#cancelWatch?.();
     this.#closing.abort(error);
     this.#caller.close();
-    this.#refuseAll(error);
+    this.#pending.refuseAll(error);
   }
 
   /** What the node said to a question of its own; not being let in ends everything. */
@@ -187,12 +185,9 @@ class HttpSession extends NodeSession {
   protected request(request: NewRequest): Promise<unknown> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed);
     const n = ++this.#numbers;
-    const { type, ...rest } = request;
-    const text = JSON.stringify({ type, n, ...rest });
-    if (exceeds(text, MAX_FRAME_BYTES)) {
-      return Promise.reject(fault('TOO_LARGE', { field: type, maxBytes: MAX_FRAME_BYTES }));
-    }
-    const answer = new Promise<unknown>((resolve, reject) => this.#asking.set(n, { text, resolve, reject }));
+    const text = requestText(n, request);
+    if (text === undefined) return Promise.reject(tooLarge(request));
+    const answer = this.#pending.add(n, text);
     if (!this.#sending) {
       this.#sending = true;
       this.#options.world.timers.soon(() => void this.#send());
@@ -201,7 +196,7 @@ class HttpSession extends NodeSession {
   }
 
   async #send(): Promise<void> {
-    while (this.#asking.size > 0) {
+    while (this.#pending.size > 0) {
       const batch = this.#batch();
       const texts = batch.map(([, { text }]) => text);
       try {
@@ -210,17 +205,20 @@ class HttpSession extends NodeSession {
         this.#brokenSince = undefined;
         for (const one of (answer as AnswerOf<'askNode'>).answers) this.#receive(one as NodeMessage);
       } catch (error) {
-        if (isEngineError(error) && !error.retryable) this.#refuse(batch, this.#ended(error));
-        else await this.#missed(error);
+        if (!isEngineError(error) || error.retryable) await this.#missed(error);
+        else {
+          const ended = this.#ended(error);
+          for (const [n] of batch) this.#pending.refuse(n, ended);
+        }
       }
     }
     this.#sending = false;
   }
 
-  #batch(): readonly (readonly [number, Asking])[] {
-    const batch: (readonly [number, Asking])[] = [];
+  #batch(): readonly (readonly [number, PendingRequest])[] {
+    const batch: (readonly [number, PendingRequest])[] = [];
     let units = 0;
-    for (const one of this.#asking) {
+    for (const one of this.#pending.entries()) {
       units += one[1].text.length;
       if (batch.length > 0 && (batch.length >= MOST_ASKED || units > FULL_REQUEST)) break;
       batch.push(one);
@@ -229,44 +227,21 @@ class HttpSession extends NodeSession {
   }
 
   #receive(message: NodeMessage): void {
-    if (message.type !== 'ok' && message.type !== 'refused') return;
-    const asking = this.#asking.get(message.re);
-    this.#asking.delete(message.re);
-    if (message.type === 'ok') asking?.resolve(message.value);
-    else asking?.reject(wireError(message.error));
+    if (message.type === 'ok' || message.type === 'refused') this.#pending.answer(message);
   }
 
   async #missed(error: unknown): Promise<void> {
     if (this.#closed !== undefined) return;
     this.#brokenSince ??= this.#options.world.clock.monotonic();
     this.#warnOnce(error);
-    if (this.#outage.away) this.#refuseAll(this.#unreachable(error));
+    if (this.#outage.away) this.#pending.refuseAll(unreachable(this.#urls, error));
     await this.#pause(this.#tries++);
-  }
-
-  #refuse(batch: readonly (readonly [number, Asking])[], error: Error): void {
-    for (const [n, { reject }] of batch) {
-      this.#asking.delete(n);
-      reject(error);
-    }
-  }
-
-  #refuseAll(error: Error): void {
-    this.#refuse([...this.#asking], error);
   }
 
   get #outage(): { readonly leaseMs: number; readonly away: boolean } {
     const { leaseMs } = this;
     const since = this.#brokenSince;
     return { leaseMs, away: since !== undefined && this.#options.world.clock.monotonic() - since >= leaseMs };
-  }
-
-  #unreachable(cause: unknown): EngineError {
-    return fault(
-      'STORE_UNAVAILABLE',
-      { problem: `nobody answers at ${[this.#options.url, ...(this.#options.others ?? [])].join(', ')}` },
-      { cause },
-    );
   }
 
   #warnOnce(error: unknown): void {
@@ -304,15 +279,8 @@ class HttpSession extends NodeSession {
   }
 
   #pause(tries: number): Promise<void> {
-    const { random } = this.#options.world;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#options.world.timers.after(pauseMs(this.#outage, tries, random), resolve);
-    const end = (): void => {
-      cancel();
-      resolve();
-    };
-    this.#closing.signal.addEventListener('abort', end, { once: true });
-    return promise.finally(() => this.#closing.signal.removeEventListener('abort', end));
+    const { timers, random } = this.#options.world;
+    return pause(timers, pauseMs(this.#outage, tries, random), this.#closing.signal);
   }
 
   #after(ms: number, then: () => void): () => void {

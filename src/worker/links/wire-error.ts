@@ -12,3 +12,8 @@ export function wireError({ code, message, hint, details }: ErrorBody): EngineEr
     details,
   });
 }
+
+/** For callers that wait while none of these nodes answers. */
+export function unreachable(urls: readonly string[], cause?: unknown): EngineError {
+  return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${urls.join(', ')}` }, { cause });
+}

@@ -5,18 +5,17 @@ import {
   ALIVE,
   type Connect,
   type ConnectOk,
-  exceeds,
   framesOf,
   MAX_ANSWER_BYTES,
-  MAX_FRAME_BYTES,
   type NewRequest,
   type NodeMessage,
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
 import { type KeepAlive, keepAlive } from './keep-alive.ts';
+import { PendingRequests, requestText, tooLarge } from './pending-requests.ts';
 import { pauseMs, tryMs } from './reconnect.ts';
-import { wireError } from './wire-error.ts';
+import { unreachable, wireError } from './wire-error.ts';
 
 export interface WireOptions {
   /** Of the node, or of several in turn: `http://host:7420`, or with `https`, `ws` or `wss`. */
@@ -33,12 +32,6 @@ export interface WireOptions {
 /** Who asks while nobody has been there for a lease hears so within this time. */
 const AWAY_MS = 5000;
 
-interface Asking {
-  readonly text: string;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /**
  * One connection to a hub that comes back when it breaks. What was asked and not answered is asked again on the next one: all of it
  * can be repeated. After a lease without one nothing that is held can be counted on: who waits for an answer hears that nobody is
@@ -46,7 +39,7 @@ interface Asking {
  */
 export class Wire {
   readonly #options: WireOptions;
-  readonly #asking = new Map<number, Asking>();
+  readonly #pending = new PendingRequests();
   #socket: WebSocket | undefined;
   /** Greeted, and not broken. */
   #open = false;
@@ -116,13 +109,10 @@ export class Wire {
   numberedRequest(request: NewRequest): { readonly n: number; readonly answer: Promise<unknown> } {
     const n = ++this.#numbers;
     if (this.#closed !== undefined) return { n, answer: Promise.reject(this.#closed) };
-    const { type, ...rest } = request;
-    const text = JSON.stringify({ type, n, ...rest });
+    const text = requestText(n, request);
     // Sent, it would end the connection, and come again with the next one.
-    if (exceeds(text, MAX_FRAME_BYTES)) {
-      return { n, answer: Promise.reject(fault('TOO_LARGE', { field: type, maxBytes: MAX_FRAME_BYTES })) };
-    }
-    const answer = new Promise<unknown>((resolve, reject) => this.#asking.set(n, { text, resolve, reject }));
+    if (text === undefined) return { n, answer: Promise.reject(tooLarge(request)) };
+    const answer = this.#pending.add(n, text);
     if (this.#open && this.#unsent.push(text) === 1) this.#options.world.timers.soon(() => this.#flush());
     return { n, answer };
   }
@@ -144,13 +134,7 @@ export class Wire {
     this.#cancelRetry();
     this.#cancelAway();
     this.#first.reject(error);
-    this.#refuseAll(error);
-  }
-
-  #refuseAll(error: Error): void {
-    const asking = [...this.#asking.values()];
-    this.#asking.clear();
-    for (const { reject } of asking) reject(error);
+    this.#pending.refuseAll(error);
   }
 
   get #url(): string {
@@ -204,7 +188,7 @@ export class Wire {
   #refuseAfter(ms: number): void {
     const refuse = (): void => {
       this.#away = true;
-      this.#refuseAll(this.#unreachable());
+      this.#pending.refuseAll(unreachable(this.#options.urls));
       this.#refuseAfter(Math.min(AWAY_MS, this.#leaseMs));
     };
     this.#cancelAway = this.#options.world.timers.after(ms, refuse, { unref: true });
@@ -212,10 +196,6 @@ export class Wire {
 
   get #outage(): { readonly leaseMs: number; readonly away: boolean } {
     return { leaseMs: this.#leaseMs, away: this.#away };
-  }
-
-  #unreachable(): Error {
-    return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${this.#options.urls.join(', ')}` });
   }
 
   #receive(message: NodeMessage): void {
@@ -234,12 +214,8 @@ export class Wire {
         // The engine goes by it: who is disabled is granted nothing, and ends what it has.
         return;
       case 'ok':
-        this.#asking.get(message.re)?.resolve(message.value);
-        this.#asking.delete(message.re);
-        return;
       case 'refused':
-        this.#asking.get(message.re)?.reject(wireError(message.error));
-        this.#asking.delete(message.re);
+        this.#pending.answer(message);
     }
   }
 
@@ -252,7 +228,7 @@ export class Wire {
     this.#leaseMs = leaseMs;
     this.#tookMs = this.#options.world.clock.monotonic() - this.#dialledAt;
     this.#keepAlive(leaseMs);
-    this.#unsent = [...this.#asking.values()].map(({ text }) => text);
+    this.#unsent = this.#pending.texts();
     this.#first.resolve(leaseMs);
     this.#flush();
   }

@@ -75,7 +75,6 @@ export class TaskLog implements LogSink {
   #dropping = false;
   #capped = false;
   #stopped = false;
-  #lost = false;
   #abandoned = 0;
   #lastComplaint = '';
   #flushing: { readonly promise: Promise<void>; readonly end: () => void } | undefined;
@@ -83,11 +82,6 @@ export class TaskLog implements LogSink {
   constructor(options: TaskLogOptions) {
     this.#options = options;
     this.#maxBytes = options.maxBytes ?? 10 * KIB * KIB;
-  }
-
-  /** The attempt no longer owns its task: nothing more can be stored. */
-  get lost(): boolean {
-    return this.#lost;
   }
 
   /** Entries that are not stored, or were not when the log gave up. */
@@ -260,7 +254,6 @@ export class TaskLog implements LogSink {
 
   #failed(error: unknown): void {
     if (isEngineError(error, 'LEASE_LOST')) {
-      this.#lost = true;
       this.#stop();
       return;
     }

@@ -1,14 +1,18 @@
 /** The claim that is under way, and whether another one may follow it. */
 export class ClaimControl {
   #current: AbortController | undefined;
-  #stopped = false;
+  readonly #stop = new AbortController();
 
   get pending(): boolean {
     return this.#current !== undefined;
   }
 
   get stopped(): boolean {
-    return this.#stopped;
+    return this.#stop.signal.aborted;
+  }
+
+  get stopSignal(): AbortSignal {
+    return this.#stop.signal;
   }
 
   begin(): AbortSignal {
@@ -26,7 +30,7 @@ export class ClaimControl {
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#stop.abort();
     this.interrupt();
   }
 }

@@ -1,5 +1,6 @@
 import type { Assignment } from '../../protocol/link.ts';
 import { Attempt, type AttemptDeps } from '../attempt.ts';
+import { pause } from '../pause.ts';
 import { MAX_UNSETTLED, type Warn, type WorkerOptions } from '../worker-options.ts';
 import type { ClaimControl } from './claim-control.ts';
 import type { HandlerRunners } from './handler-runners.ts';
@@ -37,7 +38,6 @@ export class Intake {
   #carefulUntil = 0;
   #claimed = 0;
   #idleMs = 0;
-  #endPause = (): void => {};
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
@@ -57,7 +57,6 @@ export class Intake {
   /** What a claim under way is granted after this goes back. */
   stop(): void {
     this.#deps.claims.stop();
-    this.#endPause();
   }
 
   async #claim(deps: AttemptDeps, max: number): Promise<void> {
@@ -78,7 +77,8 @@ export class Intake {
       claims.finish();
       if (signal.aborted) return;
       warn('tasks cannot be claimed', error);
-      await this.#pause(FAULT_PAUSE_MS);
+      const { timers, random } = this.#deps.options.world;
+      await pause(timers, FAULT_PAUSE_MS * (0.5 + random()), claims.stopSignal);
     } finally {
       held.changed.open();
     }
@@ -151,17 +151,5 @@ export class Intake {
     // A claim that still waits, for as many as seemed right before, would take them again.
     claims.interrupt();
     void slots.giveAllBack();
-  }
-
-  /** Shorter when the worker stops. */
-  #pause(ms: number): Promise<void> {
-    const { timers, random } = this.#deps.options.world;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = timers.after(ms * (0.5 + random()), resolve);
-    this.#endPause = () => {
-      cancel();
-      resolve();
-    };
-    return promise;
   }
 }

@@ -14,12 +14,12 @@ const PATH = '/usr/local/bin:/usr/bin:/bin';
 async function guardOf(
   t: TestContext,
   incarnation: string = randomUUID(),
-): Promise<{ guard: Guard; warnings: string[] }> {
+): Promise<{ guard: Guard; incarnation: string; warnings: string[] }> {
   const warnings: string[] = [];
   const guard = new Guard({ incarnation, path: PATH, warn: (message) => warnings.push(message) });
   t.after(() => guard.close());
   await guard.start();
-  return { guard, warnings };
+  return { guard, incarnation, warnings };
 }
 
 /** A process that leads a group and ignores SIGTERM. */
@@ -85,8 +85,8 @@ function commandOf(pid: string): string {
 }
 
 test('a guard with nothing to end is gone when it is closed', async (t) => {
-  const { guard, warnings } = await guardOf(t);
-  const pid = guard.pid ?? 0;
+  const { guard, incarnation, warnings } = await guardOf(t);
+  const [pid = 0] = guardsOf(incarnation);
   assert.equal(isAlive(pid), true);
   assert.equal(
     environmentOf(pid)?.some((entry) => entry.startsWith('LEASEHOLD')),
@@ -98,13 +98,13 @@ test('a guard with nothing to end is gone when it is closed', async (t) => {
 });
 
 test('a guard that is ended is replaced by one that knows the same groups', async (t) => {
-  const { guard, warnings } = await guardOf(t);
+  const { guard, incarnation, warnings } = await guardOf(t);
   const group = await leader(t);
   guard.watch(group);
-  const first = guard.pid ?? 0;
+  const [first = 0] = guardsOf(incarnation);
   process.kill(first, 'SIGTERM');
   process.kill(first, 'SIGKILL');
-  await eventually(() => guard.pid !== first, 'there is another guard');
+  await eventually(() => guardsOf(incarnation).some((pid) => pid !== first), 'there is another guard');
   assert.equal(warnings.length, 1);
   await guard.close();
   await eventually(() => !isAlive(group), 'the group has ended');

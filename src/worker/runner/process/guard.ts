@@ -58,10 +58,6 @@ export class Guard {
     this.#options = options;
   }
 
-  get pid(): number | undefined {
-    return this.#shell?.pid;
-  }
-
   /** Rejects where there is no shell: without a guard nothing must be started. */
   async start(): Promise<void> {
     const shell = this.#spawn();

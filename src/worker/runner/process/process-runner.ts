@@ -86,11 +86,6 @@ export class ProcessRunner implements Runner {
     return this.#schemas.find((one) => one.handler === handler)?.schema;
   }
 
-  /** Children that would take a run at once. */
-  get idle(): number {
-    return this.#idle.length;
-  }
-
   /** Rejects when a module does not load or two tasks have one name; then nothing of it is left running. */
   async start(): Promise<void> {
     try {

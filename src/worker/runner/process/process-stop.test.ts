@@ -259,12 +259,13 @@ test('a child that dies before it took the task leaves the task unstarted', asyn
 });
 
 test('a killed child is replaced by one that has started long before', async (t) => {
-  const { run, runner, incarnation } = await open(t, {
-    source: `${HELPERS} export default task('deaf', { run: () => { console.log('on'); return forever(); } });`,
+  const loaded = fileOf('loaded');
+  const { run, incarnation } = await open(t, {
+    source: `${HELPERS} fs.appendFileSync(${JSON.stringify(loaded)}, '.'); export default task('deaf', { run: () => { console.log('on'); return forever(); } });`,
   });
   const deaf = run('deaf');
   await deaf.recorded.until('on');
-  await eventually(() => runner.idle === 1, 'the spare has started');
+  await eventually(() => readFileSync(loaded, 'utf8') === '..', 'the spare has started');
   const present = processesOf(incarnation);
   deaf.stop('timeout', HARD);
   await deaf.ended;

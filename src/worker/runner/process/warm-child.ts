@@ -140,10 +140,6 @@ export class WarmChild {
     this.#send({ type: 'load', modules, incarnation });
   }
 
-  get pid(): number {
-    return this.#pid;
-  }
-
   take(childRun: ChildRun): void {
     this.#childRun = childRun;
     this.#run++;
