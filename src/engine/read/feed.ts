@@ -1,7 +1,7 @@
 import { type FeedEvent, isTaskEvent, type TaskEvent, type WorkerEvent } from '../../core/task/event.ts';
 import type { World } from '../../core/world.ts';
 import type { Store } from '../../store/store.ts';
-import { Wakeups } from '../duties/wakeups.ts';
+import { Wakeups } from './wakeups.ts';
 
 /** `reset`: events were removed by the retention. Read the state anew, and continue after `last`. */
 export type FeedItem =

@@ -14,7 +14,7 @@ import {
   checkTask,
 } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
-import { Wakeups } from '../duties/wakeups.ts';
+import { Wakeups } from '../read/wakeups.ts';
 
 export type { LogLine, LogPlace } from '../../store/store.ts';
 
