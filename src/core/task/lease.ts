@@ -34,8 +34,8 @@ export function afterFailure(budget: Budget, retry: RetryPolicy, random: number)
 }
 
 /**
- * The lease expired. The try stays counted, so that a task that kills its worker ends instead of looping. The first lost lease is blamed on
- * the worker (again at once), later ones on the task (again after a backoff).
+ * The lease expired. The try stays counted, so that a task that kills its worker ends instead of looping. On the first try the lease is blamed on
+ * the worker (again at once), on later tries on the task (again after a backoff).
  */
 export function afterExpiry(
   budget: Budget & { readonly cancelRequested: boolean },
