@@ -24,12 +24,14 @@ export type * from './port/upkeep-store.ts';
 export type * from './port/worker-store.ts';
 
 /**
- * The part of the port that a plain queue needs: push, claim, settle, give back, renew, expire, stage, cancel, count, prune, with
- * workers, duties and the feed. The engine runs on it alone (`engine/plain-queue.ts`): a store may have no more than this.
+ * The part of the port that a plain queue needs: push, claim, settle, return, renew, expire, stage, cancel, count and
+ * prune, with workers, duties and the feed. The engine runs on it alone (`engine/plain-queue.ts`), and a store may have
+ * no more than this.
  *
- * Verbs are named noun first and take one parameter object. Hot verbs take many items, because the engine coalesces; each
- * item has an answer of its own and one bad item never fails its neighbours. An answer is given only after the commit.
- * Every write after the claim names its attempt and changes nothing unless that is the newest one of a running task.
+ * Verbs are named noun first and take one parameter object. Hot verbs take many items, because the engine batches
+ * calls. Each item has an answer of its own, and one bad item never fails its neighbours. An answer is given only after
+ * the commit. Every write after the claim names its attempt, and changes nothing unless that is the newest one of a
+ * running task.
  */
 export interface QueueStore
   extends LaneStore,
@@ -49,11 +51,11 @@ export interface QueueStore
   queueStats(params: { readonly queue: string }): Promise<QueueStats | undefined>;
   queuePause(params: { readonly queue: string; readonly paused: boolean }): Promise<void>;
   queueList(): Promise<readonly QueueRecord[]>;
-  /** What time it is for this store. */
+  /** The present time of this store. */
   clock(): Promise<StoreTime>;
   /**
-   * Calls back after another process has committed, and after this one has woken tasks that no answer names: only a hint,
-   * which may come late, doubled or never. While nobody wants to know, the store does not look.
+   * Calls back after another process has committed, and after this one has woken tasks that no answer names. It is only
+   * a hint, which may come late, twice or never. While nothing is wanted, the store does not watch.
    */
   watch(params: WatchParams): () => void;
   close(): Promise<void>;
@@ -61,7 +63,7 @@ export interface QueueStore
 
 export interface WatchParams {
   readonly wanted: () => boolean;
-  /** With the lanes in which something became ready and the counters that have room again, where the store knows them. */
+  /** Called with the lanes that have new ready tasks and the counters that have room again, if the store knows them. */
   readonly onChange: (lanes?: readonly number[], counters?: readonly number[]) => void;
 }
 
@@ -76,13 +78,13 @@ export interface Capabilities {
   readonly callerTransactions: boolean;
   /** Events get their numbers in the write itself, so no sequencer is needed. */
   readonly numbersEvents: boolean;
-  /** What is asked for in one turn of the loop shares a commit. */
+  /** Calls of one turn of the event loop share a commit. */
   readonly sharesCommits: boolean;
   /** It has every part of the port. False: only what a plain queue needs. */
   readonly whole: boolean;
 }
 
-/** What the store's two clocks say. */
+/** The present time of the store's two clocks. */
 export interface StoreTime {
   readonly calendar: number;
   readonly lease: number;

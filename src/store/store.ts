@@ -58,12 +58,12 @@ export interface Store
 /** The caller's own transaction on the same data, as its client offers it. */
 export type CallerTransaction = SqliteTransaction | PostgresTransaction;
 
-/** The least that a caller's SQLite handle must offer; `DatabaseSync` and better-sqlite3 both do. */
+/** What a caller's SQLite handle must have; `DatabaseSync` and better-sqlite3 do. */
 export interface SqliteTransaction {
   prepare(sql: string): unknown;
 }
 
-/** The least that a caller's Postgres client must offer; those of `pg` and others do. */
+/** What a caller's Postgres client must have; those of `pg` and others do. */
 export interface PostgresTransaction {
   query(sql: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 }

@@ -18,7 +18,7 @@ export interface ParkItem extends Lease, Omit<Park, 'children'> {
 export interface Need {
   /** The children that have not ended. */
   readonly open: readonly number[];
-  /** After so many ends of them the task goes on. */
+  /** After this many ends of them the task goes on. */
   readonly ends: number;
 }
 

@@ -13,7 +13,7 @@ export interface LogAppend extends Lease {
   readonly entries: readonly LogEntry[];
 }
 
-/** `lost`: another attempt owns the task, or nobody does; nothing was added. */
+/** `lost`: another attempt owns the task, or none does. Nothing was added. */
 export type LogAnswer = 'done' | 'lost';
 
 /** The place of a line in its task's log. */

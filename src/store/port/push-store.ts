@@ -12,16 +12,16 @@ export interface NewTask {
   readonly maxTries: number;
   /** JSON text; the store does not look inside. */
   readonly payload: string;
-  /** Due this long after the store's own now. */
+  /** Due this long after the store's present time. */
   readonly delayMs?: number | undefined;
   /** Due at this calendar time. */
   readonly runAt?: number | undefined;
-  /** How long it may wait for its first start once it is due; then it fails. At least 1. */
+  /** How long it may wait for its first start once it is due. Then it fails. At least 1. */
   readonly waitTimeoutMs?: number | undefined;
   readonly unique?: UniqueKey | undefined;
   /** Operation id: a repeat gets the first answer. */
   readonly op?: string | undefined;
-  /** The key under which its result is looked for and kept, where it does not follow from handler and input. */
+  /** The key under which its result is looked up and kept, if it does not follow from handler and input. */
   readonly resultKey?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface PushedTask {
   readonly task: number;
   readonly createdAt: number;
   readonly state: TaskState;
-  /** False when a unique key or an operation id led to a task that was there before. */
+  /** False if a unique key or an operation id led to an existing task. */
   readonly fresh: boolean;
 }
 

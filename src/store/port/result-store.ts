@@ -1,12 +1,12 @@
 import type { Lease } from '../../core/task/lease.ts';
 
-/** The part of the port for results that outlive their tasks, by logical key: those who ask for one need not run. */
+/** The part of the port for results that outlive their tasks, by logical key. A task whose result is kept need not run. */
 export interface ResultStore {
-  /** The keys under which these tasks were pushed to find and keep their results; undefined where the caller gave none. */
+  /** The keys under which the results of these tasks are looked up and kept; undefined if the caller gave none. */
   resultKeys(params: { readonly tasks: readonly number[] }): Promise<readonly (string | undefined)[]>;
-  /** What is kept under each key, if it has not expired and is no older than asked. Reads only. */
+  /** The result under each key, if it has not expired and is no older than asked. Reads only. */
   resultFind(params: { readonly items: readonly ResultQuery[] }): Promise<readonly (KeptResult | undefined)[]>;
-  /** Keeps the result of a running task under the fence; one that `resultFind` would give at that age stays. */
+  /** Keeps the result of a running task, fenced. A result that `resultFind` would return at that age stays. */
   resultKeep(params: { readonly items: readonly NewResult[] }): Promise<readonly KeepAnswer[]>;
 }
 
@@ -22,11 +22,11 @@ export interface NewResult extends Lease, ResultQuery {
   readonly value?: string | undefined;
 }
 
-/** `stored`: it is there, by this call or an earlier sending of it. `kept`: another one was there before, and stays. */
+/** `stored`: by this call or an earlier try of it. `kept`: another result was there before, and stays. */
 export type KeepAnswer = 'stored' | 'kept' | 'lost';
 
 export interface KeptResult extends Lease {
-  /** When its task was made: with the number it makes the public id, also when the task itself is gone. */
+  /** When its task was made. With the number it gives the public id, even if the task itself is gone. */
   readonly createdAt: number;
   /** JSON text; undefined: nothing was returned. */
   readonly value: string | undefined;

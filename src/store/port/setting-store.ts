@@ -1,29 +1,30 @@
-/** The part of the port for what is said of workers by their names: it outlives their processes. */
+/** The part of the port for settings of workers by name. They outlive the processes. */
 export interface SettingStore {
   /**
-   * What is said of a worker by its name: holds at once for those that live, and for all that come. Of several changes at a time none undoes
-   * what another one says of something else.
+   * Changes the setting of a worker's name, for all live workers of that name and all later ones. Concurrent changes of
+   * different fields do not undo each other.
    */
   workerSet(params: WorkerSetting): Promise<void>;
   workerSettings(): Promise<readonly WorkerSettingRecord[]>;
   /**
-   * Forgets what was said of a worker's name and ends its secrets and codes, all or nothing. Workers that live under the name
-   * keep what they have: they are not switched off, only their revision grows. The next one that registers begins with nothing.
+   * Removes the setting of a worker's name and ends its secrets and codes, all or nothing. Live workers of the name
+   * keep what they have: they are not disabled, only their revision grows. The next one that registers begins without a
+   * setting.
    */
   workerForget(params: { readonly name: string }): Promise<Forgotten>;
 }
 
-/** What is not given stays as it was. */
+/** Fields that are not given stay as they are. */
 export interface WorkerSetting {
   readonly name: string;
   readonly enabled?: boolean | undefined;
-  /** Instead of the worker's own; null gives it back its own. */
+  /** Replaces the worker's own priority; null restores it. */
   readonly priority?: number | null | undefined;
-  /** Tags besides those that the worker brings: all of them, in the place of those that there were. */
+  /** Tags besides the worker's own. They replace all given before. */
   readonly tags?: readonly string[] | undefined;
-  /** Some more of them, whatever others there are by then. */
+  /** Adds tags to those that there are. */
   readonly addTags?: readonly string[] | undefined;
-  /** Some of them no longer; what is in both is taken away. */
+  /** Removes tags. A tag that is in both is removed. */
   readonly removeTags?: readonly string[] | undefined;
 }
 
@@ -35,7 +36,7 @@ export interface WorkerSettingRecord {
 }
 
 export interface Forgotten {
-  /** Whether something was said of the name. */
+  /** Whether there was a setting. */
   readonly setting: boolean;
   /** How many tokens were live. */
   readonly tokens: number;

@@ -5,11 +5,11 @@ import type { FinalState, Reason } from '../../core/task/task.ts';
 export interface SettleStore {
   /** Ends tasks: completed, failed for good, or cancelled by their worker. */
   taskSettle(params: { readonly items: readonly SettleItem[] }): Promise<readonly SettleAnswer[]>;
-  /** Gives tasks back to be run again: a retry after a failure, or a release that costs no try. */
+  /** Returns tasks to be run again: a retry after a failure, or a release that costs no try. */
   taskReturn(params: { readonly items: readonly ReturnItem[] }): Promise<readonly SettleAnswer[]>;
 }
 
-/** What a settling caller may already know from its grant; it saves a read and is never used to decide. */
+/** What the caller may know from its grant. It saves a read and never decides anything. */
 export interface TaskHint {
   readonly lane: number;
   readonly createdAt: number;
@@ -26,17 +26,21 @@ export interface SettleItem extends Lease {
 export interface ReturnItem extends Lease {
   readonly change: 'retried' | 'released';
   readonly delayMs: number;
-  /** Gives the try back: releases and "come back later", never a failure. */
+  /** Gives the try back: for a release and "come back later", never for a failure. */
   readonly refund: boolean;
-  /** The claim was given back before the handler started. */
+  /** The task was returned before its handler started. */
   readonly bounced: boolean;
   readonly error?: string | undefined;
-  /** Nothing starts for `delayMs` that takes from the same key of this limit; without a name, of those with a rate or a cost. */
+  /**
+   * For `delayMs` no task starts that takes from the same key of this limit. Without a name: of all its limits with a
+   * rate or a cost.
+   */
   readonly pause?: { readonly limit?: string | undefined } | undefined;
 }
 
 /**
- * `done`: this call did it. `repeated`: the same attempt had done the same before (the answer was lost). `cancelled`: the
- * task was given back after a cancel request and ended as cancelled. `lost`: another attempt owns the task, or nobody does.
+ * `done`: this call did it. `repeated`: the same attempt had done the same before, and its answer was lost.
+ * `cancelled`: the task was returned after a cancel request and ended as cancelled. `lost`: another attempt owns the
+ * task, or none does.
  */
 export type SettleAnswer = 'done' | 'repeated' | 'cancelled' | 'lost';

@@ -1,13 +1,13 @@
 import type { Reason, TaskState } from '../../core/task/task.ts';
 import type { LaneName } from './lane-store.ts';
 
-/** The part of the port for tasks as people see and change them. */
+/** The part of the port for reading, cancelling and reviving tasks. */
 export interface TaskStore {
   taskGet(params: { readonly tasks: readonly number[] }): Promise<readonly (TaskRecord | undefined)[]>;
   taskList(params: TaskQuery): Promise<readonly TaskRecord[]>;
-  /** Attempts that did not end their task, oldest first; the last attempt is the task's own record. */
+  /** Attempts that did not end their task, oldest first. The last attempt is in the record of the task. */
   attemptList(params: { readonly task: number }): Promise<readonly AttemptRecord[]>;
-  /** Ends what does not run; asks the worker of what does. */
+  /** Cancels tasks that do not run, and asks the workers of those that do. */
   taskCancel(params: { readonly tasks: readonly number[] }): Promise<readonly CancelAnswer[]>;
   /** Makes finished tasks ready again: tries 0, the attempt keeps growing. */
   taskRevive(params: ReviveParams): Promise<readonly ReviveAnswer[]>;
@@ -31,14 +31,14 @@ export interface TaskRecord extends LaneName {
   readonly runAt: number | undefined;
   /** Since when it is ready; undefined while it is not. */
   readonly readySince: number | undefined;
-  /** When it will have waited too long for its first start; undefined once it was claimed. */
+  /** When its wait timeout passes; undefined once it was claimed. */
   readonly expiresAt: number | undefined;
   readonly leaseUntil: number | undefined;
   readonly cancelRequestedAt: number | undefined;
   readonly payload: string;
   readonly result: string | undefined;
   readonly unique: string | undefined;
-  /** The task that bore it, and the root of its tree; undefined: it was pushed, and is its own root. */
+  /** The parent, and the root of its tree. Undefined: it was pushed, and is its own root. */
   readonly parent: number | undefined;
   readonly root: number | undefined;
 }
@@ -70,7 +70,7 @@ export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'unknown';
 
 export interface ReviveParams {
   readonly tasks: readonly number[];
-  /** Entries of journals that go with it, of those that are revived. */
+  /** Journal entries to remove, of tasks that are revived. */
   readonly forget?: readonly { readonly task: number; readonly key: string }[] | undefined;
 }
 

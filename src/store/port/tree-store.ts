@@ -1,11 +1,11 @@
 import type { Reason, TaskState } from '../../core/task/task.ts';
 
 /**
- * The part of the port for trees. A task that another one bore has a `parent`, and the `root` of all; a task that nobody bore
- * is its own root, and has neither written down.
+ * The part of the port for trees. A task that another one spawned has a `parent` and the `root` of the tree. A pushed
+ * task is its own root, and has neither.
  */
 export interface TreeStore {
-  /** The members of a tree without its root, by number, above `after`. */
+  /** The members of a tree without its root, ascending by number, above `after`. */
   treeList(params: {
     readonly root: number;
     readonly after: number;

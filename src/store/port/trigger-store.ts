@@ -2,9 +2,9 @@ import type { MissedPolicy } from '../../core/task/schedule.ts';
 import type { DutyTerm } from './duty-store.ts';
 import type { NewTask, PushAnswer } from './push-store.ts';
 
-/** The part of the port for cron: fire times that fire once. */
+/** The part of the port for cron. Each fire time fires once. */
 export interface TriggerStore {
-  /** An unchanged schedule keeps its place. Answers the next fire time. */
+  /** A trigger with an unchanged schedule keeps its place. Answers the next fire time. */
   triggerPut(params: { readonly trigger: NewTrigger }): Promise<number>;
   triggerRemove(params: { readonly name: string }): Promise<boolean>;
   triggerList(): Promise<readonly TriggerRecord[]>;

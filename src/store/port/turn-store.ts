@@ -6,22 +6,22 @@ import type { LimitRefusal, NewTask } from './push-store.ts';
 import type { ReturnItem, TaskHint } from './settle-store.ts';
 
 /**
- * The part of the port for attempts that remember, bear children, send signals and wait. Each task has a journal of entries
- * with names; a turn adds entries to it and says how the attempt goes on.
+ * The part of the port for turns. Each task has a journal of entries by key. A turn adds values, children and signals
+ * to it, and says how the attempt goes on.
  */
 export interface TurnStore {
   /**
-   * Commits a turn of each of these attempts: all that it says, or nothing. Fenced like a settle.
+   * Commits one turn for each of these attempts, all of it or nothing. Fenced like a settle.
    *
-   * An entry is a receipt: what it stands for (a child, a signal) happens in the turn that inserts it, and in no other. A
-   * turn that is sent again, because its answer was lost, inserts nothing and is answered from what is there.
+   * An entry is a receipt: its child or signal is made in the turn that inserts it, and in no other. A turn that is
+   * repeated because its answer was lost inserts nothing, and is answered from what is there.
    */
   taskTurn(params: { readonly items: readonly Turn[] }): Promise<readonly TurnAnswer[]>;
-  /** What the attempts of a task have written, in the order of their times; entries of the same millisecond by key. */
+  /** The journal of a task, in the order of time; entries of the same millisecond by key. */
   journalList(params: { readonly task: number }): Promise<readonly JournalEntry[]>;
 }
 
-/** One commit of an attempt. No key comes twice in it. */
+/** One commit of an attempt. No key is used twice in it. */
 export interface Turn extends Lease {
   readonly hint?: TaskHint | undefined;
   readonly entries: readonly NewEntry[];
@@ -30,27 +30,27 @@ export interface Turn extends Lease {
 }
 
 /**
- * What an entry with a value is: the result of a step, an element of a list, a word that something was begun, or the outcome
- * of a wait. The store makes no difference between them; readers do.
+ * What a value is: the result of a step, an element of a list, a mark that something was begun, or the outcome of a
+ * wait. The store treats all of them alike.
  */
 export type ValueKind = 'value' | 'element' | 'mark' | 'wait';
 export type EntryKind = ValueKind | 'child' | 'signal';
 
 export type NewEntry = NewValue | NewChild | NewNotice;
 
-/** Remembers a value; the first one under a key stays. */
+/** Stores a value. The first one under a key stays. */
 export interface NewValue {
   readonly key: string;
   readonly kind: ValueKind;
   /** JSON text. */
   readonly value: string;
-  /** When what it stands for was begun, in calendar time of whoever says so. */
+  /** When the step was begun, in the caller's calendar time. */
   readonly began?: number | undefined;
-  /** What it took, as JSON text. */
+  /** The resources that it used, as JSON text. */
   readonly usage?: string | undefined;
 }
 
-/** Pushes a task whose parent is the task of the turn. One that a unique key leads to stays whose it was. */
+/** Pushes a task whose parent is the task of the turn. An existing task that a unique key leads to keeps its parent. */
 export interface NewChild {
   readonly key: string;
   readonly kind: 'child';
@@ -65,7 +65,7 @@ export interface ChildEdge {
   readonly task?: number | undefined;
   /** Or another child of the same turn, by its key. */
   readonly child?: string | undefined;
-  /** Optional: its end is waited for, whatever it is. */
+  /** Optional: any end of it will do. */
   readonly optional: boolean;
 }
 
@@ -76,39 +76,39 @@ export interface NewNotice {
   readonly channel: string;
   /** JSON text. */
   readonly body: string;
-  /** Everybody who waits now, and nobody later. */
+  /** Wakes all tasks that wait now, and is not kept. */
   readonly broadcast?: boolean | undefined;
 }
 
-/** How the attempt goes on: with its lease, waiting without it, ended, or given back. */
+/** How the attempt goes on: with its lease, parked without it, ended, or returned. */
 export type Then =
   | { readonly go: 'on' }
   | (Park & { readonly go: 'park' })
   | { readonly go: 'end'; readonly to: FinalState; readonly reason: Reason; readonly result?: string | undefined }
   | (Omit<ReturnItem, keyof Lease> & { readonly go: 'back' });
 
-/** What a parked task waits for; without a channel and children it is its time alone. */
+/** What a parked task waits for. Without a channel and children: only its time. */
 export interface Park {
-  /** Names the wait among those of the task: its outcome is told under it. */
+  /** Names the wait among those of the task. Its outcome is stored under this key. */
   readonly key: string;
-  /** Counts the waits of the attempt: one that comes after a later one changes nothing. Default 0. */
+  /** Counts the waits of the attempt. A park that arrives after a later one changes nothing. Default 0. */
   readonly nth?: number | undefined;
   readonly channel?: string | undefined;
-  /** JSON text that people see. */
+  /** JSON text for the people who decide. */
   readonly form?: string | undefined;
   /** Tasks that exist, or children of the same turn by their keys. */
   readonly children?: readonly (number | string)[] | undefined;
-  /** Woken after so many of the children have ended; default all. */
+  /** Woken after this many of the children have ended; default all. */
   readonly need?: number | undefined;
-  /** Woken after so long whatever happens. */
+  /** Woken after this long, whatever happens. */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * `lost`: another attempt owns the task, or nobody does; or a later wait of this attempt has come. `refused`: the entry of
- * that key cannot be. Nothing was written in either case.
+ * `lost`: another attempt owns the task, or none does, or a later wait of this attempt has come. `refused`: the entry
+ * of that key is impossible. In both cases nothing was written.
  *
- * Of a task that was asked to stop, values and lines are written; a birth, a signal or a wait ends it instead, as
+ * If the task was asked to stop, values and log lines are still written, but a child, a signal or a wait ends it as
  * `cancelled`.
  */
 export type TurnAnswer =
@@ -117,18 +117,18 @@ export type TurnAnswer =
   | {
       readonly kind: 'done';
       readonly went: TurnOutcome;
-      /** JSON text of the signal, of one that was woken by it. */
+      /** JSON text of the signal that woke it. */
       readonly body?: string | undefined;
       readonly cancelRequested: boolean;
       /** In the order of the entries. */
       readonly entries: readonly EntryAnswer[];
     };
 
-/** `woken`: what it would wait for is there, so that it goes on with its lease. */
+/** `woken`: what it would wait for is there already, and it goes on with its lease. */
 export type TurnOutcome = 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancelled';
 
 export type TurnRefusal =
-  /** The task that has its unique key, with another input; 0: another child of the same turn has it. */
+  /** The task that has its unique key with another input. 0: another child of the same turn has it. */
   | { readonly conflict: number }
   | LimitRefusal
   /** What it should wait for does not exist. */
@@ -143,7 +143,7 @@ export type EntryAnswer =
       readonly task: number;
       readonly createdAt: number;
       readonly state: TaskState;
-      /** False when the entry or a unique key led to a task that was there before. */
+      /** False if the entry or a unique key led to an existing task. */
       readonly fresh: boolean;
     };
 
@@ -152,7 +152,7 @@ export interface JournalEntry {
   readonly kind: EntryKind;
   readonly attempt: number;
   readonly at: number;
-  /** JSON text; of a child, when it was made; of a signal nothing. */
+  /** JSON text. For a child its creation time, for a signal nothing. */
   readonly value: string | undefined;
   /** The number of the child. */
   readonly ref: number | undefined;

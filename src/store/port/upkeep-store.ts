@@ -5,9 +5,9 @@ import type { DutyTerm } from './duty-store.ts';
 export interface UpkeepStore {
   /** Makes due tasks ready. */
   taskStage(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<StageAnswer>;
-  /** Fails tasks that waited for their first start for longer than they may. */
+  /** Fails tasks whose wait timeout has passed. */
   taskExpire(params: { readonly duty: DutyTerm; readonly limit: number }): Promise<ExpireAnswer>;
-  /** One step of removing what is older than the retention; goes on from the duty's cursor. */
+  /** One step of removing what is older than the retention. It goes on from the duty's cursor. */
   taskPrune(params: PruneQuery): Promise<PruneAnswer>;
   /** Recounts the counters from the rows, repairs them and reports every difference. */
   statsAudit(params: { readonly duty: DutyTerm }): Promise<readonly Drift[]>;
@@ -22,7 +22,7 @@ export interface StageAnswer {
 
 export interface ExpireAnswer {
   readonly expired: number;
-  /** Until the earliest task that will have waited too long, in milliseconds. */
+  /** Until the earliest wait timeout, in milliseconds. */
   readonly nextInMs: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface PruneAnswer {
   readonly tasks: number;
   readonly events: number;
   readonly workers: number;
-  /** True when the walk has come round: nothing more to do for now. */
+  /** True when the walk has wrapped: there is nothing more to do for now. */
   readonly done: boolean;
 }
 

@@ -1,10 +1,10 @@
-/** The part of the port for what tasks wait for: waits as they stand, and the signals that end them. A turn begins a wait. */
+/** The part of the port for waits and the signals that end them. A turn begins a wait. */
 export interface WaitStore {
-  /** What a task waits for now, or waited for last. */
+  /** The present or last wait of a task. */
   waitGet(params: { readonly task: number }): Promise<WaitRecord | undefined>;
   /** Open waits that have a form: approvals. Oldest first. */
   waitList(params: { readonly limit: number }): Promise<readonly WaitRecord[]>;
-  /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
+  /** A signal wakes the task that has waited longest on its channel, or is kept for the next one. */
   signalSend(params: { readonly items: readonly NewSignal[] }): Promise<readonly SignalAnswer[]>;
 }
 
@@ -23,7 +23,7 @@ export interface NewSignal {
   readonly channel: string;
   /** JSON text. */
   readonly body: string;
-  /** Everybody who waits now, and nobody later. */
+  /** Wakes all tasks that wait now, and is not kept. */
   readonly broadcast?: boolean | undefined;
   /** Operation id: a repeat gets the first answer. */
   readonly op?: string | undefined;

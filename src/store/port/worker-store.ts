@@ -1,17 +1,17 @@
 import type { WorkerState } from '../../core/placement/worker.ts';
 import type { DutyTerm } from './duty-store.ts';
 
-/** The part of the port for workers: who is there, and who has fallen silent. */
+/** The part of the port for workers: which are there, and which have fallen silent. */
 export interface WorkerStore {
   /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
   workerRegister(params: NewWorker): Promise<number>;
   /** The workers that are expected to beat, and how many tasks each has. */
   workerFleet(): Promise<FleetSnapshot>;
-  /** Says which of them are known: one that is not was pruned or never registered, and must register. */
+  /** Answers which of them are known. One that is not was pruned or never registered, and must register. */
   workerBeat(params: { readonly beats: readonly WorkerBeat[] }): Promise<readonly boolean[]>;
-  /** All, or those in one state: of thousands few are lost, and the others need not be read to see who. */
+  /** All workers, or those in one state: of thousands few are lost, and the others need not be read to find them. */
   workerList(params?: { readonly state?: WorkerState }): Promise<readonly WorkerRecord[]>;
-  /** Marks those as lost that should beat and have not done so for `staleMs`; says which. */
+  /** Marks workers as lost that should beat and have not done so for `staleMs`. Returns which. */
   workerReap(params: { readonly duty: DutyTerm; readonly staleMs: number }): Promise<readonly number[]>;
 }
 
@@ -25,17 +25,17 @@ export interface NewWorker {
   readonly handlers?: readonly string[] | undefined;
   /** The queues that it serves; not given: all. */
   readonly queues?: readonly string[] | undefined;
-  /** Higher ones are given work first; default 0. */
+  /** Workers with a higher priority get work first; default 0. */
   readonly priority?: number | undefined;
   readonly version?: string | undefined;
-  /** Where the server saw it come from. */
+  /** The address that it connected from. */
   readonly address?: string | undefined;
-  /** Also as an event in the feed. */
+  /** Adds an event to the feed. */
   readonly told?: boolean | undefined;
 }
 
 export interface FleetSnapshot {
-  /** Lease time, in which `seenAt` is told. */
+  /** Lease time, which `seenAt` is in. */
   readonly now: number;
   readonly members: readonly FleetMember[];
 }
@@ -44,18 +44,18 @@ export interface FleetMember extends WorkerRecord {
   readonly running: number;
 }
 
-/** What is not given stays as it was; null takes it away. */
+/** Fields that are not given stay as they are; null removes them. */
 export interface WorkerBeat {
   readonly worker: number;
-  /** Default: what it was; one that was starting or lost is online. */
+  /** Default: its last state; a worker that was starting or lost becomes online. */
   readonly state?: Exclude<WorkerState, 'lost'> | undefined;
-  /** A free word of the worker's own. */
+  /** A free text of the worker. */
   readonly status?: string | null | undefined;
   /** JSON text. */
   readonly metadata?: string | null | undefined;
-  /** Tasks that it has ended since the beat before; added to the total of its name. */
+  /** Tasks that it has ended since the last beat. They are added to the total of its name. */
   readonly ended?: number | undefined;
-  /** Also as an event in the feed. */
+  /** Adds an event to the feed. */
   readonly told?: boolean | undefined;
 }
 
@@ -74,11 +74,11 @@ export interface WorkerRecord
   readonly queues: readonly string[] | undefined;
   readonly priority: number;
   readonly version: string | undefined;
-  /** Grows with every change that placement looks at. */
+  /** Grows with every change that matters for placement. */
   readonly revision: number;
   readonly status: string | undefined;
   readonly metadata: string | undefined;
   readonly address: string | undefined;
-  /** Tasks that all who came under its name have ended, as their beats have told. */
+  /** Tasks that all workers of its name have ended, by their beats. */
   readonly totalTasks: number;
 }

@@ -7,17 +7,17 @@ export interface LaneCursor {
 }
 
 const BOTTOM: LaneCursor = { prio: -32_768, id: 0 };
-/** A claim that looks from the bottom and takes longer than this has met something in its way. */
+/** A claim from the bottom that takes longer than this has met old index entries. */
 const SLOW_MS = 8;
 const KEPT_MS = 1000;
 
 /**
- * While an old transaction is open, Postgres keeps the index entries of tasks that were claimed long ago, and every claim
- * steps over all of them again: 38 k tasks a second became 9 k after 160,000 tasks. So a store remembers how far it has
- * come in each lane, and begins there.
+ * While an old transaction is open, Postgres keeps the index entries of tasks that were claimed long ago, and every
+ * claim steps over all of them: 38 k tasks a second became 9 k after 160,000 tasks. So a store remembers a cursor for
+ * each lane and begins there.
  *
- * A cursor may hide what others made ready below it, so it is used only while a look from the bottom is slow, dropped after a
- * second and by every hint, and lowered by whatever this process itself makes ready.
+ * A cursor may hide what others made ready below it. It is used only while a claim from the bottom is slow, dropped
+ * after a second and by every hint, and lowered by tasks that this process itself makes ready.
  */
 export class LaneCursors {
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class LaneCursors {
     this.#until = this.#clock.monotonic() + KEPT_MS;
   }
 
-  /** Something became ready there: no cursor may hide it. */
+  /** A task became ready at this place: the cursor must not hide it. */
   lower(lane: number, cursor: LaneCursor): void {
     const kept = this.#cursors.get(lane);
     if (kept !== undefined && (cursor.prio < kept.prio || (cursor.prio === kept.prio && cursor.id < kept.id))) {

@@ -5,12 +5,12 @@ import type { Lanes } from './lanes.ts';
 import { prioOf } from './prio.ts';
 import { isReady } from './verbs/queue/push.ts';
 
-/** Says where something became ready or has room again, to other processes and to listeners in this one. */
+/** Tells other processes, and listeners in this one, which lanes have ready tasks and which counters have room again. */
 export class ReadyHints {
   readonly #lanes: Lanes;
   readonly #cursors: LaneCursors;
   readonly #wakeups: PostgresWakeups;
-  /** Told of what this process itself wakes. */
+  /** Called for tasks that this process wakes. */
   readonly #listeners = new Set<WatchParams['onChange']>();
 
   constructor({ lanes, cursors }: { readonly lanes: Lanes; readonly cursors: LaneCursors }, wakeups: PostgresWakeups) {
@@ -31,7 +31,10 @@ export class ReadyHints {
     if (lanes.size > 0) this.#wakeups.notify(lanes);
   }
 
-  /** Tasks of unknown place became ready there; and from these lanes tasks went, which had taken from their limits. */
+  /**
+   * Tasks became ready in these lanes, at unknown places. Tasks left the lanes in `left` and gave back what they took
+   * of limits.
+   */
   ready(lanes: Iterable<number>, left: Iterable<number> = []): void {
     const all = [...lanes];
     const counters = this.#countersOf(left);
@@ -55,7 +58,7 @@ export class ReadyHints {
     this.#wakeups.notify([]);
   }
 
-  /** Anything may be otherwise from now on. */
+  /** Anything may have changed. */
   everything(): void {
     this.#wakeups.notifyAll();
   }

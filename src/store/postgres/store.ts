@@ -42,8 +42,8 @@ export interface PostgresStore extends port.Store {
 }
 
 /**
- * The port on Postgres, put together from one part for each interface of the port. A part in `stores/` says on which connection and
- * in which transaction a verb runs; the verb itself is a function in `verbs/`.
+ * The port on Postgres, composed of one part for each interface of the port. A part in `stores/` decides on which
+ * connection and in which transaction a verb runs. The verb itself is a function in `verbs/`.
  */
 export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, clusterKey: string): PostgresStore {
   const shared = storeParts(parts, wakeups);

@@ -21,7 +21,7 @@ export type GrantRow = readonly [
   payload: string | null,
 ];
 
-/** Each store turns priorities round in its own way, and finds payloads that lie apart. */
+/** Each store has its own encoding of priorities, and its own way to read payloads that are stored apart. */
 export function grantOf(row: GrantRow, queue: string, handler: string, priority: number, payload: string): Grant {
   const [task, attempt, tries, maxTries, bounces, lane, spec, , flags, createdAt, leaseUntil] = row;
   return {

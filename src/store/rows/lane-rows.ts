@@ -4,13 +4,13 @@ import { type LaneKey, laneText } from '../../core/placement/lane.ts';
 import { ANYWHERE, type Placement } from '../../core/placement/placement.ts';
 import type { LaneRules, LaneWish, NamedUse } from '../store.ts';
 
-/** What every store keeps of a lane beyond its queue and handler; all of it is absent from a plain one. */
+/** The columns of a lane beyond its queue and handler. A plain lane has none of them. */
 export interface RuleColumns {
   readonly placement: string | null;
   readonly fair_key: string | null;
   readonly weight: number;
   readonly limits: string | null;
-  /** JSON of the counters. */
+  /** JSON of the counters that its tasks take from. */
   readonly slots: string;
   readonly served_by: string | null;
 }

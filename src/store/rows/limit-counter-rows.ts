@@ -1,7 +1,7 @@
 import type { Limit, LimitCounter } from '../../core/limits/limit.ts';
 import type { CounterRecord, LimitChange, LimitRecord, LimitVersion, NamedUse } from '../store.ts';
 
-/** Tasks that wait for a limit are counted so far: two million took 1.3 s on Postgres, at every look of a scraper. */
+/** Tasks that wait for a limit are counted up to this: two million took 1.3 s on Postgres, at every scrape of the metrics. */
 export const MOST_WAITING = 10_000;
 
 /** A counter joined with its limit, as every store reads it. */
@@ -34,7 +34,7 @@ export function limitOf(body: string): Limit {
   return limit;
 }
 
-/** A limit as it was last written, in every store. */
+/** The last version of a limit. */
 export interface VersionRow {
   /** Null: it was removed. */
   readonly body: string | null;
@@ -55,7 +55,7 @@ export interface LimitRow extends VersionRow {
   readonly waiting: number;
 }
 
-/** Of one that is there. */
+/** The record of a limit that exists. */
 export function recordOf({ name, active, waiting, ...row }: LimitRow): LimitRecord {
   return { name, ...(versionOf(row) as LimitVersion), active, waiting };
 }
@@ -70,7 +70,7 @@ export function changeOf({ at, by, body }: ChangeRow): LimitChange {
   return { at, by, limit: body === null ? undefined : limitOf(body) };
 }
 
-/** The cap is the row's own; rates are those of the total, or of each key if the limit says so. */
+/** The cap is that of the row. Rates apply to the total, or to each key if the limit says so. */
 export function counterOf({
   id,
   key,
@@ -100,17 +100,17 @@ export function counterOf({
   } satisfies LimitCounter & CounterRecord;
 }
 
-/** What a limit allows its total and each of its keys at once. */
+/** How many tasks a limit allows at once, in total and per key. */
 export function capsOf(limit: Limit | undefined): { readonly total: number | null; readonly key: number | null } {
   return { total: limit?.concurrent ?? null, key: limit?.perKey ?? null };
 }
 
-/** Nothing but the caps matters. */
+/** Whether the limit has only caps. */
 export function isPlain(limit: Limit | undefined): boolean {
   return limit?.rate === undefined && limit?.cost === undefined;
 }
 
-/** What each limit of a new task is about: the key, or the total of a task that has none. */
+/** The uses by which limits judge a new task: the key, or the total for a task without a key. */
 export function ownUses(uses: readonly NamedUse[]): readonly NamedUse[] {
   return uses.filter(({ name, key }) => key !== '' || !uses.some((use) => use.name === name && use.key !== ''));
 }

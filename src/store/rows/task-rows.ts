@@ -33,7 +33,7 @@ export interface TaskRow {
   readonly root: number | null;
 }
 
-/** What each store finds in its own way. */
+/** What each store reads in its own way. */
 type OwnColumns = Pick<TaskRecord, 'priority' | 'payload' | 'result' | 'unique'>;
 
 export function taskOf(row: TaskRow, own: OwnColumns): TaskRecord {

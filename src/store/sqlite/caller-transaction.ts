@@ -21,13 +21,13 @@ interface CallerStatements {
 }
 
 /**
- * Pushes through the caller's own handle, inside its open transaction. Lanes and specs are interned there too and cached
- * nowhere: the caller may still roll back. The caller's open transaction stops every other writer of the file, so it should
- * end within a second.
+ * Pushes through the caller's own handle, inside its open transaction. Lanes and specs are interned there too and
+ * cached nowhere, because the caller may roll back. The open transaction blocks every other writer of the file, so it
+ * should end within a second.
  */
 export class CallerTransactions {
   readonly #parts: SqliteParts;
-  /** They go when the handle goes. */
+  /** Entries go with their handle. */
   readonly #prepared = new WeakMap<SqliteTransaction, CallerStatements>();
 
   constructor(parts: SqliteParts) {
@@ -52,7 +52,7 @@ export class CallerTransactions {
     }
   }
 
-  /** Sets the savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
+  /** Sets a savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
   #setMark(caller: SqliteTransaction): CallerStatements {
     const kept = this.#prepared.get(caller);
     if (kept !== undefined) {
@@ -118,7 +118,7 @@ function prepareFor(caller: SqliteTransaction, parts: SqliteParts): CallerStatem
   };
 }
 
-/** Rows as our own handles give them, whatever the caller set for its handle. */
+/** Makes a statement return rows as our own handles do, whatever the caller set for its handle. */
 function asOurs(statement: unknown): StatementSync {
   const { setReadBigInts, setReturnArrays, safeIntegers } = statement as Partial<StatementSync> & {
     readonly safeIntegers?: (on: boolean) => unknown; // better-sqlite3, which has arrays by statement only
@@ -129,9 +129,9 @@ function asOurs(statement: unknown): StatementSync {
   return statement as StatementSync;
 }
 
-/** Outside a transaction there is nothing that the tasks could share their fate with. */
+/** Outside of a transaction the tasks could not commit together with the caller's work. */
 function requireTransaction(caller: SqliteTransaction): void {
-  // `DatabaseSync` has the `is` ones, better-sqlite3 the others; of a handle with neither the caller's word is taken.
+  // `DatabaseSync` has the `is` properties, better-sqlite3 the others. A handle with neither is trusted.
   const { isOpen, open } = caller as { readonly isOpen?: unknown; readonly open?: unknown };
   if (isOpen === false || open === false) throw badHandle('the handle is closed');
   const { isTransaction, inTransaction } = caller as {

@@ -7,7 +7,7 @@ import { requireDuty } from './verbs/admin/duty.ts';
 import { wokenLanes } from './verbs/trees/countdown.ts';
 import type { Watchers } from './watchers.ts';
 
-/** Calls that are more than a read or a write by the writer alone. */
+/** Calls that are more than a plain read or write. */
 export class Calls {
   readonly #writer: Writer;
   readonly #cache: AnswerCache;
@@ -19,12 +19,15 @@ export class Calls {
     this.#watchers = watchers;
   }
 
-  /** A read that is asked for again and again, of rows that seldom change. */
+  /** A polled read, whose answer is cached until something was committed. */
   again<T>(kind: string, asked: string | number, read: (connection: Connection) => T): Promise<T> {
     return this.#writer.read((connection) => this.#cache.answer(connection, kind, asked, () => read(connection)));
   }
 
-  /** What a duty would find: mostly nothing, for which no transaction is begun. A deposed holder is told so all the same. */
+  /**
+   * Reads what a duty would find. Mostly there is nothing, and no transaction is begun. A deposed holder is refused all
+   * the same.
+   */
   async dutyLook<T>(duty: DutyTerm, kind: string, read: (sql: Prepared) => T): Promise<T> {
     await this.again(`term of ${duty.name}`, duty.epoch, (connection) => requireDuty(connection, duty));
     return this.again(kind, '', ({ sql }) => read(sql));

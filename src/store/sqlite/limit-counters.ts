@@ -4,8 +4,8 @@ import type { NamedUse } from '../store.ts';
 import type { Prepared } from './file/connection.ts';
 
 /**
- * What one transaction gives back to the counters of limits: written once, at its end or before a claim reads them, so that a
- * flush of settles costs one update a counter.
+ * Collects what one transaction gives back to the counters of limits. It is written once, at the end or before a claim
+ * reads the counters, so that a flush of settles costs one update per counter.
  */
 export class LimitCounters {
   readonly #back = new Map<number, number>();

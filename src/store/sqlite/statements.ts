@@ -23,9 +23,10 @@ import { WAITING_STATEMENTS } from './statements/waiting.ts';
 import { WORKER_STATEMENTS } from './statements/workers.ts';
 
 /**
- * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used:
- * 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags (codes.ts): 1 watched, 8 the
- * result lies apart, 16 suspect. `plans.test.ts` pins the plans.
+ * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used: 0 ready, 1
+ * running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags (codes.ts): 1 watched, 8 the result is
+ * stored apart, 16 suspect. `plans.test.ts` pins the plans. Statements are named after the tables that they use: a
+ * `slot` is the counter of a limit.
  */
 export const STATEMENTS = {
   dataVersion: 'PRAGMA data_version',

@@ -27,14 +27,14 @@ import { waitStore } from './stores/wait-store.ts';
 import { workerStore } from './stores/worker-store.ts';
 
 export interface SqliteStore extends port.Store {
-  /** The longest time that one transaction kept this thread, in milliseconds. */
+  /** The longest time that one transaction blocked this thread, in milliseconds. */
   readonly longestWriteMs: number;
   taskPushIn(params: port.PushInParams): readonly port.PushAnswer[];
 }
 
 /**
- * The port on SQLite, put together from one part for each interface of the port. A part in `stores/` says whether a verb reads or
- * writes, and in which rank of the one writer; the verb itself is a function in `verbs/`.
+ * The port on SQLite, composed of one part for each interface of the port. A part in `stores/` decides whether a verb
+ * reads or writes, and in which rank of the one writer. The verb itself is a function in `verbs/`.
  */
 export function sqliteStore(parts: SqliteParts): SqliteStore {
   const shared = storeParts(parts);

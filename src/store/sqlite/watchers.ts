@@ -3,11 +3,14 @@ import type { Connection } from './file/connection.ts';
 import { watchCommits } from './file/watch.ts';
 import type { SqliteParts } from './parts.ts';
 
-/** Everybody in this process who waits for changes: of other processes, and of this one where no answer names them. */
+/**
+ * The watchers of one store. They are called for commits of other processes, and for tasks that this process wakes and
+ * no answer names.
+ */
 export class Watchers {
   readonly #parts: SqliteParts;
   readonly #watches = new Set<() => void>();
-  /** Told of what this process itself wakes. */
+  /** Called for tasks that this process wakes. */
   readonly #listeners = new Set<WatchParams['onChange']>();
 
   constructor(parts: SqliteParts) {

@@ -142,7 +142,7 @@ export class PostgresWakeups {
     }
   }
 
-  /** A socket may be dead without saying so: a deaf listener must notice. And when nobody waits, nobody listens. */
+  /** A dead socket gives no sign, so the listener probes it. It stops listening when nothing waits. */
   #probeLater(connection: Connection): void {
     const { world } = this.#options;
     this.#cancel = world.timers.after(

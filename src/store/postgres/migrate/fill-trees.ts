@@ -2,26 +2,29 @@ import { kindCode, TREE } from '../../codes.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Connection } from '../connect/connection.ts';
 
-/** What a migration does besides its statements, while others work. */
+/** Work of a migration besides its statements, while other processes use the store. */
 export type Fill = (params: {
   readonly connection: Connection;
   /** Quoted. */
   readonly schema: string;
-  /** A statement that stands in no transaction. */
+  /** Runs a statement outside of a transaction. */
   readonly alone: (statement: string) => Promise<void>;
-  /** A transaction that is tried again when it cannot have its locks at once. */
+  /** Runs a transaction, and tries it again if it does not get its locks at once. */
   readonly brief: <T>(work: () => Promise<T>) => Promise<T>;
 }) => Promise<void>;
 
 type Params = Parameters<Fill>[0];
 
-/** Entries of a transaction. */
+/** Entries handled by one transaction. */
 const PAGE = 1000;
-/** A child moves from one table to the other when it ends or is revived; more often than this only if something is wrong. */
+/** A child moves between the two tables when it ends or is revived. More often than this means that something is wrong. */
 const LOOKS = 10;
 const [ELEMENT, MARK, WAIT, CHILD] = [kindCode('element'), kindCode('mark'), kindCode('wait'), kindCode('child')];
 
-/** Indexes of the days, and the kin of tasks that were born when only the checkpoints of their parents told of them. */
+/**
+ * Makes the indexes of the days, and fills in the parents and roots of tasks from a time when only their parents'
+ * checkpoints named them.
+ */
 export async function fillTrees(params: Params): Promise<void> {
   await indexDays(params);
   let after: Place | undefined = { task: 0, key: '' };
@@ -31,7 +34,7 @@ export async function fillTrees(params: Params): Promise<void> {
   }
 }
 
-/** Days are made while this runs; those have the index from their first row. */
+/** Days that are made meanwhile have the index from their first row on. */
 async function indexDays({ connection, schema, alone, brief }: Params): Promise<void> {
   const rows = await connection.all<{ name: string }>(
     undefined,
@@ -64,7 +67,7 @@ async function fillPage(params: Params, after: Place): Promise<Place | undefined
   const { connection, schema } = params;
   const rows = await connection.all<Entry>(
     undefined,
-    // A child is younger than who bore it, which rules out circles.
+    // A child is younger than its parent, which rules out circles.
     `SELECT task, key, kind, CASE WHEN n > task THEN n END AS child FROM (SELECT task, key, kind, CASE WHEN kind = ${CHILD} THEN ref
         WHEN key >= 'spawn:' AND key < 'spawn;' THEN substring(${schema}.json_part(value, 'task') FROM '^[0-9]{1,15}$')::bigint END AS n
       FROM ${schema}.journal WHERE (task, key) > ($1, $2) ORDER BY task, key LIMIT ${PAGE}) x`,
@@ -116,8 +119,8 @@ interface Found {
 }
 
 /**
- * Entries come by the number of the parent, which is smaller than that of its child: the root of a parent is known when its
- * children come, and of several that name a child the smallest comes first.
+ * Entries come in the order of the parent's number, which is smaller than that of its child: the root of a parent is
+ * known before its children come. If several entries name one child, the smallest parent comes first.
  */
 async function fillParents({ connection, schema }: Params, births: readonly Birth[]): Promise<void> {
   const ids = numbers([...new Set(births.flatMap(({ task, child }) => [task, child]))].sort((a, b) => a - b));
@@ -160,7 +163,7 @@ async function fillParents({ connection, schema }: Params, births: readonly Birt
   );
 }
 
-/** Of children that have no parent yet. */
+/** The parent and root of children that have none yet. */
 function missingParents(births: readonly Birth[], known: ReadonlyMap<number, TreeRow>): readonly Found[] {
   const found = new Map<number, Found>();
   for (const { task, child } of births) {
@@ -171,7 +174,7 @@ function missingParents(births: readonly Birth[], known: ReadonlyMap<number, Tre
   return [...found.values()].sort((a, b) => a.id - b.id);
 }
 
-/** Roots that are not known as such; whoever has a root itself was told to that one when it was a child. */
+/** Roots without the flag for it. A parent that has a root itself was added to that tree when it was a child. */
 function bareRoots(found: readonly Found[], births: readonly Birth[], known: ReadonlyMap<number, TreeRow>) {
   const parents = new Map(found.map(({ id, parent }) => [id, parent]));
   const bare = births.filter(({ task, child }) => {

@@ -1,28 +1,34 @@
-/** What statements of several topics are made of. */
+/** Fragments that statements of several topics use. */
 
-/** Always true, but the planner takes it for one row of two hundred: so few that it looks each of them up by its key. */
+/** Always true, but the planner estimates one row in two hundred: so few that it looks each of them up by its key. */
 export const few = (key: string, nothing = '+ 0'): string => `${key} ${nothing} = ${key}`;
 export const LANE = `l.id, l.queue AS queue_id, q.name AS queue, l.handler, q.paused, l.placement, l.fair_key, l.weight, l.limits,
   l.uses AS slots, l.served_by`;
-/** Of `task`; those that a finished row has besides come after. */
+/** The columns of `task`. A finished row has further ones after them. */
 export const KEPT = `id, created_at, started_at, cancel_at, queue, lane, spec, attempt, holder, prio, tries, max_tries, bounces,
   payload, parent, root`;
 
-/** All of `done`. */
+/** All columns of `done`. */
 export const FINISHED = `${KEPT}, state, reason, flags, ended_at, result`;
 
-/** Rows of events, newest first, among which those of a call must be whose answer was lost: far more than its deadline has. */
+/**
+ * How many of the newest event rows are searched for those of a call whose answer was lost: far more than are written
+ * within its deadline.
+ */
 const RECENT = 1_000_000;
 
 export type Fragments = ReturnType<typeof fragments>;
 
 /** `s` is the schema, quoted. */
 export function fragments(s: string) {
-  /** Once a statement, not once a row. */
+  /** Evaluated once per statement, not per row. */
   const NOW = `(SELECT ${s}.now_ms())`;
   const HELD = `g AS MATERIALIZED (SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR SHARE)`;
 
-  /** Events of the rows of `from`, which has queue, id, attempt and created_at; `deltas` is what each state gains. */
+  /**
+   * Writes events for the rows of `from`, which has queue, id, attempt and created_at. `deltas` says by how much the
+   * count of each state changes.
+   */
   const tell = (
     from: string,
     kind: number | string,
@@ -49,8 +55,8 @@ export function fragments(s: string) {
     `INSERT INTO ${s}.done (${FINISHED})
       SELECT ${KEPT}, ${state}, ${reason}, ${flags}, ${NOW}, ${result} FROM ${from}`;
   /**
-   * What the tasks of `from` take of their limits changes their slots: several are locked in the order of their numbers, because
-   * each is looked up by its key as it comes.
+   * Changes the counters of limits by what the tasks of `from` take. Several counters are locked in the order of their
+   * numbers, because each is looked up by its key as it comes.
    */
   const count = (
     from: string,

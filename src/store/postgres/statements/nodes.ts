@@ -1,7 +1,7 @@
 import { NODE_KEPT_MS } from '../../rows/node-rows.ts';
 import type { Fragments } from './fragments.ts';
 
-/** Statements of nodes, and of who holds which duty. */
+/** Statements of nodes, and the list of duties. */
 export function nodeStatements({ s, NOW }: Fragments) {
   return {
     nodeGet: `SELECT * FROM ${s}.cluster_node WHERE id = $1`,

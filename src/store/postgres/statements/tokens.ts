@@ -1,7 +1,7 @@
 import { TOKEN_COLUMNS } from '../../rows/token-rows.ts';
 import type { Fragments } from './fragments.ts';
 
-/** Of a token. */
+/** A token is live. */
 export const liveToken = ({ NOW }: Pick<Fragments, 'NOW'>): string =>
   `revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW})`;
 

@@ -19,14 +19,14 @@ class Claimer {
     this.#parts = parts;
   }
 
-  /** One after another: two at once would only step over each other's rows. */
+  /** One after another: concurrent claims would only skip each other's rows. */
   async claimAll(claims: readonly NewClaim[]): Promise<readonly (ClaimAnswer | undefined)[]> {
     const answers: (ClaimAnswer | undefined)[] = claims.map(() => undefined);
     for (const [i, request] of claims.entries()) {
       try {
         answers[i] = await this.#claim(request);
       } catch (error) {
-        // What an earlier one was granted is granted: a fault now must not hide it from its caller.
+        // Earlier claims of this call were granted: an error now must not hide that from their callers.
         if (answers.every((answer) => answer === undefined || answer.grants.length === 0)) throw error;
         break;
       }
@@ -43,14 +43,14 @@ class Claimer {
       const left = request.max - grants.length;
       const next = left > 0 ? await this.#claimMore({ ...part, max: left }, grants) : undefined;
       if (next === undefined && grants.length === 0) return undefined;
-      // Where nobody has looked the caller comes again.
+      // These lanes were not looked at, so the caller comes again.
       const unasked = part.lanes.map(({ lane }) => ({ lane, counter: 0, freesInMs: 1, left: 0 }));
       answer = { grants: [...grants, ...(next?.grants ?? [])], blocked: [...blocked, ...(next?.blocked ?? unasked)] };
     }
     return answer;
   }
 
-  /** What was granted before is granted: a fault now must not hide it from the caller. */
+  /** Earlier parts were granted: an error now must not hide that from the caller. */
   #claimMore(part: NewClaim, before: readonly Grant[]): Promise<ClaimAnswer | undefined> {
     return this.#claimPart(part).catch((error: unknown) => {
       if (before.length === 0) throw error;
@@ -76,7 +76,7 @@ class Claimer {
     if (quick !== 'long') return quick;
     const body = (session: Session, tried: Try): ReturnType<typeof claimTasks> =>
       claimTasks(session, parts, request, note, tried);
-    // Grants and what they take of limits, or the memory of them under an operation id, are one thing.
+    // Grants, what they take of limits, and their record under an operation id commit together.
     return needsTransaction(parts, request) ? calls.transaction(body) : calls.run(body);
   }
 }

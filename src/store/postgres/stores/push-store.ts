@@ -30,7 +30,7 @@ async function push(parts: StoreParts, items: readonly NewTask[]): Promise<reado
   const put = (places: readonly number[], given: readonly PushAnswer[]): void => {
     for (const [at, i] of places.entries()) answers[i] = given[at] as PushAnswer;
   };
-  // Those with keys first: when the others cannot be stored, all are sent again, and these are known by their keys.
+  // Tasks with keys first: if the others fail, all are sent again, and these are found by their keys.
   if (keyed.length > 0) put(keyed, await pushAllKeyed(parts, pick(items, keyed)));
   for (const i of asking) put([i], [await pushAdmitted(parts, items[i] as NewTask)]);
   if (plain.length > 0) put(plain, await pushPlain(parts, plain.length === items.length ? items : pick(items, plain)));
@@ -43,7 +43,7 @@ function pushPlain(parts: StoreParts, items: readonly NewTask[]): Promise<readon
   return parts.calls.run((session, tried) => pushTasks(session, parts, flushId, items, tried));
 }
 
-/** Which of these tasks have a limit that may refuse them, or end others for them. */
+/** Says which of these tasks have a limit that may refuse them or end others for them. */
 export async function needsAdmission(
   { calls, lanes }: StoreParts,
   items: readonly NewTask[],
@@ -61,7 +61,7 @@ export async function needsAdmission(
   });
 }
 
-/** One that asks its limits first, in one transaction with their answer. */
+/** Pushes a task whose limits may refuse it, in one transaction with their decision. */
 async function pushAdmitted(parts: StoreParts, item: NewTask): Promise<PushAnswer> {
   const flushId = parts.dedup.next();
   const allocated: AllocatedIds = [];

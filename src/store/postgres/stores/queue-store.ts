@@ -2,7 +2,7 @@ import type { QueueStore } from '../../store.ts';
 import { listQueues, queueStats } from '../verbs/admin/read.ts';
 import type { StoreParts } from './store-parts.ts';
 
-/** Queues themselves, and the time. */
+/** Queues as such, and the clocks. */
 export function queueStore({
   calls,
 }: StoreParts): Pick<QueueStore, 'queueStats' | 'queuePause' | 'queueList' | 'clock'> {
@@ -12,7 +12,7 @@ export function queueStore({
       await calls.run((session) => session.rows('queuePause', [queue, paused]));
     },
     queueList: () => calls.run(listQueues),
-    /** The server's clock is both. */
+    /** Calendar time and lease time are both the server's clock. */
     async clock() {
       const [row] = await calls.run((session) => session.all<{ now: number }>('now', []));
       const { now } = row as { now: number };

@@ -30,7 +30,8 @@ export async function giveBack(
 ): Promise<readonly SettleAnswer[]> {
   await logs.behind(items);
   const body = (session: Session): ReturnType<typeof returnTasks> => returnTasks(session, known, items);
-  // A pause of a limit comes with what it is about, or not at all. Its counters are locked by then: the tasks took from them.
+  // A pause of a limit commits with the return that asked for it. Its counters are locked by then, because the tasks
+  // took from them.
   const pauses = items.some(({ pause }) => pause !== undefined);
   const { answers, lanes, left } = await (pauses ? calls.transaction(body) : calls.run(body));
   hints.ready(lanes, left);

@@ -12,7 +12,7 @@ import { needsAdmission } from './push-store.ts';
 import { giveBack } from './settle-store.ts';
 import type { StoreParts } from './store-parts.ts';
 
-/** Transactions of turns that one call has under way. */
+/** How many transactions of turns one call runs at once. */
 const AT_ONCE = 4;
 
 export function turnStore(parts: StoreParts): TurnStore {
@@ -49,7 +49,7 @@ function takeAlike(parts: StoreParts, form: Form, turns: readonly Turn[]): Promi
   return severally(turns, (turn) => takeFull(parts, turn));
 }
 
-/** Those whose limits have something to say to their children are left to a transaction, and those that were asked to stop. */
+/** Turns whose children have limits that may refuse them, and turns that were asked to stop, are left to a transaction. */
 async function takeAllFans(parts: StoreParts, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
   const childrenOf = ({ entries }: Turn): readonly NewTask[] =>
     entries.flatMap((entry) => (entry.kind === 'child' ? [entry.task] : []));
@@ -124,7 +124,7 @@ async function park(
   return answers as ParkAnswer[];
 }
 
-/** Turns that need a transaction of their own, a few at once: each waits for its own commit. */
+/** Runs turns that need a transaction of their own, a few at once: each waits for its own commit. */
 async function severally<T, A>(items: readonly T[], act: (item: T) => Promise<A>): Promise<readonly A[]> {
   const answers: A[] = [];
   const places = items.keys();

@@ -36,7 +36,7 @@ async function expire({ calls }: StoreParts, duty: DutyTerm, limit: number): Pro
 async function audit({ database }: StoreParts, duty: DutyTerm): Promise<readonly Drift[]> {
   const long = { deadlineMs: AUDIT_MS };
   const patient = "SET LOCAL statement_timeout = '10min'";
-  // Without a lock: on a large store it takes a while, and the duty must be renewed meanwhile. Mostly nothing is found.
+  // Without a lock: on a large store it takes a while, and the duty must be renewed meanwhile. Mostly it finds nothing.
   const found = await database.transaction(async (session) => {
     await session.raw(patient);
     const drifts = await recount(session);
@@ -44,7 +44,7 @@ async function audit({ database }: StoreParts, duty: DutyTerm): Promise<readonly
     return drifts;
   }, long);
   if (found.length === 0) return [];
-  // Once more, and alone: two that find the same difference must not both add it.
+  // Again under the lock of the duty: two recounts that find the same difference must not both add it.
   return database.transaction(async (session) => {
     await session.raw(patient);
     const [held] = await session.all('dutyAlone', [duty.name, duty.epoch]);

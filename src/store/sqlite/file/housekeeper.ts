@@ -10,13 +10,13 @@ interface Answer {
 }
 
 const GONE = 'its housekeeping thread has ended';
-/** This many commits within a second make a busy process. */
+/** A process with this many commits in a second is busy. */
 const BUSY_COMMITS = 50;
 const SECOND_MS = 1000;
 
 /**
- * The near end of `housekeeper-thread.ts`. The thread is there while there is something for it to do: an idle process does
- * without its 12 MB, and the writer's own checkpoints do for a slow one. It never keeps the process alive.
+ * Starts and stops `housekeeper-thread.ts`. The thread runs only while it has work: an idle process saves its 12 MB,
+ * and the writer's own checkpoints are enough for a slow one. It never keeps the process alive.
  */
 export class Housekeeper {
   readonly #file: string;
@@ -69,7 +69,7 @@ class Thread {
   #next = 1;
 
   constructor(file: string) {
-    // The extension is taken from this file, so that the built package finds the built thread.
+    // The extension is that of this file, so that the built package finds the built thread.
     const url = new URL(`./housekeeper-thread${extname(import.meta.url)}`, import.meta.url);
     this.#worker = new Worker(url, { workerData: { file }, resourceLimits: { maxYoungGenerationSizeMb: 2 } });
     this.#worker.on('message', (answer: Answer) => {
@@ -86,7 +86,7 @@ class Thread {
         resolve();
       });
     });
-    // After the listeners: to listen is to hold the process.
+    // After the listeners: adding one refs the worker again.
     this.#worker.unref();
   }
 
@@ -94,7 +94,7 @@ class Thread {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });
-      // Whoever waits for the answer must live to hear it.
+      // The process must stay alive until the answer is there.
       this.#worker.ref();
       this.#worker.postMessage({ ask: 'recount', id });
     });

@@ -5,14 +5,13 @@ import { existing } from './connection.ts';
 import { isBusy, translate } from './errors.ts';
 
 /**
- * A store that is kept from everybody else. A process that has it open holds a shared lock on the file for as long, so the
- * exclusive one is got only when there is none; it is kept until the end, over commits and over a rename. Begins with a
- * transaction.
+ * A store file under an exclusive lock. Every process that has the file open holds a shared lock, so the exclusive one
+ * is granted only when there is none. It is kept until the end, over commits and a rename. Begins with a transaction.
  */
 export class LockedFile {
   readonly file: string;
   readonly db: DatabaseSync;
-  /** Opened before SQLite's own and closed after it: closing any handle of a file drops all locks that a process has on it. */
+  /** Opened before SQLite's handle and closed after it: closing any handle of a file drops all locks of the process on it. */
   readonly fd: number;
 
   constructor(file: string, again: string) {
@@ -21,12 +20,12 @@ export class LockedFile {
     let db: DatabaseSync | undefined;
     try {
       db = new DatabaseSync(existing(file), { timeout: 0 });
-      // In this order: from here on SQLite gives no lock back, and the first access takes the exclusive one.
+      // This order matters: from here on SQLite gives no lock back, and the first access takes the exclusive one.
       db.exec('PRAGMA locking_mode = EXCLUSIVE');
       const { journal_mode: mode } = db.prepare('PRAGMA journal_mode = DELETE').get() as { journal_mode: string };
       if (mode !== 'delete') throw inUse(file, again);
       db.exec('PRAGMA synchronous = FULL; BEGIN EXCLUSIVE');
-      // What the change of mode left; it is committed, and the next owner of the name must not meet it.
+      // The change of mode leaves a committed journal, which the next owner of the name must not find.
       rmSync(`${file}-journal`, { force: true });
       this.db = db;
     } catch (error) {

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger.ts';
 import type { LimitCounters } from '../limit-counters.ts';
 import type { Prepared } from './connection.ts';
 
-/** What a verb's body works with: one write transaction, its two nows, and the ledger of what it does. */
+/** What a verb works with: one write transaction, its two times, and the ledger of its changes. */
 export interface Transaction {
   readonly sql: Prepared;
   readonly ledger: Ledger;
@@ -14,7 +14,7 @@ export interface Transaction {
   readonly leaseNow: number;
   /** Calendar time, fixed for the transaction. */
   readonly now: number;
-  /** What a lane stands for; lanes never change, so the answer is kept for the life of the handle. */
+  /** Looks up a lane. Lanes never change, so they are cached for the life of the handle. */
   readonly laneOf: (lane: number) => LaneInfo;
   /** Set when a task ends that others wait for. */
   dependents: DependentWork | undefined;
@@ -22,7 +22,7 @@ export interface Transaction {
 
 /** What one transaction has done for tasks that wait for others. */
 export interface DependentWork {
-  /** How many more dependents it may see to. */
+  /** How many more dependents it may handle. */
   left: number;
   /** Where tasks became ready. */
   readonly lanes: Set<number>;
@@ -34,7 +34,7 @@ export interface LaneInfo {
   readonly handler: string;
   /** The counters that its tasks take from; mostly none. */
   readonly uses: readonly NamedUse[];
-  /** Whoever serves it is remembered. */
+  /** The worker that serves it last is stored. */
   readonly affine: boolean;
 }
 
@@ -43,7 +43,7 @@ interface RowOfLane extends Pick<LaneInfo, 'queue' | 'queueName' | 'handler'> {
   readonly affine: number | null;
 }
 
-/** Remembers lanes, which are few and immutable. */
+/** Caches lanes, which are few and immutable. */
 export function laneReader(sql: Prepared): (lane: number) => LaneInfo {
   const kept = new Map<number, LaneInfo>();
   return (lane) => {

@@ -15,7 +15,7 @@ interface Rig {
   readonly own: Store;
   readonly other: Store;
   readonly stop: () => void;
-  /** How often it told. */
+  /** How often the callback was called. */
   readonly told: () => number;
   wanted: boolean;
 }
@@ -50,7 +50,7 @@ test('the operating system tells of a commit long before the poll would', async 
   await world.settle();
   assert.deepEqual(world.waits, [50]);
   await commit(other);
-  // The notice comes from outside this process: real time, but no sleep.
+  // The notice comes from another process: real time, but no sleep.
   const deadline = performance.now() + 5000;
   while (told() === 0 && performance.now() < deadline) await turn();
   assert.equal(told(), 1, 'no notice came');

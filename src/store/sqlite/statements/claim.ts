@@ -11,8 +11,8 @@ export const CLAIM_STATEMENTS = {
   taskReady: 'SELECT id, prio FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id = ? AND state = 0 RETURNING ${GRANT_COLUMNS}`,
-  // What has been ready for less than that is left to a better worker. Only the first ones are looked at: of a thousand that
-  // came a moment ago all are too young.
+  // Younger tasks are left to a better worker. Only the first tasks are read: a thousand that came a moment ago are all
+  // too young.
   claimAged: `SELECT id FROM (SELECT id, coalesce(run_at, created_at) AS since FROM task
       WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) WHERE since <= ? LIMIT ?`,
   laneHead: `SELECT coalesce(run_at, created_at) AS since FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT 1`,

@@ -1,6 +1,6 @@
 import { COUNTS, DOCUMENT_COLUMNS } from '../../rows/document-rows.ts';
 
-/** A document with the state of its task, or of that of the one which it shows. */
+/** A document with the state of its task, or of the document that it shows. */
 const LISTED = `SELECT ${DOCUMENT_COLUMNS}, t.state FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
     LEFT JOIN task t ON t.id = coalesce(o.task, d.task)`;
 
@@ -23,7 +23,7 @@ export const DOCUMENT_STATEMENTS = {
   documentCount: `SELECT ${COUNTS} FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
     LEFT JOIN task t ON t.id = coalesce(o.task, d.task)
     WHERE (?1 = 0 OR d.parent IS NULL) AND (?2 IS NULL OR d.user_id = ?2)`,
-  // With its task, but for a root that others still hang on; that goes with the last of them.
+  // A document goes with its task. A root that has other documents goes with the last of them.
   pruneDocument: `DELETE FROM task_document AS d WHERE task = ?
     AND (id <> root OR NOT EXISTS (SELECT 1 FROM task_document x WHERE x.root = d.id AND x.id <> d.id)) RETURNING root`,
   pruneDocumentRoot: `DELETE FROM task_document AS d WHERE id = ? AND task IS NOT NULL

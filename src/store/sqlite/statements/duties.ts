@@ -3,7 +3,7 @@ export const DUTY_STATEMENTS = {
   dutyTake: `INSERT INTO duty (name, holder, epoch, until) VALUES (?, ?, 1, ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = duty.epoch + 1, until = excluded.until
     WHERE duty.until < ? RETURNING epoch, cursor`,
-  // ?1 holds [name, epoch, ttl] of each; a process renews all of its duties at about the same time
+  // ?1 has [name, epoch, ttl] of each duty: a process renews all of its duties at about the same time.
   dutyRenew: `UPDATE duty SET until = ?2 + (j.value ->> 2) FROM json_each(?1) j
     WHERE duty.name = j.value ->> 0 AND duty.epoch = j.value ->> 1 AND duty.until >= ?2 RETURNING duty.name, duty.epoch`,
   dutyRelease: 'UPDATE duty SET until = 0 WHERE name = ? AND epoch = ?',

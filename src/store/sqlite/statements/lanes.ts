@@ -19,7 +19,7 @@ export const LANE_STATEMENTS = {
   laneById: `SELECT ${LANE} FROM lane l JOIN queue q ON q.id = l.queue WHERE l.id = ?`,
   laneTouch: 'UPDATE lane SET used_at = ? WHERE id = ?',
   laneGet: `SELECT l.queue, q.name AS queueName, l.handler, l.slots, l.placement LIKE '%"affinity"%' AS affine FROM lane l JOIN queue q ON q.id = l.queue WHERE l.id = ?`,
-  // CROSS JOIN keeps this order: from the few lanes that are ready, not over all lanes that there ever were.
+  // CROSS JOIN keeps this order: from the few lanes that are ready, not over all lanes that ever existed.
   laneScan: `WITH RECURSIVE r(lane) AS (
       SELECT (SELECT lane FROM task WHERE state = 0 AND lane > ? ORDER BY lane LIMIT 1)
       UNION ALL
@@ -29,7 +29,8 @@ export const LANE_STATEMENTS = {
     FROM r WHERE lane IS NOT NULL`,
   laneDepth:
     'SELECT count(*) AS n FROM (SELECT 1 FROM task INDEXED BY task_ready WHERE state = 0 AND lane = ? LIMIT ?)',
-  // From one priority to the next: the first of each has come first. Of a lane with very many of them the most urgent are looked at.
+  // From one priority to the next: the first task of each is its oldest. With very many priorities only the most urgent
+  // are read.
   laneOldest: `WITH RECURSIVE p(prio) AS (
       SELECT (SELECT prio FROM task WHERE state = 0 AND lane = ?1 ORDER BY prio LIMIT 1)
       UNION ALL

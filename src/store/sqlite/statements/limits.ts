@@ -26,7 +26,7 @@ export const LIMIT_STATEMENTS = {
   slotWaiting: `SELECT count(*) AS n FROM (SELECT 1 FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0
     WHERE ls.slot = ? LIMIT ?)`,
   slotReady: `SELECT t.id FROM lane_slot ls CROSS JOIN task t ON t.lane = ls.lane AND t.state = 0 WHERE ls.slot = ? LIMIT ?`,
-  // The first in line of each lane; among a million in one lane nobody looks for the smallest number.
+  // The first task of each lane. With a million tasks in a lane the smallest number is not searched for.
   slotOldest: `SELECT min((SELECT id FROM task WHERE lane = ls.lane AND state = 0 ORDER BY prio, id LIMIT 1)) AS id
     FROM lane_slot ls WHERE ls.slot = ?`,
   slotRunning: `SELECT min(t.id) AS id FROM task t INDEXED BY task_running

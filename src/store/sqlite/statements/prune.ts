@@ -1,7 +1,7 @@
 export const PRUNE_STATEMENTS = {
   // Members of a tree go with their root.
   pruneWalk: 'SELECT id, ended_at, root, flags FROM task WHERE id > ? ORDER BY id LIMIT ?',
-  // An unfinished task was made to wait for it, or has waited for it, and will ask what became of it.
+  // An unfinished task waits or has waited for it, and will read its result.
   pruneNeeded: `SELECT 1 FROM dep d CROSS JOIN task t ON t.id = d.down AND t.state < 4 WHERE d.up = ? LIMIT 1`,
   treeOpen: `SELECT 1 FROM task INDEXED BY task_root WHERE root = ? AND (state < 4 OR ended_at >= ?) LIMIT 1`,
   treeNeeded: `SELECT 1 FROM task m INDEXED BY task_root CROSS JOIN dep d ON d.up = m.id CROSS JOIN task t ON t.id = d.down
@@ -15,10 +15,10 @@ export const PRUNE_STATEMENTS = {
   pruneLog: 'DELETE FROM log WHERE task = ?',
   pruneDeps: 'DELETE FROM dep WHERE down = ?',
   pruneJournal: 'DELETE FROM journal WHERE task = ?',
-  // From the oldest on: their numbers are in the order of their times.
+  // From the oldest on, because numbers and times grow together.
   pruneSignals: `DELETE FROM signal WHERE id IN (SELECT id FROM (SELECT id, at FROM signal ORDER BY id LIMIT ?) WHERE at < ?)`,
   signalFirst: 'SELECT at FROM signal ORDER BY id LIMIT 1',
-  // By the indexes of what is unfinished: finished tasks are many.
+  // By the indexes of unfinished tasks, because finished ones are many.
   oldestUnfinished: `SELECT created_at FROM task WHERE id = (SELECT min(id) FROM (
     SELECT min(id) AS id FROM task INDEXED BY task_ready WHERE state = 0
     UNION ALL SELECT min(id) FROM task INDEXED BY task_running WHERE state = 1
@@ -31,9 +31,9 @@ export const PRUNE_STATEMENTS = {
   pruneResults: 'DELETE FROM kept_result WHERE rowid IN (SELECT rowid FROM kept_result WHERE expires_at <= ? LIMIT ?)',
   pruneTokens: `DELETE FROM entry_token WHERE id IN (SELECT id FROM entry_token
     WHERE coalesce(revoked_at, used_at, expires_at) < ? LIMIT ?)`,
-  // A holder stays as long as its lease does: whoever looks at a running task can say who has it.
+  // A holder stays as long as it has a lease, so that every running task has a worker to show.
   pruneWorkers: `DELETE FROM worker WHERE id IN (SELECT w.id FROM worker w WHERE w.state IN (3, 4) AND w.beat_at < ?
       AND NOT EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) LIMIT ?)`,
-  // Nobody of the name is kept any more.
+  // No worker of the name is kept any more.
   pruneTotals: 'DELETE FROM worker_total WHERE NOT EXISTS (SELECT 1 FROM worker w WHERE w.name = worker_total.name)',
 } as const;

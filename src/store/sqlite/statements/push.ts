@@ -7,7 +7,7 @@ export const PUSH_STATEMENTS = {
   // Several rows a statement: 2.2 instead of 3.3 µs a row.
   taskAdd4: `INSERT INTO task ${NEW_TASK} VALUES ${Array(4).fill(ROW).join(', ')}`,
   taskAdd16: `INSERT INTO task ${NEW_TASK} VALUES ${Array(16).fill(ROW).join(', ')}`,
-  // Apart from the insert, so that tasks without a limit to their wait pay nothing for it.
+  // Apart from the insert, so that tasks without a wait timeout pay nothing for it.
   taskExpiry: 'UPDATE task SET expires_at = ? WHERE id = ?',
   bodyPut: 'INSERT OR REPLACE INTO body (task, part, data) VALUES (?, ?, ?)',
   bodyGet: 'SELECT data FROM body WHERE task = ? AND part = ?',

@@ -9,10 +9,10 @@ export const TAKEOVER_STATEMENTS = {
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
   reapAgain: `UPDATE task SET state = ?, run_at = ?, holder = NULL, lease_until = NULL, flags = flags | 16
     WHERE id = ? AND attempt = ? AND state = 1 AND lease_until < ?`,
-  // What waits without a deadline has no run_at: its place in the index is never looked at.
+  // A wait without a deadline has no run_at, and is never read.
   stageLook: `SELECT id, lane, state, attempt, created_at FROM task
     WHERE state IN (2, 3) AND run_at <= ? ORDER BY run_at LIMIT ?`,
-  // A ready task keeps in run_at since when it is ready, if that is not when it was made.
+  // run_at of a ready task is the time since when it is ready, if that is not its creation.
   stageOne: 'UPDATE task SET state = 0, open = 0 WHERE id = ? AND state IN (2, 3)',
   stageNext: 'SELECT run_at FROM task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1',
   expireLook: `SELECT id, lane, state, created_at, flags FROM task

@@ -9,7 +9,7 @@ export const TOKEN_STATEMENTS = {
   tokenFind: `SELECT ${TOKEN_COLUMNS} FROM entry_token WHERE hash = ?2 AND ${LIVE}`,
   tokenNamed: `SELECT 1 FROM entry_token WHERE name = ?2 AND kind IN (SELECT value FROM json_each(?3)) AND ${LIVE} LIMIT 1`,
   tokenUse: `UPDATE entry_token SET used_at = ?1 WHERE hash = ?2 AND kind = 'code' AND ${LIVE}`,
-  // All at once: a node with 2,000 connections asks for their tokens twice a second.
+  // All in one statement: a node with 2,000 connections checks their tokens twice a second.
   tokenValid: `SELECT id, expires_at FROM entry_token
     WHERE id IN (SELECT value FROM json_each(?)) AND revoked_at IS NULL AND used_at IS NULL`,
   tokenList: `SELECT ${TOKEN_COLUMNS} FROM entry_token ORDER BY id DESC`,

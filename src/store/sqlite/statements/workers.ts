@@ -14,7 +14,7 @@ export const WORKER_STATEMENTS = {
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags`,
   settingDrop: 'DELETE FROM worker_setting WHERE name = ?',
   settingList: 'SELECT name, enabled, priority, tags FROM worker_setting ORDER BY name',
-  // A lost one may come back.
+  // A lost worker may come back.
   workersNamed: 'SELECT id, own_tags FROM worker WHERE state <> 3 AND name = ?',
   workerChange: `UPDATE worker SET enabled = ?, priority = coalesce(?, own_priority), tags = ?, revision = revision + 1
     WHERE id = ?`,
@@ -22,14 +22,14 @@ export const WORKER_STATEMENTS = {
   // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
   workerBeat: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END),
       status = CASE WHEN ? THEN ? ELSE status END, metadata = CASE WHEN ? THEN ? ELSE metadata END WHERE id = ?`,
-  /** Of many who say nothing but that they live. */
+  /** For the many beats that change nothing else. */
   workerBeats: `UPDATE worker SET beat_at = ?, state = coalesce(?, CASE WHEN state IN (0, 4) THEN 1 ELSE state END)
     WHERE id IN (SELECT value FROM json_each(?)) RETURNING id, started_at`,
   workerBorn: 'SELECT started_at FROM worker WHERE id = ?',
   totalAdd: `INSERT INTO worker_total (name, ended) SELECT name, ? FROM worker WHERE id = ?
     ON CONFLICT (name) DO UPDATE SET ended = ended + excluded.ended`,
   workerSilent: 'SELECT 1 FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND beat_at < ? LIMIT 1',
-  // Its own word for what it does holds no longer.
+  // The status that it reported no longer holds.
   workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL
     WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
   workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,

@@ -4,7 +4,7 @@ import { listDuties } from '../verbs/admin/node.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function dutyStore({ writer }: StoreParts): DutyStore {
-  /** Those that come before the writer has its turn share a statement. */
+  /** Renewals that come before the writer runs share a statement. */
   const renewals = together((items: () => readonly Renewal[]) =>
     writer.write('rest', (tx) => renewDuties(tx, items()), { quiet: true }),
   );
@@ -22,7 +22,7 @@ export function dutyStore({ writer }: StoreParts): DutyStore {
   };
 }
 
-/** One call for all that come before it is run. It may be run more than once, with the same items. */
+/** One call for all items that come before it runs. It may run more than once, with the same items. */
 function together<I, A>(call: (items: () => readonly I[]) => Promise<A>): (item: I) => Promise<A> {
   let open: { readonly items: I[]; readonly answer: Promise<A> } | undefined;
   return (item) => {

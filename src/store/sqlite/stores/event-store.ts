@@ -7,7 +7,7 @@ export function eventStore({ calls, writer }: StoreParts): EventStore {
   return {
     eventRead: ({ after, limit }) =>
       calls.again('eventRead', `${after} ${limit} ${writer.eventCommits}`, ({ sql }) => readEvents(sql, after, limit)),
-    /** Events have their numbers from the write itself. */
+    /** Events are numbered when they are written. */
     async eventNumber({ duty }) {
       await writer.read((connection) => requireDuty(connection, duty));
       return { events: 0, more: false };

@@ -5,7 +5,7 @@ import type { StoreParts } from './store-parts.ts';
 
 type QueueVerbs = Pick<QueueStore, 'queueStats' | 'queuePause' | 'queueList' | 'clock'>;
 
-/** Queues themselves, and the time. */
+/** Queues as such, and the clocks. */
 export function queueStore({ calls, writer }: StoreParts): QueueVerbs {
   return {
     queueStats: ({ queue }) => writer.read(({ sql }) => queueStats(sql, queue)),

@@ -8,7 +8,7 @@ export function resultStore({ writer }: StoreParts): ResultStore {
     resultKeys: ({ tasks }) => writer.read(({ sql }) => tasks.map((task) => resultKeyOf(sql, task))),
     resultFind: ({ items }) =>
       writer.read(({ sql }) => items.map((item) => findResult(sql, item, writer.clock.calendar()))),
-    /** In the rank of the settles, which it comes before. */
+    /** In the rank of settles, which it comes before. */
     resultKeep: ({ items }) => writer.write('settle', (tx) => items.map((item) => keepResult(tx, item))),
   };
 }

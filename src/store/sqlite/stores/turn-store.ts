@@ -11,7 +11,10 @@ export function turnStore(parts: StoreParts): TurnStore {
   };
 }
 
-/** Values in the rank of the settles, which what an attempt remembers comes before; what frees and wakes after them. */
+/**
+ * Plain turns run in the rank of settles, so that values come before the end of their attempt. Turns that end or wake
+ * tasks run after them.
+ */
 async function takeTurns({ calls, writer }: StoreParts, items: readonly Turn[]): Promise<readonly TurnAnswer[]> {
   const plain = items.filter(isPlain);
   const take = (some: readonly Turn[]) => (tx: Transaction) => some.map((turn) => takeTurn(tx, turn));

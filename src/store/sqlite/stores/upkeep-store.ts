@@ -5,7 +5,7 @@ import { prune } from '../verbs/admin/prune.ts';
 import { expireNext, expireTasks, msUntil, stageNext, stageTasks } from '../verbs/queue/stage.ts';
 import type { StoreParts } from './store-parts.ts';
 
-/** The books of fewer tasks than this are gone over in a few milliseconds. */
+/** Counters of fewer tasks than this are recounted in a few milliseconds. */
 const MANY_TASKS = 20_000;
 
 export function upkeepStore(parts: StoreParts): UpkeepStore {
@@ -38,9 +38,9 @@ async function expire({ calls, writer }: StoreParts, duty: DutyTerm, limit: numb
 }
 
 async function audit({ housekeeper, writer }: StoreParts, duty: DutyTerm): Promise<readonly Drift[]> {
-  // A deposed holder is told so whether there is something to repair or not, and no recount is made for it.
+  // A deposed holder is refused, whether there is something to repair or not, and causes no recount.
   await writer.read((connection) => requireDuty(connection, duty));
-  // Without its thread a long recount holds up the loop, but it is made. A short one is not worth a thread.
+  // Without the thread a long recount blocks the loop, but it is made. A short one is not worth a thread.
   const many = await writer.read(
     ({ sql }) => ((sql.get('taskMax').get() as { id: number | null }).id ?? 0) > MANY_TASKS,
   );

@@ -19,7 +19,7 @@ export function workerStore(parts: StoreParts): WorkerStore {
 
 async function reap({ writer }: StoreParts, duty: DutyTerm, staleMs: number): Promise<readonly number[]> {
   const some = await writer.read((connection) => {
-    // A deposed holder is told so whether there is something to mark or not.
+    // A deposed holder is refused, whether there is something to mark or not.
     requireDuty(connection, duty);
     return someSilent(connection.sql, writer.clock.lease(), staleMs);
   });

@@ -192,13 +192,13 @@ test('a file of the first version is brought up to date and keeps what is in it'
   assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
 });
 
-/** Checkpoints as versions before the trees have written them. */
+/** Checkpoints as written by versions before the trees. */
 const SPAWNS: readonly (readonly [task: number, key: string, value: string | null])[] = [
   [1, 'spawn:a#0', '{"id":"task_x","task":2}'],
   [2, 'spawn:b#0', '{"id":"task_y","task":3}'],
   [1, 'spawn:long#0', null],
   [1, 'spawn:gone#0', '{"id":"task_z","task":99}'],
-  // What a task cannot have borne: an older one, itself, one that another bore before, and no number at all.
+  // These are no children: an older task, the task itself, a child of another task, and no number at all.
   [3, 'spawn:older#0', '{"id":"task_x","task":1}'],
   [3, 'spawn:self#0', '{"id":"task_x","task":3}'],
   [3, 'spawn:other#0', '{"id":"task_x","task":4}'],

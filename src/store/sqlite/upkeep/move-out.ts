@@ -8,9 +8,12 @@ import { LockedFile } from '../file/locked-file.ts';
 import { explain } from './copy.ts';
 import { migrate, readMeta, SCHEMA_VERSION, schemaStatus, writeMeta } from './migrate.ts';
 
-/** A version that no program ever has: those that do not know of moves refuse the file all the same. */
+/** A version that no program has. Programs that do not know of moves refuse the file all the same. */
 const NO_VERSION = '1000000';
-/** What a move puts aside. Without its key, a process that lost its handle for a moment does not take the file for its own. */
+/**
+ * The keys that a move puts aside. Without the cluster key, a process that lost its handle for a moment does not reopen
+ * the file.
+ */
 const ASIDE = ['schema', 'compatible_from', 'cluster_key'] as const;
 
 /** Rows of a store, as arrays. */
@@ -20,7 +23,7 @@ export interface Rows {
 
 /** What a move needs to know before it begins. */
 export interface MoveStatus {
-  /** Names this move; the other side keeps it, so that a move which was cut off is known again. */
+  /** Names this move. The target keeps it, so that a move that was cut off is recognized. */
   readonly move: string;
   readonly clusterKey: string;
   /** Lease time now. */
@@ -28,9 +31,9 @@ export interface MoveStatus {
 }
 
 /**
- * A file whose tasks move to another store. It is marked before the first row is read, durably, and from then on refuses
- * everybody: whatever happens to this process, the two stores never hand out the same work. A move that fails takes the mark
- * away; one that was killed is done again with the same target, or found to have ended there.
+ * A file whose tasks move to another store. It is marked durably before the first row is read, and from then on refuses
+ * to be opened: whatever happens to this process, the two stores never hand out the same work. A move that fails
+ * removes the mark. One that was killed is repeated with the same target, or found to have ended there.
  */
 export class MoveOut implements Rows {
   readonly #locked: LockedFile;
@@ -82,7 +85,7 @@ export class MoveOut implements Rows {
   }
 }
 
-/** Reads a store that others may have open, for a rehearsal of its move to this address. */
+/** Reads a store that others may have open, to rehearse its move to this address. */
 export function rehearse<T>(file: string, to: string, look: (rows: Rows) => T): T {
   let db: DatabaseSync | undefined;
   try {
@@ -104,7 +107,7 @@ function* iterate(db: DatabaseSync, sql: string, values: readonly number[]): Gen
   yield* statement.iterate(...values) as unknown as Iterable<readonly unknown[]>;
 }
 
-/** Inside the transaction that the hold begins with. */
+/** Inside the transaction that the locked file begins with. */
 function mark(db: DatabaseSync, to: string): string {
   if (!isBegun(db, to)) {
     requireStore(db);
@@ -119,7 +122,7 @@ function mark(db: DatabaseSync, to: string): string {
   return readMeta(db, 'move') ?? '';
 }
 
-/** A move to this very place was cut off. */
+/** A move to this target was cut off. */
 function isBegun(db: DatabaseSync, to: string): boolean {
   const tables = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").all();
   return tables.length > 0 && readMeta(db, 'moved_to') === to && readMeta(db, 'move_ended') === undefined;
@@ -128,11 +131,11 @@ function isBegun(db: DatabaseSync, to: string): boolean {
 function requireStore(db: DatabaseSync): void {
   const { version } = schemaStatus(db);
   if (version === 0) throw fault('INVALID_INPUT', { field: 'file', problem: 'it is no store of leasehold' });
-  // A newer one may hold what this program would leave behind.
+  // A newer store may have what this program would leave behind.
   if (version > SCHEMA_VERSION) throw fault('SCHEMA_TOO_NEW', { found: version, known: SCHEMA_VERSION });
 }
 
-/** As clock.ts would have it, if the store were opened now. */
+/** Lease time as clock.ts would establish it now. */
 function leaseNow(db: DatabaseSync, clock: Clock): number {
   if (readMeta(db, 'boot') === bootId()) return Math.floor(Number(readMeta(db, 'lease_base')) + clock.monotonic());
   return Math.floor(Math.max(Number(readMeta(db, 'lease_last') ?? 0), clock.wall()));

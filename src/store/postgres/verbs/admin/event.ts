@@ -5,8 +5,8 @@ import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 
 /**
- * One statement reads everything that decides, so that a pruner cannot come in between. No row
- * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ * One statement reads everything that decides, so that a pruner cannot come in between. It reads no row behind the
+ * page: each row holds hundreds of events, and a reader far behind read all of them again with every page.
  */
 export async function readEvents(session: Session, after: number, limit: number): Promise<EventPage> {
   const rows = await session.all<EventRow>('eventRead', [after + 1, limit]);

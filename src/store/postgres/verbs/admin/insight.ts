@@ -25,7 +25,7 @@ export async function listFailures(
   return rows.map(failureOf);
 }
 
-/** Ids between which all tasks are that were created in this time. */
+/** The range of ids that holds all tasks of a time. */
 export interface Span {
   readonly first: number | undefined;
   readonly end: number | undefined;
@@ -42,7 +42,10 @@ async function idAt(session: Session, time: number): Promise<number | undefined>
   return (await session.all<{ id: number }>('taskAt', [time]))[0]?.id;
 }
 
-/** Of those in the time the newest are looked at, whatever else is asked of them; that decides only where they are counted. */
+/**
+ * Reads the newest tasks of the time, whatever the other filters say. The filters only decide into which bucket a task
+ * is counted.
+ */
 export async function countTasks(session: Session, schema: string, query: TaskCount): Promise<TaskCounts> {
   const { queues, handlers, states, from, until, stepMs, before, limit } = query;
   const { first = 0, end = Number.MAX_SAFE_INTEGER } = await createdIn(session, from, until);
@@ -75,7 +78,7 @@ export function handlerQueues(session: Session, limit: number): Promise<readonly
   return session.all<HandlerQueue>('handlerQueues', [limit]);
 }
 
-/** In a transaction: who counts the views sees those of everybody who came before. */
+/** In a transaction, under a lock: the count of views includes those of all earlier writers. */
 export function putView(session: Session, flushId: FlushId, view: NewView, most: number): Promise<ViewRecord | null> {
   const { name, screen, query, by } = view;
   return once(session, 'view', flushId, async () => {

@@ -37,8 +37,8 @@ export interface DefRow {
 }
 
 /**
- * The counters that tasks with these limits take from: the total of each, and that of the key, made on first sight. The
- * definitions stay locked until the commit, so that a counter is not made with a cap that is changed meanwhile.
+ * The counters that tasks with these limits take from: the total of each limit and that of the key, made on first use.
+ * The definitions stay locked until the commit, so that no counter is made with a cap that changes meanwhile.
  */
 export async function usesOf(
   session: Session,
@@ -76,7 +76,7 @@ function named({ name, key, weight, cost }: LimitUse, defs: ReadonlyMap<string, 
   return key === undefined ? [total] : [total, { ...total, key, cap: caps.key }];
 }
 
-/** Every cap changes with it: from this commit on no claim goes by the old one. */
+/** All caps change in the same commit, and no later claim uses the old ones. */
 export async function putLimit(session: Session, name: string, limit: Limit, by: string): Promise<LimitVersion> {
   const body = JSON.stringify(limit);
   const [row] = (await session.all<DefVersion>('limitPut', [name, body, by])) as [DefVersion];
@@ -86,7 +86,7 @@ export async function putLimit(session: Session, name: string, limit: Limit, by:
 
 type DefVersion = VersionRow & { readonly id: number };
 
-/** In a transaction. A row that is made only to be locked goes with what is refused. */
+/** In a transaction. A row that was made only to be locked is rolled back if the edit is refused. */
 export async function changeLimit(session: Session, editing: LimitEditing): Promise<LimitEdited> {
   const { name, edit, by, ...terms } = editing;
   const [row] = await session.all<DefVersion>('limitTake', [name]);
@@ -146,7 +146,7 @@ export async function counterHolders(
   });
 }
 
-/** A handler was told to come back later: what takes from the same key waits with it. */
+/** A handler asked to come back later: tasks that take from the same key wait with it. */
 export async function pauseFor(
   session: Session,
   uses: readonly NamedUse[],
@@ -168,7 +168,7 @@ export async function pauseFor(
   if (counters.length > 0) await session.rows('slotPause', [numbers(counters), delayMs]);
 }
 
-/** Under the lock of each counter nothing can be added to it, and what is being given back is still counted as running. */
+/** While a counter is locked nothing is added to it, and a task that is giving back still counts as running. */
 export async function repairCounters(session: Session): Promise<readonly CounterDrift[]> {
   const found = await session.all<{ id: number }>('slotDrift', []);
   if (found.length === 0) return [];

@@ -8,8 +8,8 @@ import { once } from '../queue/once.ts';
 import { setWorker } from '../queue/worker-setting.ts';
 
 /**
- * In a transaction, in a statement of its own: a rotation, an exchange and a revocation by name follow each other. Without it
- * a worker whose tokens are all revoked keeps the one for which its code was exchanged in that moment.
+ * In a transaction, in a statement of its own: serializes rotations, exchanges and revocations of one name. Without it
+ * a worker whose tokens are all revoked would keep the one for which its code was exchanged at that moment.
  */
 function lockTokensOf(session: Session, ...names: readonly string[]): Promise<void> {
   return lockChannels(
@@ -37,7 +37,7 @@ async function insert(session: Session, token: NewToken, replaces: Rotation | un
   return row;
 }
 
-/** At once is by a revocation: an expiry would be undone by a clock that is set back. */
+/** Immediate ends are revocations: a clock that is set back would undo an expiry. */
 async function endOthers(session: Session, { id, kind, name }: TokenRow, { graceMs }: Rotation): Promise<void> {
   if (graceMs <= 0) await session.rows('tokenRevokeOthers', [name, kind, id]);
   else await session.rows('tokenShortenOthers', [name, kind, id, graceMs]);
@@ -54,7 +54,7 @@ export async function exchangeToken(
   { hash, token, replaces }: TokenExchange,
 ): Promise<TokenRecord | undefined> {
   const row = await once(session, 'token', flushId, async (): Promise<TokenRow | null> => {
-    // Its name never changes; whether it is live is asked again behind the latch.
+    // The name of a token never changes. Whether it is live is checked again under the lock.
     const code = await findToken(session, hash);
     if (code === undefined) return null;
     await lockTokensOf(session, code.name, token.name);

@@ -6,10 +6,10 @@ import type { Session, Try } from '../../connect/database.ts';
 import type { DefRow } from '../admin/limit.ts';
 import { cancelTasks } from './cancel.ts';
 
-/** One transaction ends no more than so many. */
+/** The most tasks that one transaction ends. */
 const REPLACED = 500;
 
-/** Of these limits, those that have something to say to a new task; most let it wait for room. */
+/** The limits among these that may refuse a new task or end others for it. Most let it wait for room. */
 export async function admittingLimits(session: Session, names: readonly string[]): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set();
   const rows = await session.all<DefRow>('limitFind', [texts(names)]);
@@ -22,8 +22,8 @@ export async function admittingLimits(session: Session, names: readonly string[]
 }
 
 /**
- * Refuses a new task, or lets it take the place of others, as its limits say. In the push's own transaction, under the locks
- * of their counters: two that push at once see each other.
+ * Refuses a new task, or lets it replace others, as its limits say. In the transaction of the push and under the locks
+ * of the counters, so that concurrent pushes see each other.
  */
 export async function admit(
   session: Session,
@@ -54,7 +54,7 @@ export async function admit(
   return undefined;
 }
 
-/** All of its room is taken or spoken for. */
+/** All room is taken, or waiting tasks will take it. */
 async function isFull(session: Session, counter: LimitCounter, weight: number): Promise<boolean> {
   if (counter.cap === undefined) return false;
   return counter.active + ((await waiting(session, counter.id, counter.cap)) + 1) * weight > counter.cap;

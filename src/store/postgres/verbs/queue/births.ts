@@ -17,27 +17,27 @@ import {
   taskStates,
 } from './push.ts';
 
-/** Rows of one statement: the event of so many stays in one page. */
+/** Rows of one statement. The event of this many fits into one page. */
 const CHUNK = 500;
-/** A task may end or be revived between two looks; more often than this only if something is wrong. */
+/** A task may end or be revived between two reads. More often than this means that something is wrong. */
 const LOOKS = 10;
 
-/** The running task whose children these are. Their limits are asked about them as about a push. */
+/** The running task whose children these are. Limits judge children as they judge pushes. */
 interface ParentTask extends Lineage {
-  /** What it gives back of limits by going: locked together with what they take. */
+  /** The counters that it gives back to when it goes. They are locked together with those of its children. */
   readonly counters: readonly number[];
   readonly tried: Try;
 }
 
 export interface BirthOptions {
-  /** Names the flush among the events, for a second sending of it. */
+  /** Names the flush in its events, so that a repeat finds them. */
   readonly note?: string;
-  /** What each sending of the same has drawn. */
+  /** The ids that each try of this call has drawn. */
   readonly allocated: AllocatedIds;
   readonly lineage?: ParentTask;
 }
 
-/** Tasks that may wait for each other and for others, all or nothing. Whoever is refused takes back what was done before. */
+/** Makes tasks that may wait for each other and for existing ones, all or nothing. After a refusal the caller rolls back. */
 export async function makeAll(
   session: Session,
   parts: PostgresParts,
@@ -85,8 +85,9 @@ export async function makeAll(
 }
 
 /**
- * How the tasks are that new ones will wait for, or the one that is nowhere. Those that are unfinished stay so until the
- * commit. What is not found among them is looked for by a statement of its own: it ended while the lock was waited for.
+ * The states of the tasks that new ones will wait for, or the number of one that does not exist. Unfinished ones are
+ * locked until the commit. Those that are not among them ended while the lock was waited for, and are read by a
+ * statement of its own.
  */
 async function lockUps(
   session: Session,
@@ -104,9 +105,9 @@ async function lockUps(
     for (const [task, state] of await holdEnded(session, missing)) stands.set(task, state);
     missing = missing.filter((task) => !stands.has(task));
     if (missing.length === 0) break;
-    // One that is there all the same was revived between the two looks.
+    // A task that exists all the same was revived between the two reads.
     const there = await taskStates(session, missing);
-    // Of what an operation id remembers, the task may be gone by now.
+    // A task that an operation id remembers may be gone by now.
     for (const { task, state } of found) if (!there.has(task) && !stands.has(task)) stands.set(task, state);
     missing = missing.filter((task) => !stands.has(task));
     const unknown = missing.find((task) => !there.has(task));
@@ -115,7 +116,10 @@ async function lockUps(
   return stands;
 }
 
-/** How these have ended. They stay until the commit, and so do their trees; what is of one that is being pruned is not there. */
+/**
+ * The final states of these tasks. The tasks and their trees stay until the commit. A task of a tree that is being
+ * pruned counts as gone.
+ */
 async function holdEnded(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, TaskState>> {
   type TaskRoot = readonly [task: number, root: number | null];
   const found = (await session.rows('rootsOf', [numbers(tasks)])) as readonly TaskRoot[];
@@ -130,7 +134,7 @@ async function holdEnded(session: Session, tasks: readonly number[]): Promise<Re
 type Asked = ReadonlyMap<number, readonly NamedUse[]>;
 const NONE: Asked = new Map();
 
-/** What the new tasks take of limits that have something to say to them, by task. All of these counters are locked together. */
+/** The uses of new tasks whose limits may refuse them, by task. All of these counters are locked together. */
 async function askLimits(
   session: Session,
   { lanes }: PostgresParts,
@@ -147,7 +151,7 @@ async function askLimits(
   return asked;
 }
 
-/** Those that ask their limits one after another, as pushes do: each counts for the next. */
+/** Tasks whose limits may refuse them are made one after another, as with pushes: each counts for the next. */
 async function bearAll(
   session: Session,
   parts: PostgresParts,
@@ -208,8 +212,8 @@ async function bear(
 }
 
 /**
- * Those that need what has failed already end at once, and those below them. Says how all are after that, and after some may
- * have given way to others.
+ * Tasks that need one that has failed end at once, and so do their dependents. Returns the states of all after that,
+ * and after some may have been replaced.
  */
 async function standAfter(
   session: Session,

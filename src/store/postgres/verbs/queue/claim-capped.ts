@@ -6,16 +6,16 @@ import type { PostgresParts } from '../../parts.ts';
 import { type ClaimRow, countByLane, grantsOf, inClaimOrder, laneValues, learnCursors, lostGrants } from './claim.ts';
 import { learnRoom } from './claim-optimistic.ts';
 
-/** The statement has places for so many counters of a lane. */
+/** The statement has parameters for this many counters of a lane. */
 const MOST = 4;
 
-/** A claim whose limits the statement itself can see to. */
+/** A claim whose limits one statement can handle. */
 interface Capped {
-  /** All that its lanes take from, in the order in which they are locked. */
+  /** All counters that its lanes take from, in the order of their locks. */
   readonly counters: readonly number[];
   /** For each lane the places of its counters among them, counted from 1. */
   readonly places: readonly (readonly number[])[];
-  /** Which of them several lanes take from. */
+  /** Which of the counters several lanes take from. */
   readonly shared: readonly boolean[];
   /** Every lane takes from every counter. */
   readonly alike: boolean;
@@ -24,9 +24,9 @@ interface Capped {
 type CappedRow = readonly [...ClaimRow, fits: boolean, rooms: readonly number[] | null];
 
 /**
- * A claim from lanes that take from limits is a transaction of five round trips: the counters are locked, the room is shared out,
- * the tasks are claimed, what they take is noted. One statement does it where each task takes one of each counter and the counters have
- * nothing but caps, as most limits do. Undefined where it cannot be tried; `long`: it was, and the long way has to be gone.
+ * A claim behind limits is a transaction of five round trips: it locks the counters, shares out the room, claims the
+ * tasks, and writes what they take. One statement does it if each task takes one of each counter and the counters have
+ * only caps, as most limits do. Undefined: it cannot be tried. `long`: it was tried, and the transaction is needed.
  */
 export function cappedOf({ lanes, rated }: PostgresParts, request: NewClaim): Capped | undefined {
   if (request.op !== undefined || request.task !== undefined) return undefined;
@@ -76,7 +76,7 @@ export async function claimCapped(
     capped.alike,
   ])) as unknown as readonly CappedRow[];
   const [first] = rows;
-  if (first?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
+  if (first?.[0] !== true) return undefined; // disabled, unknown, or changed since its lanes were chosen
   if (first.at(-2) !== true) {
     for (const counter of capped.counters) parts.rated.add(counter);
     return 'long';
@@ -91,7 +91,7 @@ export async function claimCapped(
   return { grants, blocked: blocksOf(request, capped, rooms, granted) };
 }
 
-/** Lanes that gave less than they were asked for, and of which a counter has no room left. */
+/** Lanes that gave less than was asked for, and of which a counter has no room left. */
 function blocksOf(
   request: NewClaim,
   { counters, places }: Capped,

@@ -7,13 +7,13 @@ import { type ClaimRow, grantsOf, inClaimOrder, laneValues, learnCursors, lostGr
 
 type AmpleRow = readonly [...ClaimRow, fits: boolean];
 
-/** A counter with room for so many claims like this one is ample. */
+/** A counter with room for this many claims of the same size is ample. */
 const TIMES = 8;
-/** Keys of limits may be anything: they are not remembered without end. */
+/** Keys of limits may be anything, so the set is bounded. */
 const MAX_KNOWN = 100_000;
 const DIVISION_BY_ZERO = '22012';
 
-/** Whether all these counters had room for much more when a claim last looked. */
+/** Whether all these counters had much room at the last claim. */
 export function mayClaimOptimistically({ ample }: PostgresParts, counters: readonly number[]): boolean {
   return counters.every((counter) => ample.has(counter));
 }
@@ -32,10 +32,10 @@ export function learnRoom(
 }
 
 /**
- * Behind limits that do not bind, counters are locked only at the end of the statement that claims, as they are by one that settles:
- * held from its beginning, the two wait for each other, and a limit that nobody reaches costs 15 % of a drain. Whether there is
- * room is looked up before, and asked again under the lock: who meets one that is full by then has granted nothing.
- * `tight`: it has to be claimed in another way.
+ * A claim behind limits with much room. It locks counters only at the end of its statement, as a settle does: locked
+ * from the beginning, claims and settles wait for each other, and a limit that is never reached costs 15 % of a drain.
+ * Room is read before and checked again under the lock; a claim that meets a full counter by then grants nothing.
+ * `tight`: another way must be taken.
  */
 export async function claimOptimistically(
   session: Session,
@@ -51,7 +51,7 @@ export async function claimOptimistically(
   const began = parts.world.clock.monotonic();
   const rows = await claimed(session, [...laneValues(request, from, note), numbers(counters)]);
   const [first] = rows;
-  if (first !== undefined && first[0] !== true) return undefined; // disabled, or not known, or not as it was judged
+  if (first !== undefined && first[0] !== true) return undefined; // disabled, unknown, or changed since its lanes were chosen
   if (first?.at(-1) !== true) {
     for (const counter of counters) parts.ample.delete(counter);
     return 'tight';
@@ -63,7 +63,7 @@ export async function claimOptimistically(
   return { grants: await grantsOf(session, parts, inClaimOrder(granted, request.lanes)), blocked: [] };
 }
 
-/** No rows where a counter had become full between the look and the lock. */
+/** No rows if a counter has become full between the read and the lock. */
 async function claimed(session: Session, values: readonly unknown[]): Promise<readonly AmpleRow[]> {
   try {
     return (await session.rows('claimAmple', values)) as unknown as readonly AmpleRow[];

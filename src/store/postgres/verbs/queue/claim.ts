@@ -13,7 +13,7 @@ import { priorityOf } from '../../prio.ts';
 
 export type ClaimRow = readonly [enabled: boolean, ...grant: GrantRow];
 
-/** One claim. `note` names it, so that its grants are found again when its answer was lost. */
+/** One claim. `note` names it, so that its grants are found again if its answer is lost. */
 export async function claimTasks(
   session: Session,
   parts: PostgresParts,
@@ -30,26 +30,26 @@ export async function claimTasks(
   const asks = request.task === undefined ? request.lanes : await laneOfTask(session, request.task, request.maxHeld);
   const room = await makeRoom(session, parts, { ...request, lanes: asks });
   const rows = await claimRows(session, parts, { ...request, lanes: room.lanes }, note);
-  if (rows[0]?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
+  if (rows[0]?.[0] !== true) return undefined; // disabled, unknown, or changed since its lanes were chosen
   const granted = grantedOf(rows);
   await takeRoom(session, parts, room, granted);
   const grants = await grantsOf(session, parts, inClaimOrder(granted, asks));
   await rememberServer(session, parts, request.holder, grants);
   if (request.op !== undefined && grants.length > 0) {
-    // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
+    // An empty answer is not kept: the caller may be waiting for the first task, and asks again under the same id.
     const answer = JSON.stringify(grants.map((grant) => [grant.task, grant.attempt]));
     await session.rows('opPut', [claimKey(request), answer, OP_MS]);
   }
   const asked = new Map(room.lanes.map(({ lane, max }) => [lane, max]));
   const counts = countByLane(granted);
   const count = (lane: number): number => counts.get(lane) ?? 0;
-  // A lane that had no more anyway is empty, not held back.
+  // A lane that had no more tasks is empty, not held back.
   const blocked = room.blocked.filter(({ lane }) => count(lane) === (asked.get(lane) ?? 0));
   const short = room.lanes.filter(({ lane, max, minAgeMs }) => minAgeMs !== undefined && count(lane) < max);
   return { grants, blocked: short.length === 0 ? blocked : [...blocked, ...(await leftToBetter(session, short))] };
 }
 
-/** Of lanes that have only tasks of less than the age that was asked for: when the first of them will have it. */
+/** For lanes whose tasks are all too young: when the first of them will be old enough. */
 async function leftToBetter(session: Session, short: readonly LaneAsk[]): Promise<readonly LaneBlock[]> {
   const rows = await session.all<{ lane: number; ahead: number }>('laneHeads', [
     numbers(short.map(({ lane }) => lane)),
@@ -63,7 +63,7 @@ async function leftToBetter(session: Session, short: readonly LaneAsk[]): Promis
   }));
 }
 
-/** Whether a claim has to be a transaction: it changes more than its tasks. */
+/** Whether a claim needs a transaction, because it changes more than its tasks. */
 export function needsTransaction({ lanes: known }: PostgresParts, { op, task, lanes }: NewClaim): boolean {
   if (op !== undefined || task !== undefined) return true;
   return lanes.some(({ lane, maxHeld }) => maxHeld !== undefined || known.isLimited(lane) !== false);
@@ -78,12 +78,12 @@ interface Room {
   /** What each lane may be asked for. */
   readonly lanes: readonly LaneAsk[];
   readonly blocked: readonly LaneBlock[];
-  /** The counters of the limited ones, locked. */
+  /** The counters of the limited lanes, locked. */
   readonly counters: ReadonlyMap<number, LimitCounter>;
   readonly now: number;
 }
 
-/** What limits and the holder's own bounds leave of the asked. The counters are locked before any task is. */
+/** What limits and the holder's own bounds leave of the request. The counters are locked before any task is. */
 async function makeRoom(session: Session, parts: PostgresParts, request: NewClaim): Promise<Room> {
   const { lanes: known } = parts;
   await known.need(
@@ -116,7 +116,7 @@ async function makeRoom(session: Session, parts: PostgresParts, request: NewClai
   return { lanes: open, blocked, counters, now };
 }
 
-/** No more than the holder may have of tasks like these; under the lock of its row nobody else claims for it. */
+/** Applies the holder's own bounds. Under the lock of its row no other claim counts for it. */
 async function boundHeld(
   session: Session,
   { holder, lanes, max }: NewClaim,
@@ -135,8 +135,8 @@ async function boundHeld(
 }
 
 /**
- * Tasks alike, of which a worker may have so many at once, may lie in several lanes because of their limits and keys. Such lanes are
- * asked one after the other, so that each look at what the holder has sees what the one before has granted.
+ * Tasks of one kind, of which a worker may have only so many, may be in several lanes because of their limits and keys.
+ * Such lanes are claimed one after the other, so that each count of what the holder has includes the grants before.
  */
 export function apart(lanes: Lanes, request: NewClaim): readonly NewClaim[] {
   const waves: LaneAsk[][] = [];
@@ -153,7 +153,7 @@ export function apart(lanes: Lanes, request: NewClaim): readonly NewClaim[] {
   return waves.length <= 1 ? [request] : waves.map((own) => ({ ...request, lanes: own }));
 }
 
-/** What `heldLike` counts together. */
+/** The kind that `heldLike` counts. */
 function kindOf(lane: LaneInfo | undefined): string {
   return JSON.stringify([lane?.queue, lane?.handler, lane?.rules?.placement]);
 }
@@ -185,7 +185,7 @@ async function takeRoom(
   ]);
 }
 
-/** Who serves a lane with an affinity is remembered with it. */
+/** The worker that serves a lane with an affinity is stored with the lane. */
 async function rememberServer(
   session: Session,
   { lanes }: PostgresParts,
@@ -282,7 +282,7 @@ export function learnCursors(
 const grantedOf = (rows: readonly ClaimRow[]): readonly GrantRow[] =>
   rows.flatMap(([, ...grant]) => (grant[0] === null ? [] : [grant]));
 
-/** Lane by lane as they were asked for, and each in its own order: RETURNING promises none. */
+/** In the order of the lanes, and within a lane in claim order: RETURNING guarantees none. */
 export function inClaimOrder(rows: readonly GrantRow[], lanes: readonly LaneAsk[]): readonly GrantRow[] {
   const place = new Map(lanes.map(({ lane }, i) => [lane, i]));
   const placeOf = (row: GrantRow): number => place.get(row[5]) ?? 0;
@@ -327,7 +327,7 @@ async function held(
   );
 }
 
-/** The grants of a claim whose answer was lost on the way. */
+/** The grants of a claim whose answer was lost. */
 export async function lostGrants(session: Session, parts: PostgresParts, note: string): Promise<readonly Grant[]> {
   const rows = await session.all<{ ids: readonly number[]; attempts: readonly number[] }>('claimed', [note]);
   const pairs = rows.flatMap(({ ids, attempts }) =>
@@ -336,7 +336,7 @@ export async function lostGrants(session: Session, parts: PostgresParts, note: s
   return pairs.length === 0 ? [] : held(session, parts, pairs);
 }
 
-/** The grants that this operation id had before, as far as they still hold. */
+/** The earlier grants of this operation id that still hold. */
 async function earlierGrants(
   session: Session,
   parts: PostgresParts,

@@ -7,8 +7,8 @@ import { priorityOf } from '../../prio.ts';
 import { usesOf } from '../admin/limit.ts';
 
 /**
- * Each step in a statement of its own: a row that another process made meanwhile is seen by the next one. Lanes with limits
- * need a transaction: a lane without its counters would give nothing back.
+ * Each step is a statement of its own, so that it sees rows that another process made meanwhile. Lanes with limits need
+ * a transaction: a lane without its counters would give nothing back.
  */
 export async function internLanes(
   session: Session,

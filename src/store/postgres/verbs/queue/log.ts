@@ -20,7 +20,7 @@ export async function appendLogs(session: Session, items: readonly LogAppend[]):
   return items.map(({ task, attempt }) => (held.has(`${task}/${attempt}`) ? 'done' : 'lost'));
 }
 
-/** Who wants to read behind the last line of an attempt may name any number, however large. */
+/** A reader may name any number, however large, to read behind the last line of an attempt. */
 const place = (n = 0): number => Math.min(n, 2 ** 31 - 1);
 
 export async function readLog(session: Session, { task, after, limit }: LogQuery): Promise<readonly LogLine[]> {

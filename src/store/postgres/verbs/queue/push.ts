@@ -28,13 +28,13 @@ export async function pushTasks(
       ? pushFull(session, parts, flushId, items)
       : pushPlain(session, parts, flushId, items));
   } catch (error) {
-    // The first sending had come through: what it made is in its events.
+    // An earlier try had come through: what it made is in its events.
     if (tried.again && isSentBefore(error)) return earlier(session, flushId, items);
     throw error;
   }
 }
 
-/** It needs more columns than most. */
+/** Whether a task needs more columns than most do. */
 function isFull({ payload, delayMs, runAt, waitTimeoutMs, resultKey }: NewTask): boolean {
   const timed = delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined;
   return timed || resultKey !== undefined || !fitsInline(payload);
@@ -51,7 +51,10 @@ function columns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
   ];
 }
 
-/** Of tasks that are made with more than a push says: what that says, whether the payload lies apart, and their times. */
+/**
+ * The columns of tasks that are made with more than a plain push: those of a push, whether the payload is stored apart,
+ * and times.
+ */
 export function birthColumns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
   return [
     ...columns(lanes, items),
@@ -130,20 +133,20 @@ async function pushFull(
   });
 }
 
-/** Two columns: the few items that have one, by what `of` makes of their places, and the keys. */
+/** Two columns: `of(place)` for the few items that have a result key, and the keys. */
 export function resultKeys(items: readonly NewTask[], of: (place: number) => number): readonly [string, string] {
   const some = items.flatMap(({ resultKey }, i) => (resultKey === undefined ? [] : [{ resultKey, n: of(i) }]));
   return [numbers(some.map(({ n }) => n)), texts(some.map(({ resultKey }) => resultKey))];
 }
 
 async function earlier(session: Session, flushId: FlushId, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
-  // In the order of the items: ids were drawn in it.
+  // In the order of the items, in which ids were drawn.
   const found = [...(await madeBy(session, flushId)).values()].sort((a, b) => a.task - b.task);
   if (found.length !== items.length) throw new Error(`a flush of ${items.length} pushes left ${found.length} tasks`);
   return found;
 }
 
-/** The tasks that a flush had made whose answer was lost, by id. */
+/** The tasks that a flush whose answer was lost had made, by id. */
 export async function madeBy(session: Session, flushId: FlushId): Promise<ReadonlyMap<number, PushedTask>> {
   const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flushId)]);
   return new Map(
@@ -153,12 +156,12 @@ export async function madeBy(session: Session, flushId: FlushId): Promise<Readon
   );
 }
 
-/** What is remembered from one sending of a keyed flush to the next: the ids that each had drawn, by item. */
+/** The ids that each try of a keyed flush has drawn, by item. They are kept from one try to the next. */
 export type AllocatedIds = ReadonlyMap<number, number>[];
 
 /**
- * Tasks with operation ids or unique keys, one batch in which no id and no key comes twice. In a transaction: the ids and
- * keys are taken first, in one order everywhere, and whoever else wants one of them waits until it is decided.
+ * Pushes tasks with operation ids or unique keys, in a batch without duplicates. In a transaction: ids and keys are
+ * taken first, in one order everywhere, and other calls that want one of them wait for the commit.
  */
 export async function pushKeyed(
   session: Session,
@@ -193,15 +196,15 @@ export async function pushKeyed(
     for (const [at, i] of fresh.entries()) answers[i] = pushed[at];
   }
   await keepAnswers(session, items, answers as PushAnswer[], open);
-  // An earlier sending may have come through meanwhile: what it made is this call's own.
+  // An earlier try may have come through meanwhile: what it made belongs to this call.
   const earlier = new Set(allocated.slice(0, -1).flatMap((sent) => [...sent.values()]));
   const isOwn = (answer: PushAnswer): boolean => answer.ok && earlier.has(answer.task);
   return (answers as PushAnswer[]).map((answer) => (isOwn(answer) ? { ...answer, fresh: true } : answer) as PushAnswer);
 }
 
 /**
- * The answers of a sending that had come through. Its tasks may have ended since, and their keys be free again: what it
- * made is known by its events alone.
+ * The answers of an earlier try that had come through. Its tasks may have ended since, and their keys may be free
+ * again, so its events are the only record of what it made.
  */
 async function keyedBefore(
   session: Session,
@@ -215,7 +218,7 @@ async function keyedBefore(
   if (ids === undefined) return undefined;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   for (const i of items.keys()) answers[i] = made.get(ids.get(i) ?? 0) ?? answers[i];
-  // The others were told who had their key; who has it now is as good an answer.
+  // The others found their key taken. The task that has it now is as good an answer.
   const open = items.flatMap((item, i) => (answers[i] === undefined ? [{ item, i }] : []));
   const queues = open.map(({ item }) => lanes.known(item.lane)?.queueId);
   const rows = await session.all<KeyRow>('uniqFind', [
@@ -230,7 +233,10 @@ async function keyedBefore(
   return answers as PushAnswer[];
 }
 
-/** What a task that asks its limits has already: its first sending came through, or its key or operation id is held. */
+/**
+ * The existing answer for a task whose limits may refuse it: an earlier try came through, or its key or operation id is
+ * taken.
+ */
 export async function pushedBefore(
   session: Session,
   { lanes }: PostgresParts,
@@ -263,12 +269,12 @@ function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: create
   return { ok: true, task, createdAt: createdAt ?? 0, state: stateOf(state ?? 4), fresh: false };
 }
 
-/** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
+/** A repeat gets the same answer again, also the task that had the key and the refusal. */
 function describe(answer: Exclude<PushAnswer, { readonly limit: string }>): string {
   return JSON.stringify(answer.ok ? [answer.task, answer.createdAt] : [answer.conflict]);
 }
 
-/** Those at these places own their operation ids, if they have any. */
+/** Stores the answers of items that own an operation id. */
 export async function keepAnswers(
   session: Session,
   items: readonly NewTask[],
@@ -283,7 +289,7 @@ export async function keepAnswers(
   ]);
 }
 
-/** Takes the operation ids that are free, and answers those that are not. */
+/** Takes the operation ids that are free, and returns the answers of those that are not. */
 export async function earlierAnswers(session: Session, items: readonly NewTask[]): Promise<(PushAnswer | undefined)[]> {
   const answers: (PushAnswer | undefined)[] = items.map(() => undefined);
   const named = items.flatMap((item, i) => (item.op === undefined ? [] : [{ i, key: pushKey(item.op) }]));
@@ -326,7 +332,7 @@ interface KeyRow {
   readonly holds: boolean;
 }
 
-/** Takes the unique keys that are free or whose time is over, and answers those that are not. */
+/** Takes the unique keys that are free or expired, and fills in the answers of those that are not. */
 export async function takeKeys(
   session: Session,
   { lanes }: PostgresParts,
@@ -336,7 +342,7 @@ export async function takeKeys(
 ): Promise<void> {
   const queueOf = ({ lane }: NewTask): number => lanes.known(lane)?.queueId as number;
   const keyOf = (item: NewTask): string => `${queueOf(item)}:${item.unique?.key}`;
-  // Keys that are free are taken in this order, and so are those whose time is over: no two wait for each other.
+  // Free and expired keys are taken in this order, so that no two calls wait for each other.
   let open = [...ids.keys()]
     .filter((i) => items[i]?.unique !== undefined)
     .sort((a, b) => (keyOf(items[a] as NewTask) < keyOf(items[b] as NewTask) ? -1 : 1));
@@ -357,14 +363,14 @@ export async function takeKeys(
       if (ours.has(ids.get(i))) continue;
       const item = items[i] as NewTask;
       const held = holders.get(`${queueOf(item)}:${item.unique?.key}`);
-      // Removed meanwhile, or taken by somebody who was quicker: once more.
+      // It was removed meanwhile, or another call took it: try again.
       if (held === undefined || !(await settleKey(session, item, held, ids.get(i) as number, answers, i))) left.push(i);
     }
     open = left;
   }
 }
 
-/** Decides about a key that somebody has. False: it changed hands meanwhile. */
+/** Decides about a key that is taken. False: it changed hands meanwhile. */
 async function settleKey(
   session: Session,
   item: NewTask,
@@ -384,7 +390,7 @@ async function settleKey(
   return rows.length > 0;
 }
 
-/** Splits items so that in each wave no operation id and no key comes twice; later ones then find the earlier ones there. */
+/** Splits items into waves without duplicate operation ids or keys. Later waves find the tasks of earlier ones. */
 export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => number): readonly (readonly number[])[] {
   const waves: { readonly seen: Set<string>; readonly items: number[] }[] = [];
   for (const [i, item] of items.entries()) {
@@ -392,7 +398,7 @@ export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => num
       ...(item.op === undefined ? [] : [`op:${item.op}`]),
       ...(item.unique === undefined ? [] : [`key:${queueOf(item)}:${item.unique.key}`]),
     ];
-    // Not before a wave that has one of its names: the order of the items decides who was first.
+    // After every wave that has one of its names: the order of the items decides which was first.
     const last = waves.findLastIndex(({ seen }) => names.some((name) => seen.has(name)));
     const wave = waves[last + 1] ?? { seen: new Set<string>(), items: [] };
     if (waves[last + 1] === undefined) waves.push(wave);
@@ -402,7 +408,7 @@ export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => num
   return waves.map(({ items: members }) => members);
 }
 
-/** Tasks that an answer shows as ready now. */
+/** Whether the push made a task that is ready now. */
 export function isReady(answer: PushAnswer): boolean {
   return answer.ok && answer.fresh && answer.state === 'ready';
 }

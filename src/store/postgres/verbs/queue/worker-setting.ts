@@ -5,7 +5,7 @@ import { numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
 
-/** Of registering, changing and forgetting, under one name, each sees what the others have done. */
+/** Serializes registering, changing and forgetting a worker of one name. */
 export function lockName(session: Session, name: string): Promise<void> {
   return lockChannels(session, [`worker:${name}`]);
 }
@@ -15,7 +15,7 @@ export async function findSetting(session: Session, name: string): Promise<Omit<
   return known === undefined ? UNSET : settingOf(known);
 }
 
-/** Of the name, and of everybody who lives under it. In a transaction. */
+/** Changes the setting of a name and all live workers of that name. In a transaction. */
 export async function setWorker(session: Session, change: WorkerSetting): Promise<void> {
   await lockName(session, change.name);
   const [row] = await session.all<SettingRow>('settingTake', [change.name]);

@@ -13,7 +13,8 @@ import { findSetting, lockName } from './worker-setting.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
-  // A change of the setting finds the new row, or the new row has the change. The row of the setting need not be there yet.
+  // A change of the setting either finds the new row, or the new row has the change. The row of the setting need not
+  // exist yet.
   await lockName(session, name);
   const setting = await findSetting(session, name);
   const values = [
@@ -40,7 +41,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
   return row.id;
 }
 
-/** In a transaction. The order of its locks is that of a change: the setting, then those who live. */
+/** In a transaction. It locks in the order of `setWorker`: the setting, then the live workers. */
 export function forgetWorker(session: Session, flushId: FlushId, name: string): Promise<Forgotten> {
   return once(session, 'forget', flushId, async () => {
     await lockName(session, name);

@@ -15,7 +15,7 @@ import { once } from '../queue/once.ts';
 import type { AllocatedIds } from '../queue/push.ts';
 import { pushGraph } from './graph.ts';
 
-/** In a transaction. Writers of one tree follow each other: the row of its root is locked before anything else is looked at. */
+/** In a transaction. Writers of one tree take turns: the row of its root is locked before anything else is read. */
 export function writeDocuments(
   session: Session,
   parts: PostgresParts,
@@ -72,7 +72,7 @@ async function apply(
   if (tasks.length > 0) {
     await session.rows('documentRun', [root, texts(push?.documents ?? []), numbers(tasks.map(({ task }) => task))]);
   }
-  // Once, whatever was done to the root itself: this is what other writers compare.
+  // Once, whatever was done to the root itself: other writers compare this version.
   if (version > 0) await session.rows('documentGrow', [root, version + 1]);
   return { ok: true, tasks };
 }

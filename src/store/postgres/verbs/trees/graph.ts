@@ -8,7 +8,7 @@ import type { FlushId } from '../../push-dedup.ts';
 import { makeAll } from '../queue/births.ts';
 import { type AllocatedIds, madeBy, noteOf, pushedBefore, taskStates } from '../queue/push.ts';
 
-/** All or nothing, in a transaction. Of two sendings of one graph the second finds the flight of the first. */
+/** All or nothing, in a transaction. A repeat of a graph finds the flush id of the first try taken. */
 export async function pushGraph(
   session: Session,
   parts: PostgresParts,
@@ -23,17 +23,17 @@ export async function pushGraph(
   );
   const places = standIns(items, ({ lane }) => lanes.known(lane)?.queueId as number);
   if ('item' in places) return { ok: false, conflict: 0, item: places.item };
-  // What refuses it takes this back too: a second sending of it then asks again.
+  // A refusal rolls this back too, so that a repeat asks again.
   await session.raw('SAVEPOINT graph');
   const [own] = await session.rows('flightAdd', [flushId.store, flushId.n]);
   if (own === undefined) return pushedGraph(session, parts, flushId, items, places, allocated);
   const answer = await makeAll(session, parts, items, places, { note: noteOf(flushId), allocated });
   if (!answer.ok) await session.raw('ROLLBACK TO SAVEPOINT graph');
-  // Only children are asked about by their limits.
+  // Limits refuse only children.
   return answer as GraphAnswer;
 }
 
-/** The answer of a sending that had come through. */
+/** The answer of an earlier try that had come through. */
 async function pushedGraph(
   session: Session,
   parts: PostgresParts,
@@ -75,7 +75,7 @@ export async function listDependencies(session: Session, task: number): Promise<
     state: state === null ? undefined : stateOf(state),
     result: result ?? undefined,
   }));
-  // Not by the statement: for the order it would read an index that leads nowhere.
+  // Sorted here: for ORDER BY the statement would use an index that does not fit.
   return list.sort((a, b) => a.task - b.task);
 }
 

@@ -12,12 +12,12 @@ export type ParkAnswer =
   | { readonly went: 'parked' | 'cancelled' }
   | { readonly went: 'woken'; readonly body: string | undefined };
 
-/** What was decided about a task; undefined: no such attempt runs, or it was asked to stop. */
+/** The decision about a task. Undefined: no such attempt runs, or it was asked to stop. */
 export type Parked = ParkAnswer | undefined;
 
 /**
- * Those that can share a transaction, by their places; in it no task comes twice. Who waits for children goes alone: two that
- * lock the same children together with their own tasks might wait for each other.
+ * Batches of items that can share a transaction, by their places, with no task twice in one. A park for children goes
+ * alone: two that lock the same children and their own tasks might wait for each other.
  */
 export function parkBatches(items: readonly ParkItem[]): readonly (readonly number[])[] {
   const seen = new Set<number>();
@@ -31,11 +31,11 @@ export function parkBatches(items: readonly ParkItem[]): readonly (readonly numb
   return together.length === 0 ? alone : [together, ...alone];
 }
 
-/** They wait for their time alone: one statement is enough. */
+/** All of them wait only for a time: one statement is enough. */
 export const areTimers = (items: readonly ParkItem[]): boolean =>
   items.every(({ channel, children }) => channel === undefined && children === undefined);
 
-/** In a transaction, and in this order everywhere: channels, children, own tasks, limits. */
+/** In a transaction. Locks are taken in this order everywhere: channels, children, own tasks, limits. */
 export async function parkTasks(
   session: Session,
   unordered: readonly ParkItem[],
@@ -56,7 +56,7 @@ export async function parkTasks(
   return answers;
 }
 
-/** Those that have no answer yet; what they wait for and their own tasks are locked. */
+/** Decides about the items that have no answer yet. What they wait for and their own tasks are locked. */
 export async function beginWaits(
   session: Session,
   items: readonly ParkItem[],
@@ -77,16 +77,16 @@ export async function beginWaits(
   for (const task of await park(session, waiting, needs)) answers.set(task, { went: 'parked' });
 }
 
-/** The children that have not ended. None of them ends before this transaction does. */
+/** The children that have not ended. They are locked, so none of them ends before this transaction does. */
 async function lockChildren(session: Session, items: readonly ParkItem[]): Promise<ReadonlySet<number>> {
   const children = new Set(items.flatMap((item) => item.children ?? []));
   if (children.size === 0) return new Set();
-  // Whoever is not there has ended: a task moves out of this table in the statement that ends it.
+  // A child that is not found has ended: the statement that ends a task moves it out of this table.
   const rows = await session.rows('depLock', [numbers([...children])]);
   return new Set(rows.map(([id]) => id as number));
 }
 
-/** Those whose attempt runs and was not asked to stop. Answers what a first sending had taken. */
+/** The items whose attempt runs and was not asked to stop. Fills in the answers of an earlier try that had taken a signal. */
 async function lockOwn(
   session: Session,
   items: readonly ParkItem[],
@@ -107,7 +107,10 @@ async function lockOwn(
   });
 }
 
-/** Signals that came before, the oldest of each channel first. They are kept with the wait, for who comes after a crash. */
+/**
+ * Takes signals that came before, the oldest of each channel first. They are stored with the wait, so that the next
+ * attempt finds them after a crash.
+ */
 async function takeSignals(session: Session, items: readonly ParkItem[], answers: Map<number, Parked>): Promise<void> {
   const wanted = [...Map.groupBy(items, ({ channel }) => channel)].filter(([channel]) => channel !== undefined);
   if (wanted.length === 0) return;
@@ -145,7 +148,7 @@ async function watchChildren(
   ]);
 }
 
-/** Says which are parked. */
+/** Returns the tasks that are parked. */
 async function park(
   session: Session,
   items: readonly ParkItem[],
@@ -172,8 +175,8 @@ function columns(items: readonly ParkItem[]): readonly string[] {
 }
 
 /**
- * Those that the parks had no answer for: asked to stop, parked before by a first sending, or nobody's. Without `woken` it has
- * no answer for tasks that were asked to stop and that something waits for.
+ * Answers items that the park had no answer for: asked to stop, parked by an earlier try, or lost. Without `woken` it
+ * has no answer for tasks that were asked to stop and that something waits for.
  */
 export async function parkedBefore(
   session: Session,

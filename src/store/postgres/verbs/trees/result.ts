@@ -27,7 +27,7 @@ export async function findResults(
   });
 }
 
-/** May be repeated: what an earlier sending has kept is known by its task and attempt. */
+/** May be repeated: a result of an earlier try is recognized by its task and attempt. */
 export async function keepResults(session: Session, items: readonly NewResult[]): Promise<readonly KeepAnswer[]> {
   const keys = texts(items.map(({ key }) => key));
   const rows = await session.all<{ o: number; stored: number }>('resultKeep', [

@@ -26,7 +26,7 @@ export interface Fan {
 const childrenOf = ({ entries }: Turn): readonly NewChild[] =>
   entries.filter((entry): entry is NewChild => entry.kind === 'child');
 
-/** No task comes twice, and the lanes of the children are known. */
+/** No task is named twice, and the lanes of the children are known. */
 export async function takeFans(session: Session, lanes: Lanes, turns: readonly Turn[]): Promise<Fan> {
   const ordered = inOrder(turns);
   const children = ordered.flatMap((turn) =>
@@ -62,7 +62,7 @@ export async function takeFans(session: Session, lanes: Lanes, turns: readonly T
   return { answers, born };
 }
 
-/** What is told of entries that were there, in statements which see what the one before has left. */
+/** The answers for entries that existed, read in statements that see what the one before has written. */
 async function knownEntries(
   session: Session,
   turns: readonly Turn[],

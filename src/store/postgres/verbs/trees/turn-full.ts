@@ -26,16 +26,16 @@ import { type Added, addEntries, findKeys, type Known } from './journal.ts';
 import { beginWaits, type Parked } from './park.ts';
 import { Delivery } from './signal.ts';
 
-/** What others hear of after the commit. */
+/** What a turn has done, for the hints after its commit. */
 export interface Taken {
   readonly answer: TurnAnswer;
-  /** New children, as if they had been pushed. */
+  /** New children, announced like pushes. */
   readonly born: readonly { readonly item: NewTask; readonly answer: PushedTask }[];
   /** Lanes that have ready tasks. */
   readonly lanes: Set<number>;
   /** Lanes of tasks that waited for the end of this one. */
   readonly woken: Woken;
-  /** The lane that it went from, if it holds nothing of its limits any more. */
+  /** The lane of the task, if it gave back what it took of limits. */
   readonly left: readonly number[];
 }
 
@@ -50,15 +50,15 @@ const isChild = (entry: Turn['entries'][number]): entry is NewChild => entry.kin
 const isNotice = (entry: Turn['entries'][number]): entry is NewNotice => entry.kind === 'signal';
 
 /**
- * One turn, in a transaction. The order of locks is the same everywhere: channels, tasks that it will wait for, its own, unique keys,
- * limits, tasks that it wakes. Its children are seen by nobody before the commit.
+ * One turn, in a transaction. Locks are taken in the same order everywhere: channels, tasks that it will wait for, its
+ * own, unique keys, limits, tasks that it wakes. Nothing sees its children before the commit.
  */
 export class FullTurn {
   readonly #session: Session;
   readonly #parts: PostgresParts;
   readonly #turn: Turn;
   readonly #tried: Try;
-  /** Ids that each sending of this turn had drawn. */
+  /** The ids that each try of this turn has drawn. */
   readonly #allocated: AllocatedIds;
   readonly #born: { readonly item: NewTask; readonly answer: PushedTask }[] = [];
   readonly #lanes = new Set<number>();
@@ -100,7 +100,7 @@ export class FullTurn {
     return { answer, born: this.#born, lanes: this.#lanes, woken: this.#woken, left };
   }
 
-  /** Tasks that exist, and that a child or the turn itself will wait for. */
+  /** Existing tasks that a child or the turn itself will wait for. */
   #strangers(): readonly number[] {
     const { entries, then } = this.#turn;
     const edges = entries.filter(isChild).flatMap(({ after = [] }) => after.flatMap(({ task }) => task ?? []));
@@ -108,14 +108,14 @@ export class FullTurn {
     return [...edges, ...children];
   }
 
-  /** Those of them that have not ended. None of them ends before this transaction does. */
+  /** Locks those of these tasks that have not ended, and returns them. None of them ends before this transaction does. */
   async #lockTasks(tasks: readonly number[]): Promise<Set<number>> {
     if (tasks.length === 0) return new Set();
     const all = [...new Set(tasks)].sort((a, b) => a - b);
     return new Set((await this.#session.rows('depLock', [numbers(all)])).map(([id]) => id as number));
   }
 
-  /** What is there under its keys, and under those of children of earlier turns that new ones wait for. */
+  /** Finds the existing entries under its keys, and under those of children of earlier turns that new ones wait for. */
   #find(): Promise<Known> {
     const { task, entries } = this.#turn;
     const keys = new Set(entries.map(({ key }) => key));
@@ -132,7 +132,7 @@ export class FullTurn {
     return this.#known(this.#turn.task, entry.key);
   }
 
-  /** What an earlier sending of this park had taken; or that a later wait of the attempt has come. */
+  /** The signal that an earlier try of this park had taken. `late`: a later wait of the attempt has come. */
   async #lastWait({ key, nth = 0, channel }: Park): Promise<Parked | 'late'> {
     const { task, attempt } = this.#turn;
     type Row = { key: string; turn: number; state: number; body: string | null };
@@ -142,7 +142,7 @@ export class FullTurn {
     return { went: 'woken', body: row.body ?? undefined };
   }
 
-  /** It was asked to stop, and would have begun something: what it has done is kept, and it ends. */
+  /** The task was asked to stop, and the turn would have begun something: its values are kept, and the task ends. */
   async #stop(row: Running): Promise<Taken> {
     await this.#write(new Map());
     const answers = await this.#answers(new Map(), 'values');
@@ -174,14 +174,14 @@ export class FullTurn {
     return this.#taken(done(row, after, answers), gone ? [row.lane] : []);
   }
 
-  /** What its end or its park gives back: locked with the counters of its children, before anybody is woken. */
+  /** The counters that its end or park gives back to. They are locked with those of its children, before anything is woken. */
   async #countersOf(lane: number): Promise<readonly number[]> {
     const { lanes } = this.#parts;
     await lanes.need(this.#session, [lane]);
     return (lanes.known(lane)?.rules?.uses ?? []).map(({ counter }) => counter).sort((a, b) => a - b);
   }
 
-  /** The new children by their entries. Who is refused has written nothing. */
+  /** The new children by their entries. After a refusal nothing was written. */
   async #bear(
     { root }: Running,
     fresh: readonly NewChild[],
@@ -211,7 +211,7 @@ export class FullTurn {
     return { made };
   }
 
-  /** Entries that are not there yet, and lines. */
+  /** Writes the entries that do not exist yet, and the log lines. */
   async #write(made: ReadonlyMap<NewChild, PushedTask>, notices: readonly NewNotice[] = []): Promise<void> {
     const { task, attempt, entries, logs = [] } = this.#turn;
     const added = entries.flatMap((entry): Added[] => {
@@ -226,7 +226,10 @@ export class FullTurn {
     if (logs.length > 0) await appendLogs(this.#session, [{ task, attempt, entries: logs }]);
   }
 
-  /** In the order of the entries; of those that were there, how their children are now. `wrote` says which of the others are. */
+  /**
+   * Answers in the order of the entries, with the present states of children that existed. `wrote` says which of the
+   * others were written.
+   */
   async #answers(
     made: ReadonlyMap<NewChild, PushedTask>,
     wrote: 'all' | 'values' | 'none',
@@ -248,7 +251,7 @@ export class FullTurn {
     });
   }
 
-  /** An earlier sending of this very call had borne it. */
+  /** An earlier try of this call had made it. */
   #isOwn(task: number): boolean {
     return this.#tried.again && this.#allocated.some((drawn) => [...drawn.values()].includes(task));
   }
@@ -263,7 +266,7 @@ export class FullTurn {
     const item: ParkItem = { ...park, task, attempt, children };
     const mine = new Set(this.#born.map(({ answer }) => answer.task));
     const others = (park.children ?? []).flatMap((child) => (typeof child === 'string' ? numberOf(child) : []));
-    // Those that an earlier turn bore, or that a unique key led to.
+    // Children of earlier turns, and tasks that a unique key led to.
     for (const one of await this.#lockTasks(others.filter((child) => !mine.has(child)))) unfinished.add(one);
     const told = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
     await beginWaits(this.#session, [item], unfinished, told);
@@ -289,7 +292,7 @@ export class FullTurn {
     await settleTasks(this.#session, this.#parts.lanes, [{ task, attempt, to, reason, result }], this.#woken);
   }
 
-  /** No such attempt runs. The turn that ended it is known again by how it ended. */
+  /** No such attempt runs. A repeat of the turn that ended it is recognized by how it ended. */
   async #repeated(): Promise<TurnAnswer> {
     const went = await this.#wentBefore();
     if (went === undefined) return LOST;

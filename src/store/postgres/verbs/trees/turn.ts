@@ -8,8 +8,9 @@ import type { Session } from '../../connect/database.ts';
 import { findEntries } from './journal.ts';
 
 /**
- * What a turn needs. `plain`, `fan` and `end`: one statement for many that remember, bear children that nothing can refuse, and go
- * on or end. `park` and `back`: they say nothing else, and go together with others. `full`: a transaction of its own.
+ * How a turn is written. `plain`, `fan` and `end`: one statement for many turns, with values, with children that
+ * nothing can refuse, or with an end. `park` and `back`: only a park or a return, batched with others. `full`: a
+ * transaction of its own.
  */
 export type Form = 'plain' | 'fan' | 'end' | 'park' | 'back' | 'full';
 
@@ -25,7 +26,7 @@ export function formOf({ entries, logs = [], then }: Turn): Form {
 
 const isValue = (entry: Turn['entries'][number]): entry is NewValue => 'value' in entry;
 
-/** A child that nobody else can have made, and that waits for nobody. What its limits say of it is not asked here. */
+/** A child without a unique key, an operation id and dependencies. Its limits are not checked here. */
 function isFree(entry: NewEntry): boolean {
   if (entry.kind !== 'child') return false;
   const { task, after = [] } = entry;
@@ -39,7 +40,7 @@ export function parkOf({ task, attempt, then }: Turn): ParkItem {
   return { ...park, task, attempt, children: children as readonly number[] | undefined };
 }
 
-/** Splits turns into rounds: no task comes twice in one, and the turns of a task follow each other. Says their places. */
+/** Splits turns into rounds, by their places. No task is in a round twice, and the turns of a task follow each other. */
 export function roundsOf(turns: readonly Turn[]): readonly (readonly number[])[] {
   const seen = new Map<number, number>();
   const rounds: number[][] = [];
@@ -59,7 +60,7 @@ interface TurnRow {
   readonly stored: number;
 }
 
-/** What turns remember and write, as columns. */
+/** The values and log lines of turns, as columns. */
 export function saidBy(turns: readonly Turn[]): readonly string[] {
   const values = turns.flatMap(({ task, entries }) => entries.filter(isValue).map((entry) => ({ task, ...entry })));
   const lines = turns.flatMap(({ task, logs = [] }) => logs.map((line) => ({ task, ...line })));
@@ -78,7 +79,7 @@ export function saidBy(turns: readonly Turn[]): readonly string[] {
   ];
 }
 
-/** Those that the statement has seen to; what was there under their keys is looked for only where something was. */
+/** Answers the turns that the statement has handled. Existing entries are read only if there are some. */
 async function answersOf(
   session: Session,
   turns: readonly Turn[],
@@ -88,7 +89,7 @@ async function answersOf(
   const held = new Map(rows.map((row) => [row.id, row]));
   const sent = turns.reduce((sum, { task, entries }) => sum + (held.has(task) ? entries.length : 0), 0);
   const all = sent === (rows[0]?.stored ?? 0);
-  // In a new statement, which sees what the one before has written and what others had.
+  // A new statement sees what this one and others have written.
   const known = all ? undefined : await findEntries(session, turns);
   return turns.map((turn): TurnAnswer | undefined => {
     const row = held.get(turn.task);
@@ -101,7 +102,7 @@ async function answersOf(
   });
 }
 
-/** No task comes twice. */
+/** No task is named twice. */
 export async function takePlain(session: Session, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
   const ordered = inOrder(turns);
   const rows = await session.all<TurnRow>('turnPlain', [
@@ -112,7 +113,7 @@ export async function takePlain(session: Session, turns: readonly Turn[]): Promi
   return (await answersOf(session, turns, rows, 'on')).map((answer) => answer ?? LOST);
 }
 
-/** No task comes twice. It has no answer for those that something waits for, and for those that are not there. */
+/** No task is named twice. It has no answer for tasks that something waits for, and for those that do not exist. */
 export async function takeEnds(session: Session, turns: readonly Turn[]): Promise<readonly (TurnAnswer | undefined)[]> {
   const ordered = inOrder(turns);
   const ends = ordered.map(({ then }) => then as Then & { readonly go: 'end' });

@@ -1,7 +1,7 @@
 import { STATES, type TaskState } from '../../../../core/task/task.ts';
 import type { Connection, Prepared } from '../../file/connection.ts';
 
-/** How far the kept counters of one queue are from the rows: what to add to make them right. */
+/** The difference between the counters of one queue and its rows: what to add to make them right. */
 export interface StatsDrift {
   readonly queue: number;
   readonly name: string;
@@ -10,7 +10,7 @@ export interface StatsDrift {
   readonly kept: number;
 }
 
-/** Recounts in one snapshot, so that every difference is a real one whatever other processes write meanwhile. */
+/** Recounts in one snapshot, so that every difference is real, whatever other processes write meanwhile. */
 export function recountApart({ db, sql }: Connection): readonly StatsDrift[] {
   db.exec('BEGIN');
   try {
@@ -20,7 +20,7 @@ export function recountApart({ db, sql }: Connection): readonly StatsDrift[] {
   }
 }
 
-/** Inside a transaction of the caller's: several statements that see different moments would find what is not there. */
+/** Inside a transaction of the caller: statements on different snapshots would find differences that do not exist. */
 export function recount(sql: Prepared): readonly StatsDrift[] {
   const counted = new Map<number, number[]>();
   const add = (queue: number, state: number, n: number): void => {
@@ -47,7 +47,7 @@ export function recount(sql: Prepared): readonly StatsDrift[] {
   return drifts;
 }
 
-/** Adds the difference instead of setting the value: what was committed since the recount stays counted. */
+/** Adds the difference instead of setting the value, so that commits since the recount stay counted. */
 export function repair(sql: Prepared, drifts: readonly StatsDrift[]): void {
   for (const drift of drifts) {
     const deltas = STATES.map((state) => (state === drift.state ? drift.counted - drift.kept : 0));

@@ -5,8 +5,9 @@ import type { Prepared } from '../../file/connection.ts';
 type Packed = Omit<EventRow, 'ids' | 'attempts' | 'born'> & Readonly<Record<'ids' | 'attempts' | 'born', string>>;
 
 /**
- * One statement reads everything that decides, so that a pruner in another process cannot come in between. No row
- * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ * One statement reads everything that decides, so that a pruner in another process cannot come in between. It reads no
+ * row behind the page: each row holds hundreds of events, and a reader far behind read all of them again with every
+ * page.
  */
 export function readEvents(sql: Prepared, after: number, limit: number): EventPage {
   const packed = sql.get('eventRead').all(after + 1, limit) as unknown as Packed[];

@@ -32,7 +32,7 @@ export interface DefRow extends VersionRow {
   readonly id: number;
 }
 
-/** The counters that tasks with these limits take from: the total of each, and that of the key, made on first sight. */
+/** The counters that tasks with these limits take from: the total of each limit and that of the key, made on first use. */
 export function usesOf(sql: Prepared, limits: readonly LimitUse[]): readonly NamedUse[] {
   return limits.flatMap(({ name, key, weight, cost }) => {
     const def = sql.get('limitFind').get(name) as DefRow | undefined;
@@ -54,7 +54,7 @@ function counterFor(sql: Prepared, def: number, key: string, cap: number | null)
   return (sql.get('slotFind').get(def, key) as { id: number }).id;
 }
 
-/** Every cap changes with it: from this commit on no claim goes by the old one. */
+/** All caps change in the same commit, and no later claim uses the old ones. */
 export function putLimit(tx: Transaction, name: string, limit: Limit | undefined, by: string): number {
   const body = limit === undefined ? null : JSON.stringify(limit);
   const { id, revision } = tx.sql.get('limitPut').get(name, body, tx.now, by) as { id: number; revision: number };
@@ -111,7 +111,7 @@ export function pauseCounter(tx: Transaction, name: string, key: string, forMs: 
   return tx.sql.get('slotPauseNamed').run(tx.leaseNow + forMs, key, name).changes > 0;
 }
 
-/** A handler was told to come back later: what takes from the same key waits with it. */
+/** A handler asked to come back later: tasks that take from the same key wait with it. */
 export function pauseFor(tx: Transaction, uses: readonly NamedUse[], limit: string | undefined, delayMs: number): void {
   for (const name of new Set(uses.map((use) => use.name))) {
     if (limit !== undefined && name !== limit) continue;
@@ -125,7 +125,7 @@ export function pauseFor(tx: Transaction, uses: readonly NamedUse[], limit: stri
   }
 }
 
-/** Adds nothing up twice: the transaction is the only writer. */
+/** Nothing is counted twice, because this transaction is the only writer. */
 export function auditCounters(tx: Transaction): readonly CounterDrift[] {
   tx.counters.write(tx.sql);
   const rows = tx.sql.get('slotAudit').all() as unknown as {

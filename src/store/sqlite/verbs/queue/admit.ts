@@ -5,8 +5,8 @@ import type { DefRow } from '../admin/limit.ts';
 import { cancelTasks } from './cancel.ts';
 
 /**
- * What the limits of a new task say to it: nothing for most, which wait for room. Otherwise it is refused, or it takes the
- * place of others. What a limit is about is the key, or the total of a task that has none.
+ * Refuses a new task, or lets it replace others, as its limits say. Most limits let it wait for room. A limit judges by
+ * the key, or by the total for a task without a key.
  */
 export function admit(tx: Transaction, uses: readonly NamedUse[]): LimitRefusal | undefined {
   if (uses.length === 0) return undefined;
@@ -15,7 +15,10 @@ export function admit(tx: Transaction, uses: readonly NamedUse[]): LimitRefusal 
   return refused;
 }
 
-/** A look only. `ahead` says for each counter how many tasks of this call come before it, and grows if the task is not refused. */
+/**
+ * Reads only. `ahead` says for each counter how many tasks of this call come before it, and grows if the task is not
+ * refused.
+ */
 export function refusalOf(
   tx: Transaction,
   uses: readonly NamedUse[],
@@ -34,11 +37,11 @@ export function refusalOf(
   return undefined;
 }
 
-/** Ends what gives way to a new task. */
+/** Ends the tasks that a new task replaces. */
 export function makeRoom(tx: Transaction, uses: readonly NamedUse[]): void {
   for (const { name, counter, weight } of ownUses(uses)) {
     const strategy = ruleOf(tx, name)?.strategy ?? 'queue';
-    // Those that go may have been made in the same transaction, which is told before.
+    // The replaced tasks may have been made in this transaction; that event comes first.
     if (strategy !== 'queue' && strategy !== 'refuse') tx.ledger.seal();
     if (strategy === 'replace_pending') {
       cancelTasks(tx, waitingTasks(tx, counter), 'replaced');
@@ -54,10 +57,10 @@ function ruleOf(tx: Transaction, name: string): ReturnType<typeof limitOf> | und
   return def === undefined || def.body === null ? undefined : limitOf(def.body);
 }
 
-/** One transaction ends no more than so many. */
+/** The most tasks that one transaction ends. */
 const REPLACED = 500;
 
-/** All of its room is taken or spoken for. */
+/** All room is taken, or waiting tasks will take it. */
 function isFull(tx: Transaction, id: number, weight: number, ahead: number): boolean {
   const counter = tx.counters.read(tx.sql, [id]).get(id);
   if (counter?.cap === undefined) return false;

@@ -7,10 +7,10 @@ import { payloadOf } from '../../body.ts';
 import type { LaneInfo, Transaction } from '../../file/transaction.ts';
 import { isTokenAlive } from '../admin/token.ts';
 
-/** From here on one UPDATE over a subselect beats a look and single updates. */
+/** From this number on one UPDATE over a subselect beats a read and single updates. */
 const MANY = 8;
 
-/** How many times as many tasks are looked at for those that are old enough. */
+/** How many times as many tasks are read to find old enough ones. */
 const AGED_LOOK = 4;
 
 export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | undefined {
@@ -38,7 +38,7 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
     }
     if (info.affine && rows.length > 0) tx.sql.get('laneServed').run(request.holder, ask.lane);
   }
-  // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
+  // An empty answer is not kept: the caller may be waiting for the first task, and asks again under the same id.
   if (request.op !== undefined && grants.length > 0) {
     const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
     tx.sql.get('opPut').run(claimKey(request), answer, tx.now + OP_MS);
@@ -46,7 +46,7 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
   return { grants, blocked };
 }
 
-/** It is known, switched on, not on its way out, and what it was let in and judged by still holds. */
+/** The worker is known, enabled and not draining, and its revision and token are still those of the claim. */
 function mayClaim(tx: Transaction, { holder, revision, token }: NewClaim): boolean {
   const worker = tx.sql.get('workerEnabled').get(holder) as
     | { enabled: number; state: number; revision: number }
@@ -56,7 +56,7 @@ function mayClaim(tx: Transaction, { holder, revision, token }: NewClaim): boole
   return revision === undefined || worker.revision === revision;
 }
 
-/** Says of a lane that has only tasks of less than the age that was asked for when the first of them will have it. */
+/** For a lane whose tasks are all too young: when the first of them will be old enough. */
 function leaveToBetter(tx: Transaction, { lane, minAgeMs }: LaneAsk, blocked: LaneBlock[]): void {
   if (minAgeMs === undefined || blocked.some((block) => block.lane === lane)) return;
   const head = tx.sql.get('laneHead').get(lane) as { since: number } | undefined;
@@ -70,7 +70,7 @@ function mayHold(tx: Transaction, holder: number, { lane, maxHeld }: LaneAsk): n
   return maxHeld - (tx.sql.get('heldLike').get(lane, holder) as { n: number }).n;
 }
 
-/** As many as its limits have room for; what is granted is taken from them before anybody else can look. */
+/** As many as its limits have room for. What is granted is taken from the counters in the same transaction. */
 function claimLimited(
   tx: Transaction,
   request: NewClaim,
@@ -83,12 +83,12 @@ function claimLimited(
     tx.sql,
     uses.map(({ counter }) => counter),
   );
-  // In lease time, as everything that a limit waits for: nobody can set that clock back.
+  // In lease time, like everything that a limit waits for: that clock cannot be set back.
   const [allotted] = allot([{ lane, max, uses }], counters, tx.leaseNow);
   const { max: most, block } = allotted as NonNullable<typeof allotted>;
   const rows = most === 0 ? [] : claimLane(tx, request, ask, most);
   tx.counters.take(tx.sql, charge([{ uses, count: rows.length }], counters, tx.leaseNow));
-  // A lane that had no more anyway is empty, not held back.
+  // A lane that had no more tasks is empty, not held back.
   if (block !== undefined && rows.length === most) blocked.push({ lane, ...block });
   return rows;
 }
@@ -121,13 +121,13 @@ function claimEach(tx: Transaction, request: NewClaim, found: readonly { id: num
   return found.map(({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow);
 }
 
-/** RETURNING promises no order, though mostly it is the right one. */
+/** RETURNING guarantees no order, though mostly it is the right one. */
 function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
   const before = ([a, , , , , , , prioA]: GrantRow, [b, , , , , , , prioB]: GrantRow): number => prioA - prioB || a - b;
   return rows.every((row, i) => i === 0 || before(rows[i - 1] as GrantRow, row) < 0) ? rows : rows.sort(before);
 }
 
-/** The grants of an earlier call whose answer was lost, as far as they still hold. */
+/** The grants of an earlier call whose answer was lost, if they still hold. */
 function earlierGrants(tx: Transaction, request: NewClaim): readonly Grant[] | undefined {
   const row = tx.sql.get('opFind').get(claimKey(request), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;

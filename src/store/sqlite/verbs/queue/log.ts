@@ -5,7 +5,7 @@ import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../../store.ts'
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
-/** The look holds for the writes that follow it: this transaction is the only writer. */
+/** The read holds for the writes that follow it: this transaction is the only writer. */
 export function appendLog(tx: Transaction, { task, attempt, entries }: LogAppend): LogAnswer {
   if (tx.sql.get('logFence').get(task, attempt) === undefined) return 'lost';
   appendLines(tx, { task, attempt }, entries);

@@ -27,7 +27,7 @@ export function pushTasks(tx: Transaction, items: readonly NewTask[]): readonly 
   return answers;
 }
 
-/** There is nothing to look up or to ask before it is stored. */
+/** Nothing has to be looked up or decided before the task is stored. */
 function isPlain(tx: Transaction, { op, unique, lane }: NewTask): boolean {
   return op === undefined && unique === undefined && tx.laneOf(lane).uses.length === 0;
 }
@@ -82,20 +82,20 @@ function pushAlone(tx: Transaction, item: NewTask): PushAnswer {
   return answer;
 }
 
-/** The task that its operation id or its key leads to. */
+/** The existing task of its operation id or unique key. */
 export function findTask(tx: Transaction, item: NewTask): PushAnswer | undefined {
   return earlierAnswer(tx, item) ?? uniqueAnswer(tx, item);
 }
 
-/** From now on its operation id and its key lead to this task. */
+/** Stores the operation id and the unique key of a task. */
 export function nameTask(tx: Transaction, item: NewTask, answer: PushedTask): void {
   if (item.unique !== undefined && answer.fresh) holdKey(tx, item.lane, item.unique, answer.task);
   remember(tx, item, answer);
 }
 
-/** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
+/** A repeat gets the same answer again, also the task that had the key and the refusal. */
 function remember(tx: Transaction, item: NewTask, answer: PushAnswer): PushAnswer {
-  // A limit that is full now may not be so at the next call: a repeat asks again.
+  // A limit that is full now may have room at the next call: a repeat asks again.
   if (item.op !== undefined && (answer.ok || 'conflict' in answer)) {
     const kept = answer.ok ? [answer.task, answer.createdAt] : [answer.conflict];
     tx.sql.get('opPut').run(pushKey(item.op), JSON.stringify(kept), tx.now + OP_MS);

@@ -9,7 +9,7 @@ export function findSetting(sql: Prepared, name: string): Omit<WorkerSettingReco
   return row === undefined ? UNSET : settingOf(row);
 }
 
-/** Of the name, and of everybody who lives under it. */
+/** Changes the setting of a name and all live workers of that name. */
 export function setWorker(tx: Transaction, change: WorkerSetting): void {
   const { name, enabled, priority, tags } = changed(findSetting(tx.sql, change.name), change);
   tx.sql.get('settingPut').run(name, enabled ? 1 : 0, priority ?? null, JSON.stringify(tags));

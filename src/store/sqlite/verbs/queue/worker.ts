@@ -44,10 +44,10 @@ export function forgetWorker(tx: Transaction, name: string): Forgotten {
   return { setting, tokens: revokeTokensNamed(tx, name) };
 }
 
-/** Those who only live are many, and one statement sees to all of them. */
+/** Most beats change nothing else, and one statement handles all of them. */
 export function beatAll(tx: Transaction, beats: readonly WorkerBeat[]): readonly boolean[] {
   const merged = mergeBeats(beats);
-  /** Worker → when it was born. */
+  /** Worker → when it registered. */
   const known = new Map<number, number>();
   for (const [state, some] of Map.groupBy(merged.filter(isPlain), (one) => one.state)) {
     const ids = JSON.stringify(some.map(({ worker }) => worker));
@@ -69,7 +69,7 @@ interface BornRow {
   readonly started_at: number | null;
 }
 
-/** It says nothing of its own. */
+/** The beat has neither status nor metadata. */
 function isPlain({ status, metadata }: WorkerBeat): boolean {
   return status === undefined && metadata === undefined;
 }
@@ -94,7 +94,7 @@ function beat(tx: Transaction, { worker, state, status, metadata }: WorkerBeat):
   return changes > 0;
 }
 
-/** Whether there is one to mark: mostly there is none, and then nothing is written. */
+/** Whether a worker is to be marked. Mostly there is none, and nothing is written. */
 export function someSilent(sql: Prepared, leaseNow: number, staleMs: number): boolean {
   return sql.get('workerSilent').get(leaseNow - staleMs) !== undefined;
 }

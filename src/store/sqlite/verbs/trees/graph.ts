@@ -18,12 +18,12 @@ import { makeRoom, refusalOf } from '../queue/admit.ts';
 import { dueAt, findTask, nameTask } from '../queue/push.ts';
 import { countDown, endAfter } from './countdown.ts';
 
-/** All or nothing: everything that could refuse it is looked at before anything is written. */
+/** All or nothing: everything that could refuse the push is checked before anything is written. */
 export function pushGraph(tx: Transaction, items: readonly GraphTask[]): GraphAnswer {
   return pushAll(tx, items, undefined) as GraphAnswer;
 }
 
-/** The same with children of a running task, which their limits are asked about as with a push. */
+/** The same for children of a running task. Limits judge children as they judge pushes. */
 export function bearChildren(tx: Transaction, items: readonly GraphTask[], lineage: Lineage): GraphAnswer | Overfull {
   return pushAll(tx, items, lineage);
 }
@@ -49,7 +49,7 @@ function pushAll(tx: Transaction, items: readonly GraphTask[], lineage: Lineage 
   return full ?? { ok: true, tasks: store(tx, items, places, found, stands, lineage) };
 }
 
-/** The first that a limit does not take, those before it counted. */
+/** The first item that a limit refuses, with those before it counted. */
 function overfull(
   tx: Transaction,
   items: readonly GraphTask[],
@@ -90,7 +90,7 @@ function store(
   if (lineage !== undefined && births.length > 0) tx.sql.get('treeMark').run(lineage.root);
   for (const [i, answer] of found) nameTask(tx, items[i] as GraphTask, answer);
   const doomed = births.filter((birth) => birth.doomed);
-  // That they were made is told before that they ended.
+  // Their creation comes before their end in the feed.
   if (doomed.length > 0) tx.ledger.seal();
   const ends = doomed.map(({ item: { lane }, task, flags }) => {
     return endAfter(tx, { down: task, flags, lane, attempt: 0, created_at: tx.now });

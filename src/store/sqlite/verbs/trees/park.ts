@@ -6,7 +6,7 @@ import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { recordAttempt } from '../queue/settle.ts';
 
-/** What a turn knows of the task that it is of. */
+/** The row of the task of a turn. */
 export interface Running {
   readonly lane: number;
   readonly created_at: number;
@@ -18,12 +18,12 @@ export interface Running {
 
 export type Parked = { readonly went: 'parked' } | { readonly went: 'woken'; readonly body?: string | undefined };
 
-/** A later wait of this attempt has come already: this one was sent again by somebody who has had his answer. */
+/** A later wait of this attempt has come already: this one is a repeat whose answer had arrived. */
 export function isLate(tx: Transaction, { task, attempt }: Lease, { nth = 0 }: Park): boolean {
   return tx.sql.get('waitLater').get(task, attempt, nth) !== undefined;
 }
 
-/** The looks hold for the writes that follow them: this transaction is the only writer. */
+/** Reads hold for the writes that follow them: this transaction is the only writer. */
 export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked {
   const { task, attempt } = item;
   const there = alreadyThere(tx, item);
@@ -40,7 +40,7 @@ export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked 
   return { went: 'parked' };
 }
 
-/** A signal that came before, or the one that this very call had taken when its answer was lost. */
+/** A signal that came before, or the one that an earlier try of this call had taken when its answer was lost. */
 function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
   const { task, attempt, key, channel } = item;
   if (channel === undefined) return undefined;
@@ -48,12 +48,12 @@ function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
   if (taken !== undefined) return { went: 'woken', body: taken.body ?? undefined };
   const signal = tx.sql.get('signalTake').get(channel) as { body: string } | undefined;
   if (signal === undefined) return undefined;
-  // Kept with the wait: whoever comes after a crash finds it there.
+  // Stored with the wait, so that the next attempt finds it after a crash.
   putWait(tx, item, null, 1, signal.body);
   return { went: 'woken', body: signal.body };
 }
 
-/** How many ends it waits for; undefined: it waits for none. Its children know of it from here on. */
+/** How many ends it waits for; undefined: none. From here on the ends of its children count. */
 function openChildren(tx: Transaction, { task, attempt, children, need }: ParkItem): number | undefined {
   if (children === undefined) return undefined;
   const { open, ends } = needOf(children, need, (child) => tx.sql.get('parkChild').get(child) !== undefined);

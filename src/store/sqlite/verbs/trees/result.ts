@@ -8,13 +8,13 @@ export function findResult(sql: Prepared, { key, maxAgeMs }: ResultQuery, now: n
   return row && resultOf(row);
 }
 
-/** The look holds for the write that follows it: this transaction is the only writer. */
+/** The read holds for the write that follows it: this transaction is the only writer. */
 export function keepResult(tx: Transaction, item: NewResult): KeepAnswer {
   const { task, attempt, key, value, maxAgeMs } = item;
   const held = tx.sql.get('resultFence').get(task, attempt) as { created_at: number } | undefined;
   if (held === undefined) return 'lost';
   const first = findResult(tx.sql, item, tx.now);
-  // The caller repeats itself because its answer was lost.
+  // The caller repeats a call whose answer was lost.
   if (first !== undefined) return first.task === task && first.attempt === attempt ? 'stored' : 'kept';
   tx.sql.get('resultPut').run(key, task, attempt, held.created_at, value ?? null, tx.now, tx.now + maxAgeMs);
   return 'stored';

@@ -17,13 +17,13 @@ export function sendSignal(tx: Transaction, item: NewSignal): SignalAnswer {
   return { woken };
 }
 
-/** Says whom it woke; none: it is kept. */
+/** Returns the tasks that it woke; none: it is kept. */
 export function deliver(tx: Transaction, { channel, body, broadcast }: Omit<NewSignal, 'op'>): readonly number[] {
   if (broadcast) {
     const open = tx.sql.get('waitAll').all(channel) as unknown as OpenWait[];
     return open.filter((wait) => wake(tx, wait, body)).map(({ task }) => task);
   }
-  // Each turn ends with one open wait less.
+  // Each round closes one open wait.
   for (;;) {
     const wait = tx.sql.get('waitOldest').get(channel) as OpenWait | undefined;
     if (wait === undefined) {
@@ -34,7 +34,7 @@ export function deliver(tx: Transaction, { channel, body, broadcast }: Omit<NewS
   }
 }
 
-/** False: its task no longer waits for this, and the signal is for somebody else. The wait is closed either way. */
+/** False: its task no longer waits for this, and the signal goes to another. The wait is closed either way. */
 function wake(tx: Transaction, { task, gen }: OpenWait, body: string): boolean {
   const row = tx.sql.get('wake').get(tx.now, task, gen) as { lane: number; created_at: number } | undefined;
   tx.sql.get('waitClose').run(row === undefined ? null : body, task);
