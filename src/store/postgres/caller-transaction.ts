@@ -17,7 +17,7 @@ import { isReady, pushKeyed, pushTasks, waves } from './verbs/queue/push.ts';
 export async function pushInCallerTransaction(
   { tx, items }: PushInParams,
   parts: PostgresParts,
-  flight: () => FlushId,
+  nextFlushId: () => FlushId,
 ): Promise<readonly PushAnswer[]> {
   if (!('query' in tx) || typeof tx.query !== 'function') {
     throw fault('INVALID_INPUT', { field: 'tx', problem: 'a client of Postgres has a method "query"' });
@@ -34,7 +34,7 @@ export async function pushInCallerTransaction(
   });
   try {
     const limited = await limitWaits(session);
-    const answers = await push(session, { ...parts, lanes: new Lanes() }, items, flight);
+    const answers = await push(session, { ...parts, lanes: new Lanes() }, items, nextFlushId);
     if (limited) await session.raw('SET LOCAL lock_timeout = 0');
     await session.raw('RELEASE SAVEPOINT leasehold');
     return answers;
@@ -70,7 +70,7 @@ async function push(
   session: Session,
   parts: PostgresParts,
   items: PushInParams['items'],
-  flight: () => FlushId,
+  nextFlushId: () => FlushId,
 ): Promise<readonly PushAnswer[]> {
   const lanes = await internLanes(session, parts.lanes, items);
   const specs = await internSpecs(
@@ -87,11 +87,11 @@ async function push(
     for (const [at, i] of places.entries()) answers[i] = given[at] as PushAnswer;
   };
   const some = (places: readonly number[]): readonly NewTask[] => places.map((i) => tasks[i] as NewTask);
-  if (plain.length > 0) put(plain, await pushTasks(session, parts, flight(), some(plain), { again: false }));
+  if (plain.length > 0) put(plain, await pushTasks(session, parts, nextFlushId(), some(plain), { again: false }));
   const queueOf = ({ lane }: NewTask): number => parts.lanes.known(lane)?.queueId ?? 0;
   for (const wave of waves(some(keyed), queueOf)) {
     const places = wave.map((at) => keyed[at] as number);
-    put(places, await pushKeyed(session, parts, flight(), some(places)));
+    put(places, await pushKeyed(session, parts, nextFlushId(), some(places)));
   }
   const ready = new Set(tasks.flatMap(({ lane }, i) => (isReady(answers[i] as PushAnswer) ? [lane] : [])));
   // Inside the transaction: only the caller knows when it commits, and this hint is sent at that moment.

@@ -15,7 +15,7 @@ import { pushTasks } from './verbs/queue/push.ts';
 /** What is prepared on a caller's handle, which was found to belong to the file of the store. */
 interface CallerStatements {
   readonly sql: Prepared;
-  readonly mark: StatementSync;
+  readonly savepoint: StatementSync;
   readonly undo: StatementSync;
   readonly release: StatementSync;
 }
@@ -38,13 +38,13 @@ export class CallerTransactions {
     const { clock } = this.#parts.writer;
     try {
       requireTransaction(caller);
-      const statements = this.#setMark(caller);
+      const statements = this.#setSavepoint(caller);
       try {
         const answers = push(statements.sql, items, clock);
         statements.release.run();
         return answers;
       } catch (error) {
-        backToMark(statements);
+        rollBack(statements);
         throw error;
       }
     } catch (error) {
@@ -53,11 +53,11 @@ export class CallerTransactions {
   }
 
   /** Sets a savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
-  #setMark(caller: SqliteTransaction): CallerStatements {
+  #setSavepoint(caller: SqliteTransaction): CallerStatements {
     const kept = this.#prepared.get(caller);
     if (kept !== undefined) {
       try {
-        kept.mark.run();
+        kept.savepoint.run();
         return kept;
       } catch (error) {
         // Closing a handle finalizes its statements, and a `DatabaseSync` can be opened again.
@@ -66,7 +66,7 @@ export class CallerTransactions {
     }
     const fresh = prepareFor(caller, this.#parts);
     this.#prepared.set(caller, fresh);
-    fresh.mark.run();
+    fresh.savepoint.run();
     return fresh;
   }
 }
@@ -91,7 +91,7 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
   return answers;
 }
 
-function backToMark({ undo, release }: CallerStatements): void {
+function rollBack({ undo, release }: CallerStatements): void {
   try {
     undo.run();
     release.run();
@@ -112,7 +112,7 @@ function prepareFor(caller: SqliteTransaction, parts: SqliteParts): CallerStatem
   }
   return {
     sql: new Prepared({ prepare }),
-    mark: prepare('SAVEPOINT leasehold_push'),
+    savepoint: prepare('SAVEPOINT leasehold_push'),
     undo: prepare('ROLLBACK TO leasehold_push'),
     release: prepare('RELEASE leasehold_push'),
   };

@@ -36,10 +36,10 @@ export class Ledger {
   }
 
   /** Adds an event of a worker. */
-  tell(change: WorkerChange, worker: number, born: number): void {
-    const told = this.#workers.get(change);
-    if (told === undefined) this.#workers.set(change, [{ worker, born }]);
-    else told.push({ worker, born });
+  noteWorker(change: WorkerChange, worker: number, born: number): void {
+    const events = this.#workers.get(change);
+    if (events === undefined) this.#workers.set(change, [{ worker, born }]);
+    else events.push({ worker, born });
   }
 
   note(
@@ -71,9 +71,9 @@ export class Ledger {
   write(sql: Prepared, at: number): void {
     this.seal();
     const eventAdd = sql.get('eventAdd');
-    for (const [change, told] of this.#workers) {
-      for (let from = 0; from < told.length; from += MAX_PACKED) {
-        const some = told.slice(from, from + MAX_PACKED);
+    for (const [change, events] of this.#workers) {
+      for (let from = 0; from < events.length; from += MAX_PACKED) {
+        const some = events.slice(from, from + MAX_PACKED);
         const ids = some.map(({ worker }) => worker);
         eventAdd.run(ids.length, at, 0, workerKind(change), 0, `[${ids}]`, '[0]', pack(some.map(({ born }) => born)));
       }

@@ -108,13 +108,13 @@ export class PostgresWakeups {
     if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
     this.#sentAt = world.clock.monotonic();
     const any = this.#everything || this.#lanes.size + this.#counters.size > MAX_LANES;
-    const told = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`;
+    const payload = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`;
     this.#lanes = new Set();
     this.#counters = new Set();
     this.#everything = false;
     this.#news = false;
     // A lost hint is harmless.
-    await database.run((session) => session.rows('notify', [channel, `${store}:${told}`])).catch(() => {});
+    await database.run((session) => session.rows('notify', [channel, `${store}:${payload}`])).catch(() => {});
     this.#sending = undefined;
     if (!this.#closed && this.#news) this.#sending = this.#send();
   }

@@ -37,7 +37,7 @@ const PAGES_A_STEP = 1000;
 export async function copyDatabase(from: DatabaseSync, to: string, wishes: CopyWishes): Promise<void> {
   const { onCopied, signal } = wishes;
   const { page_size: pageSize } = from.prepare('PRAGMA page_size').get() as { page_size: number };
-  const tell = (done: number, total: number): void => {
+  const report = (done: number, total: number): void => {
     onCopied?.({ done: done * pageSize, total: total * pageSize });
     signal?.throwIfAborted();
   };
@@ -46,10 +46,10 @@ export async function copyDatabase(from: DatabaseSync, to: string, wishes: CopyW
     from.prepare('SELECT count(*) FROM sqlite_schema').get();
     const pages = await backup(from, to, {
       rate: PAGES_A_STEP,
-      progress: ({ totalPages, remainingPages }) => tell(totalPages - remainingPages, totalPages),
+      progress: ({ totalPages, remainingPages }) => report(totalPages - remainingPages, totalPages),
     });
     // SQLite reports no progress for the last step.
-    tell(pages, pages);
+    report(pages, pages);
   } finally {
     from.exec('ROLLBACK');
   }

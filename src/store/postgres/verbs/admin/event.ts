@@ -13,8 +13,8 @@ export async function readEvents(session: Session, after: number, limit: number)
   type Named = readonly (readonly [number, string])[];
   const news = rowsAfter(rows, after);
   const queues = new Map(tellOfTasks(news) ? ((await session.rows('queueNames', [])) as Named) : []);
-  const told = workersIn(news);
-  const workers = new Map(told.length === 0 ? [] : ((await session.rows('workerNames', [numbers(told)])) as Named));
+  const ids = workersIn(news);
+  const workers = new Map(ids.length === 0 ? [] : ((await session.rows('workerNames', [numbers(ids)])) as Named));
   return pageOf(rows, { queues, workers }, after, limit);
 }
 

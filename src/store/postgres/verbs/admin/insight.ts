@@ -93,8 +93,8 @@ export async function listViews(session: Session): Promise<readonly ViewRecord[]
 }
 
 export async function putSchemas(session: Session, schemas: readonly HandlerSchema[]): Promise<void> {
-  const told = [texts(schemas.map(({ handler }) => handler)), texts(schemas.map(({ schema }) => schema))];
-  if ((await session.rows('schemaPut', told)).length > 0) await session.rows('schemaTrim', []);
+  const columns = [texts(schemas.map(({ handler }) => handler)), texts(schemas.map(({ schema }) => schema))];
+  if ((await session.rows('schemaPut', columns)).length > 0) await session.rows('schemaTrim', []);
 }
 
 export function listSchemas(session: Session): Promise<readonly HandlerSchema[]> {

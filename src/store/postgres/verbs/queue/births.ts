@@ -50,8 +50,8 @@ export async function makeAll(
   const firsts = own.map((i) => items[i] as GraphTask);
   const answers = named ? await earlierAnswers(session, firsts) : firsts.map(() => undefined);
   const open = [...firsts.keys()].filter((at) => answers[at] === undefined);
-  const drawn = await session.rows('taskIds', [open.length]);
-  const ids = new Map(open.map((at, k) => [at, (drawn[k] as readonly [number])[0]]));
+  const drawnIds = await session.rows('taskIds', [open.length]);
+  const ids = new Map(open.map((at, k) => [at, (drawnIds[k] as readonly [number])[0]]));
   options.allocated.push(new Map([...ids].map(([at, id]) => [own[at] as number, id])));
   if (named) await takeKeys(session, parts, firsts, ids, answers);
   for (const [at, answer] of answers.entries()) {

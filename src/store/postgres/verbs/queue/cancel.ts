@@ -46,11 +46,11 @@ export async function cancelTasks(
   }
   // After all of them: a task that is named here was cancelled by its own number.
   if (ended.length > 0) for (const lane of (await countDown(session, ended)).lanes) woken?.add(lane);
-  const told = new Set<number>();
+  const seen = new Set<number>();
   return tasks.map((task) => {
     const answer = answers.has(task) ? answers.get(task) : 'unknown';
-    const second = told.has(task);
-    told.add(task);
+    const second = seen.has(task);
+    seen.add(task);
     return second && answer === 'cancelled' ? 'finished' : answer;
   });
 }
@@ -138,12 +138,12 @@ const isRemoved = (root: Root, removing: ReadonlySet<number>): boolean => root =
 /** Locks the other roots of these tasks until the commit, so that the pruner does not begin with their trees. */
 async function holdRoots(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, Root>> {
   const rows = (await session.rows('rootsOf', [numbers(tasks)])) as readonly (readonly [number, number | null])[];
-  const kin = rows.flatMap(([task, root]) => (root === null ? [] : [[task, root] as const]));
+  const members = rows.flatMap(([task, root]) => (root === null ? [] : [[task, root] as const]));
   const own = new Set(tasks);
-  const others = [...new Set(kin.map(([, root]) => root))].filter((root) => !own.has(root)).sort((a, b) => a - b);
-  if (others.length === 0) return new Map(kin);
+  const others = [...new Set(members.map(([, root]) => root))].filter((root) => !own.has(root)).sort((a, b) => a - b);
+  if (others.length === 0) return new Map(members);
   await session.rows('rootsLive', [numbers(others)]);
   const ended = (await session.rows('rootsDone', [numbers(others)])) as readonly (readonly [number, number])[];
   const removing = new Set(ended.filter(([, flags]) => (flags & REMOVING) !== 0).map(([id]) => id));
-  return new Map(kin.map(([task, root]) => [task, removing.has(root) ? 'removing' : root]));
+  return new Map(members.map(([task, root]) => [task, removing.has(root) ? 'removing' : root]));
 }

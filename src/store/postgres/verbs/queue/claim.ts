@@ -311,7 +311,7 @@ export async function grantsOf(
 }
 
 /** In the order in which they were granted. */
-async function held(
+async function readGrants(
   session: Session,
   parts: PostgresParts,
   pairs: readonly (readonly [number, number])[],
@@ -333,7 +333,7 @@ export async function lostGrants(session: Session, parts: PostgresParts, note: s
   const pairs = rows.flatMap(({ ids, attempts }) =>
     ids.map((id, i): readonly [number, number] => [id, (attempts[i] ?? attempts[0]) as number]),
   );
-  return pairs.length === 0 ? [] : held(session, parts, pairs);
+  return pairs.length === 0 ? [] : readGrants(session, parts, pairs);
 }
 
 /** The earlier grants of this operation id that still hold. */
@@ -344,5 +344,5 @@ async function earlierGrants(
 ): Promise<readonly Grant[] | undefined> {
   const [row] = await session.all<{ answer: string }>('opFind', [`{"${claimKey(request).replace(/[\\"]/g, '\\$&')}"}`]);
   if (row === undefined) return undefined;
-  return held(session, parts, JSON.parse(row.answer) as [number, number][]);
+  return readGrants(session, parts, JSON.parse(row.answer) as [number, number][]);
 }

@@ -180,8 +180,8 @@ export async function pushKeyed(
   if (before !== undefined) return before;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
-  const drawn = await session.rows('taskIds', [open.length]);
-  const ids = new Map(open.map((i, at) => [i, (drawn[at] as readonly [number])[0]]));
+  const drawnIds = await session.rows('taskIds', [open.length]);
+  const ids = new Map(open.map((i, at) => [i, (drawnIds[at] as readonly [number])[0]]));
   allocated.push(ids);
   await takeKeys(session, parts, items, ids, answers);
   const fresh = open.filter((i) => answers[i] === undefined);
@@ -214,7 +214,7 @@ async function keyedBefore(
   allocated: AllocatedIds,
 ): Promise<readonly PushAnswer[] | undefined> {
   const made = await madeBy(session, flushId);
-  const ids = allocated.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  const ids = allocated.find((drawnIds) => [...drawnIds.values()].some((id) => made.has(id)));
   if (ids === undefined) return undefined;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   for (const i of items.keys()) answers[i] = made.get(ids.get(i) ?? 0) ?? answers[i];
@@ -247,7 +247,7 @@ export async function pushedBefore(
 ): Promise<PushAnswer | undefined> {
   if (tried.again) {
     const made = await madeBy(session, flushId);
-    for (const drawn of allocated) for (const id of drawn.values()) if (made.has(id)) return made.get(id);
+    for (const drawnIds of allocated) for (const id of drawnIds.values()) if (made.has(id)) return made.get(id);
   }
   if (item.op !== undefined) {
     const [kept] = await session.all<{ answer: string }>('opFind', [texts([pushKey(item.op)])]);

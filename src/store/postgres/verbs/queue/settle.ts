@@ -32,10 +32,10 @@ export async function settleTasks(
   if (done.length === items.length) return items.map(() => 'done');
   const left = woken === undefined ? await watchedOf(session, items) : NONE;
   const ended = await outcomesOf(session, items);
-  const told = new Set(done.map(leaseName));
+  const accepted = new Set(done.map(leaseName));
   return items.map((item) => {
     const name = leaseName(item);
-    if (told.delete(name)) return 'done';
+    if (accepted.delete(name)) return 'done';
     if (left.has(name)) return undefined;
     return ended.get(name) === item.to ? 'repeated' : 'lost';
   });
@@ -157,13 +157,13 @@ export async function returnTasks(
   await pauseLimits(session, known, firsts, rows);
   const left = new Set(rows.map(([, , lane]) => lane));
   if (rows.length === items.length) return { answers: items.map(() => 'done'), lanes, left };
-  const told = new Set(rows.map(([task, attempt]) => leaseName({ task, attempt })));
-  const others = firsts.filter((item) => !told.has(leaseName(item)));
+  const accepted = new Set(rows.map(([task, attempt]) => leaseName({ task, attempt })));
+  const others = firsts.filter((item) => !accepted.has(leaseName(item)));
   const asked = await cancelAsked(session, others, known, woken);
   const ended = await outcomesOf(session, items);
   const answers = items.map((item): SettleAnswer | undefined => {
     const name = leaseName(item);
-    if (told.delete(name)) return 'done';
+    if (accepted.delete(name)) return 'done';
     if (asked.has(name)) return asked.get(name);
     const outcome = ended.get(name);
     return outcome === item.change ? 'repeated' : outcome === 'cancelled' ? 'cancelled' : 'lost';

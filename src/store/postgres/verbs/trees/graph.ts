@@ -43,7 +43,7 @@ async function pushedGraph(
   allocated: AllocatedIds,
 ): Promise<GraphAnswer> {
   const made = await madeBy(session, flushId);
-  const ids = allocated.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  const ids = allocated.find((drawnIds) => [...drawnIds.values()].some((id) => made.has(id)));
   const states = await taskStates(session, [...made.keys()]);
   const firsts = new Map<number, PushedTask>();
   for (const place of new Set(places)) {

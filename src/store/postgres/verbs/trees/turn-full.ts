@@ -253,7 +253,7 @@ export class FullTurn {
 
   /** An earlier try of this call had made it. */
   #isOwn(task: number): boolean {
-    return this.#tried.again && this.#allocated.some((drawn) => [...drawn.values()].includes(task));
+    return this.#tried.again && this.#allocated.some((drawnIds) => [...drawnIds.values()].includes(task));
   }
 
   async #park(park: Park, answers: readonly EntryAnswer[], unfinished: Set<number>, wait: Parked): Promise<AfterTurn> {
@@ -268,9 +268,9 @@ export class FullTurn {
     const others = (park.children ?? []).flatMap((child) => (typeof child === 'string' ? numberOf(child) : []));
     // Children of earlier turns, and tasks that a unique key led to.
     for (const one of await this.#lockTasks(others.filter((child) => !mine.has(child)))) unfinished.add(one);
-    const told = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
-    await beginWaits(this.#session, [item], unfinished, told);
-    const went = told.get(task);
+    const decided = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
+    await beginWaits(this.#session, [item], unfinished, decided);
+    const went = decided.get(task);
     return went?.went === 'woken' ? went : { went: 'parked' };
   }
 

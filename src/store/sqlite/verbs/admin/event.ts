@@ -14,8 +14,8 @@ export function readEvents(sql: Prepared, after: number, limit: number): EventPa
   const rows = packed.map(unpack);
   const news = rowsAfter(rows, after);
   const queues = tellOfTasks(news) ? (sql.get('queueNames').all() as unknown as Named[]) : [];
-  const told = workersIn(news);
-  const workers = told.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(told)) as unknown as Named[]);
+  const ids = workersIn(news);
+  const workers = ids.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(ids)) as unknown as Named[]);
   return pageOf(rows, { queues: namesOf(queues), workers: namesOf(workers) }, after, limit);
 }
 

@@ -34,7 +34,7 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
     );
   if (row === undefined) throw takenIncarnation(name);
   const { id } = row as { id: number };
-  if (worker.told === true && !known) tx.ledger.tell('registered', id, tx.now);
+  if (worker.told === true && !known) tx.ledger.noteWorker('registered', id, tx.now);
   return id;
 }
 
@@ -59,7 +59,7 @@ export function beatAll(tx: Transaction, beats: readonly WorkerBeat[]): readonly
     const born = known.get(worker);
     if (born === undefined) continue;
     if (ended > 0) tx.sql.get('totalAdd').run(ended, worker);
-    if (told) tx.ledger.tell('beat', worker, born);
+    if (told) tx.ledger.noteWorker('beat', worker, born);
   }
   return beats.map(({ worker }) => known.has(worker));
 }
