@@ -115,7 +115,7 @@ test('A14: what a form or a script of another page can send without asking chang
   }
   const from = (headers: Record<string, string>) => node.ask('/api/v1/tasks', { body: task, headers });
   assert.equal(codeOf(await from({ 'sec-fetch-site': 'cross-site' })), '403 FORBIDDEN');
-  assert.equal(codeOf(await from({ 'sec-fetch-site': 'same-site' })), '403 FORBIDDEN', 'another port of this machine');
+  assert.equal(codeOf(await from({ 'sec-fetch-site': 'same-site' })), '403 FORBIDDEN', 'another port of this host');
   assert.equal(codeOf(await from({ origin: 'https://evil.example' })), '403 FORBIDDEN');
   assert.equal(codeOf(await from({ origin: 'null' })), '403 FORBIDDEN');
   const cookie = await node.ask('/api/v1/tasks', {

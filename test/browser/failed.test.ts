@@ -26,7 +26,7 @@ test(
     await dialog.getByLabel('Tasks per second').fill('1');
     const began = performance.now();
     await dialog.getByRole('button', { name: 'Run 9 tasks again' }).click();
-    // Whichever of them is seen: after a pause of the machine it makes up for what it has missed.
+    // Whichever of them is seen: after a pause of the host it makes up for what it has missed.
     await page.getByText(/\b[3-8] of 9\b/).waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByText(/of 9, stopped/).waitFor();

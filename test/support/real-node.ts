@@ -11,7 +11,7 @@ import { type Running, run, temporaryFolder } from './leasehold.ts';
 // oxlint-disable-next-line typescript/no-explicit-any
 type Wire = any;
 
-/** A machine that is busy may need long; what never comes fails then. */
+/** A host that is busy may need long; what never comes fails then. */
 const PATIENCE_MS = 60_000;
 
 export class RealNode {

@@ -89,7 +89,7 @@ async function nodeFor(config: Config): Promise<Node | undefined> {
   return url === undefined ? undefined : { url, seen: true };
 }
 
-/** The token of this directory is shown to nodes of this machine alone: one elsewhere is not its own. */
+/** The token of this directory is shown to nodes of this host alone: one elsewhere is not its own. */
 async function tokenOf(dataDir: string): Promise<string | undefined> {
   const { adminTokenFile, readToken } = await import('../../app/admin-token.ts');
   try {

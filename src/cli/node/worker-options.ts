@@ -23,7 +23,7 @@ export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
     priority: workerPriority,
     queues: queue,
     handlers,
-    // On loopback whoever can push is on this machine; from elsewhere come only tasks whose code is here already.
+    // On loopback whoever can push is on this host; from elsewhere come only tasks whose code is here already.
     allow: allow ?? (isLocal(host) ? ['shell', 'js'] : []),
     allowHttp,
     root: process.cwd(),

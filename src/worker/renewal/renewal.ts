@@ -26,7 +26,7 @@ const IDLE_BEATS = 30_000 / BEAT_MS;
 /**
  * Keeps the leases of a worker: from a thread of its own where the link has an address for one, else from the loop. The
  * thread is started with the first lease, before its handler could block anything: it needs nothing of the loop to start.
- * On a busy machine that can take longer than a short lease holds, so the loop renews until the thread is ready.
+ * On a busy host that can take longer than a short lease holds, so the loop renews until the thread is ready.
  */
 export class Renewal {
   readonly #options: RenewalOptions;

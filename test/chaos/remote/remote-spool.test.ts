@@ -10,7 +10,7 @@ import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { scratch } from '../children.ts';
 import { until } from '../survivors.ts';
 
-/** Processes take their time while other tests keep the machine busy. */
+/** Processes take their time while other tests keep the host busy. */
 const PATIENCE_MS = 60_000;
 const TOKEN = 'an-admin-token-of-a-test';
 const LINES = 400;

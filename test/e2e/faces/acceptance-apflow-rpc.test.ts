@@ -289,7 +289,7 @@ function workerCases(open: Open): void {
     assert.equal(await it.refusal('report_completion', late), -32006);
     const done = { ...late, lease_token: newer.lease_token, result: 'right' };
     const answer = await it.ask('report_completion', done);
-    // On a slow machine the second lease may have run out as well: then it is refused too, and the late one stays so.
+    // On a slow host the second lease may have run out as well: then it is refused too, and the late one stays so.
     if (answer.result !== undefined) assert.equal((await it.call('tasks.get', { id: 'a' })).result, 'right');
     assert.equal(await it.refusal('report_completion', late), -32006);
   });

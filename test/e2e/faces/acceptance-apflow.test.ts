@@ -20,7 +20,7 @@ const TERM_MS = 30_000;
 const LEASE_MS = 30_000;
 /** For so long after the server has started, the reaper takes nothing back. */
 const GRACE_MS = 1000;
-/** Several processes and their children, on a machine that may be busy. */
+/** Several processes and their children, on a host that may be busy. */
 const TIMEOUT_MS = 600_000;
 /** For nodes that should follow each other while a test waits. */
 const SHORT = ['--leader-lease', '2s', '--leader-renew', '600ms', '--lease-duration', '3s'];

@@ -107,7 +107,7 @@ export function isGroup(pid: unknown): pid is number {
   return Number.isSafeInteger(pid) && (pid as number) > 1;
 }
 
-/** Who becomes another program shows no environment for a moment, on a starved machine for long, and would escape by that. */
+/** Who becomes another program shows no environment for a moment, on a starved host for long, and would escape by that. */
 async function settledEnvironmentOf({ pid, group }: ProcessRow): Promise<readonly string[] | undefined> {
   const deadline = performance.now() + GIVE_UP_MS;
   for (let bare = 0; ; ) {
