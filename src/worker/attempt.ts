@@ -25,19 +25,19 @@ export interface AttemptDeps {
   readonly ladder: Ladder;
 }
 
-/** How a worker parted with an assignment. */
+/** What became of an assignment in this worker. */
 export type AttemptOutcome = 'completed' | 'failed' | 'retried' | 'cancelled' | 'released' | 'lost' | 'parked';
 
-/** `away`: the store did not answer in time to keep the lease. Nobody has said that somebody else has the task. */
+/** `away`: the store did not answer in time to keep the lease. It is not known whether another worker has the task. */
 type Why = Exclude<StopReason, 'parked'> | 'away';
 
 const BOUNCE_MS = 100;
-/** A handler that has parked comes to its end by itself, and has at least this long for it. */
+/** A handler whose attempt has parked ends by itself, and has at least this long for it. */
 const UNWIND_MS = 1000;
 
 /**
- * One assignment in a worker's hands: held from the claim, perhaps run, then settled or given back. Its lease is renewed
- * from the first moment to the last, so also while it waits for a slot and while its end is being recorded.
+ * One assignment of a worker: held from the claim on, perhaps run, then settled or given back. Its lease is renewed the
+ * whole time, also while it waits for a slot and while its end is being recorded.
  */
 export class Attempt implements SessionProvider {
   readonly assignment: Assignment;
@@ -53,9 +53,9 @@ export class Attempt implements SessionProvider {
   #letGo = false;
   #session: LeaseSession | undefined;
   #trace: RunTrace | undefined;
-  /** Its result is to be kept for others; not if it is theirs. */
+  /** Its result is to be kept for reuse; false when the result itself was reused. */
   #keeps = false;
-  /** By its own request to wait it has given its lease back, or was ended. */
+  /** Its request to wait gave the lease back, or ended the task. */
   #yielded: 'parked' | 'cancelled' | undefined;
 
   constructor(deps: AttemptDeps, assignment: Assignment) {
@@ -73,7 +73,7 @@ export class Attempt implements SessionProvider {
     return this.#stopped;
   }
 
-  /** Nothing is left to record, though its handler may not have come to its end. */
+  /** The attempt has no lease and nothing to record any more, though its handler may still run. */
   get yielded(): boolean {
     return this.#yielded !== undefined;
   }
@@ -82,7 +82,7 @@ export class Attempt implements SessionProvider {
     return this.#session?.parking ?? false;
   }
 
-  /** Where the handler asks to remember and to wait. */
+  /** The durable calls of the handler. */
   get session(): LeaseSession {
     this.#session ??= new LeaseSession(this.#deps.session, this.#deps.world, this.assignment, {
       isLive: () => this.#stopped !== 'lost' && this.#yielded === undefined && !this.#ended,
@@ -96,12 +96,12 @@ export class Attempt implements SessionProvider {
     return this.#session;
   }
 
-  /** Runs the handler. Resolves when no more of it runs; what is left is to `settle`. */
+  /** Runs the handler. Resolves when nothing of it runs any more; `settle` comes next. */
   async run(runner: Runner, alone: boolean): Promise<RunOutcome> {
     const { assignment } = this;
     const log = new LazyLog(this.#deps, assignment);
     this.#log = log;
-    // Before the start: an inline handler may block the loop from its first line on.
+    // Before the start, because an inline handler may block the loop from its first line on.
     this.#timeoutMs = assignment.timeoutMs ?? runner.timeoutMs?.(assignment.handler) ?? this.#deps.session.runTimeoutMs;
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
     let ended: RunOutcome;
@@ -130,7 +130,7 @@ export class Attempt implements SessionProvider {
     return new ReuseLookupRun({ find: () => this.session.reusable(), start: begin, sink: log });
   }
 
-  /** While it still has its slot: who is started in it next finds the result. What cannot be kept shows when it is settled. */
+  /** Called while the attempt still has its slot, so that the next task in that slot finds the result. A result that cannot be kept fails in `settle`. */
   async #keep(result: unknown): Promise<void> {
     if (this.#stopped !== undefined && this.#stopped !== 'shutdown' && this.#stopped !== 'away') return;
     const keep = async (): Promise<AttemptOutcome> => {
@@ -143,8 +143,8 @@ export class Attempt implements SessionProvider {
   }
 
   /**
-   * Tells the handler to stop; the first reason is the one that counts, except that a lost lease overrides all. What has
-   * come to its end meanwhile is recorded as it ended.
+   * Tells the handler to stop. The first reason counts, except that a lost lease overrides all. A run that has ended
+   * meanwhile is recorded as it ended.
    */
   stop(why: Why, ladder: Ladder = this.#deps.ladder): void {
     if (this.#yielded !== undefined) return;
@@ -154,15 +154,15 @@ export class Attempt implements SessionProvider {
   }
 
   /**
-   * Records how it ended. Faults of the store are waited out while the lease may still be ours: however long the store was
-   * away, nobody was given the task meanwhile, and the reaper gives those who come back a lease's time.
+   * Records how the run ended. Faults of the store are waited out while the lease may still be ours: as long as the store is
+   * away, it grants the task to nobody else, and the reaper gives returning workers the time of one lease.
    */
   async settle(ended: RunOutcome): Promise<AttemptOutcome> {
     try {
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
-      // Most end well: the short way saves them three promises.
+      // Most runs end well: the short way saves them three promises.
       if (ended.kind === 'done' && this.#stopped === undefined) return await this.#done(ended);
       return await this.#patiently(() => this.#record(ended));
     } finally {
@@ -171,7 +171,7 @@ export class Attempt implements SessionProvider {
     }
   }
 
-  /** Gives it back unstarted; nothing of it was done. */
+  /** Gives the task back unstarted. */
   async release(delayMs = 0): Promise<AttemptOutcome> {
     try {
       return await this.#patiently(() => this.#released(delayMs === 0 ? undefined : { delayMs }));
@@ -198,11 +198,11 @@ export class Attempt implements SessionProvider {
     const { assignment } = this;
     switch (this.#stopped) {
       case 'cancelled':
-        // Whatever it returned after it was told to stop may be half of a result.
+        // The result that it returned after the stop may be half of one.
         await session.cancelled(assignment);
         return 'cancelled';
       case 'timeout':
-        // As its body: where our own error was made tells nobody anything, and its code would be missing.
+        // As its JSON form: our own stack helps nobody, and an error loses its code.
         return this.#failed(fault('RUN_TIMEOUT', { timeoutMs: this.#timeoutMs }).toJSON());
       case 'shutdown':
       case 'away':
@@ -224,7 +224,7 @@ export class Attempt implements SessionProvider {
       case 'retryAfter':
         return became('retried', await session.fail(assignment, ended.reason ?? null, laterOf(ended)));
       case 'parked':
-        // It says so without having asked: what became of it is for the reaper to find out.
+        // It never asked to park, so only the reaper can settle it.
         throw fault('INTERNAL', { problem: 'a run ended as parked and has not parked' });
       case 'unstarted':
         return this.#released({ bounced: true, delayMs: BOUNCE_MS });
@@ -237,7 +237,7 @@ export class Attempt implements SessionProvider {
 
   async #complete(result: unknown): Promise<AttemptOutcome> {
     try {
-      // Before the end: should the process die between the two, the next attempt finds it.
+      // Kept before the end is recorded: should the process die in between, the next attempt finds it.
       if (this.#keeps) await this.#deps.session.keep(this.assignment, result);
       await this.#deps.session.complete(this.assignment, result);
       return 'completed';
@@ -246,7 +246,7 @@ export class Attempt implements SessionProvider {
     }
   }
 
-  /** A result that cannot be kept is the handler's own fault, and the next try would give the same. */
+  /** A result that cannot be stored is the handler's fault, and the next try would give the same. */
   async #unkept(error: unknown): Promise<AttemptOutcome> {
     if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
     await this.#deps.session.fail(this.assignment, error.toJSON(), { giveUp: true });
@@ -267,12 +267,12 @@ export class Attempt implements SessionProvider {
         if (this.#stopped === 'lost') return 'lost';
       }
       await retryPause(this.#deps.world, tries);
-      // Read anew: the renewal may have told of the loss meanwhile.
+      // Read again: the renewal may have reported the loss meanwhile.
       if ((this.#stopped as Why | undefined) === 'lost') return 'lost';
     }
   }
 
-  /** From here on the lease is nobody's, or somebody else's: the handler is told, and what it still does is its own affair. */
+  /** The attempt has no lease any more. Its handler is told to stop; nothing that it still does counts. */
   #yield(how: 'parked' | 'cancelled'): void {
     this.#yielded = how;
     this.#cancelTimer?.();
@@ -304,7 +304,7 @@ function runRequestOf(a: Assignment, alone: boolean, traceparent: string | undef
   return traceparent === undefined ? request : { ...request, traceparent };
 }
 
-/** What was asked for may have come out otherwise: no tries were left, or somebody had asked to stop it. */
+/** The store may decide otherwise than asked: no tries were left, or a cancel was requested. */
 function became(asked: AttemptOutcome, state: TaskState): AttemptOutcome {
   return state === 'failed' || state === 'cancelled' ? state : asked;
 }

@@ -15,19 +15,19 @@ import type {
 import { retryPause } from './retry-pause.ts';
 import type { AttemptSession } from './runner/runner.ts';
 
-/** What the desk has to know of its attempt. */
+/** What a lease session asks of its attempt. */
 export interface LeaseSessionHooks {
-  /** False: nothing that the run asks for can count any more. */
+  /** False: the attempt is over, and its calls are refused. */
   readonly isLive: () => boolean;
-  /** The handler may go on in vain, but may not wait in the name of the task. */
+  /** False after the run timeout: the handler may still run, but must not park the task. */
   readonly mayPark: () => boolean;
-  /** What it has said must be stored while its lease is there. */
+  /** Stores the log while the lease is still there. */
   readonly flush: () => Promise<void>;
   readonly onYielded: (how: 'parked' | 'cancelled') => void;
   readonly onLost: () => void;
 }
 
-/** What a run asks of the session of its worker, in the name of its lease. */
+/** The durable calls of one run, made over the worker's session under the lease of the attempt. */
 export class LeaseSession implements AttemptSession {
   readonly #session: Session;
   readonly #world: World;
@@ -46,13 +46,13 @@ export class LeaseSession implements AttemptSession {
     this.#gone.promise.catch(() => {});
   }
 
-  /** The lease cannot be counted on: whoever waits for an answer waits no longer, so that the handler can come to its end. */
+  /** The lease may be lost: calls that wait for an answer are rejected, so that the handler can end. */
   drop(): void {
     this.#dropped = true;
     this.#gone.reject(this.#lost());
   }
 
-  /** It has asked to wait: whether it still has its lease is said in the answer. */
+  /** A request to park is under way; its answer says whether the lease is still there. */
   get parking(): boolean {
     return this.#parking;
   }
@@ -94,12 +94,12 @@ export class LeaseSession implements AttemptSession {
     return this.#patiently(() => this.#session.dependencies(this.#lease));
   }
 
-  /** Asked by the worker itself, before it runs anything. */
+  /** Called by the worker itself, before it runs anything. */
   reusable(): Promise<Reusable | undefined> {
     return this.#patiently(() => this.#session.reusable(this.#lease));
   }
 
-  /** Each call may be repeated: a store that is away must not cost an attempt what it has done. */
+  /** Each call can be repeated, so that a store which is away does not cost an attempt what it has done. */
   async #patiently<T>(call: () => Promise<T>): Promise<T> {
     for (let tries = 0; ; tries++) {
       if (!this.#hooks.isLive()) throw this.#lost();

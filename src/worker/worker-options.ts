@@ -9,9 +9,9 @@ export interface WorkerOptions {
   readonly world: World;
   readonly name: string;
   readonly incarnation: string;
-  /** The first that knows a handler runs it. */
+  /** The first runner that knows a handler runs it. */
   readonly runners: readonly Runner[];
-  /** Runs suspects of handlers that it knows in a process of their own, instead of alone in this one. */
+  /** Runs suspects in a process of their own, where it knows their handler; otherwise they run alone in this one. */
   readonly suspectRunner?: Runner;
   /** Handlers that run at once. */
   readonly slots: number;
@@ -29,7 +29,7 @@ export interface WorkerOptions {
   /** How long a blocked loop keeps the leases of runs that have no timeout; default 10 minutes. */
   readonly maxBlockMs?: number;
   readonly log?: WorkerLog;
-  /** Told of every task that it has parted with, but for those that only wait. */
+  /** Called for every task that the worker is done with, except those that parked. */
   readonly onSettled?: (assignment: Assignment, outcome: Exclude<AttemptOutcome, 'parked'>, ranMs: number) => void;
 }
 
@@ -42,14 +42,14 @@ export interface WorkerStats {
 export interface StopOptions {
   readonly drain?: boolean;
   readonly drainMs?: number;
-  /** Instead of that of the worker. */
+  /** Overrides the ladder of the worker. */
   readonly ladder?: Ladder;
 }
 
 export const DEFAULT_LADDER: Ladder = { abortMs: 2000, termMs: 2000 };
 export const DEFAULT_LOOKAHEAD = 250;
-/** Ends that may be on their way to the store at once; nothing is claimed beyond it. */
+/** Results that may be on their way to the store at once; beyond it nothing is claimed. */
 export const MAX_UNSETTLED = 1000;
 
-/** A complaint of the worker, with the error behind it where there is one. */
+/** Logs a warning, with the error behind it where there is one. */
 export type Warn = (message: string, error?: unknown) => void;

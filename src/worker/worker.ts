@@ -26,9 +26,9 @@ const BEAT_MS = 10_000;
 const CANCEL_LOOK_MS = 1000;
 
 /**
- * Claims tasks over a link, runs them in its slots, and settles them. Here are its start and its stop; `slots/` has what
- * happens in between: `Intake` claims, `Slots` runs and gives back, `Quarantine` runs suspects alone, `LeaseWatch` stops what
- * is lost or cancelled, and all of them share `HeldAttempts`.
+ * Claims tasks over a link, runs them in its slots, and settles them. This class holds the start and the stop; `slots/` holds
+ * what happens in between: `Intake` claims, `Slots` runs and gives back, `Quarantine` runs suspects alone, `LeaseWatch` stops
+ * what is lost or cancelled. All of them share `HeldAttempts`.
  */
 export class Worker {
   readonly #options: WorkerOptions;
@@ -70,12 +70,12 @@ export class Worker {
     return this.#ended.promise;
   }
 
-  /** Why the other side of its link lets it in no more, if that is what has ended it. */
+  /** Why the node refused this worker, if that ended it. */
   get dismissal(): Error | undefined {
     return this.#dismissal;
   }
 
-  /** Handlers that it can run; known once it has started. */
+  /** The handlers that it can run; known after the start. */
   get handlers(): readonly string[] {
     return this.#runners.handlers;
   }
@@ -85,13 +85,13 @@ export class Worker {
     return { running: running.size, ahead: ahead.length, settled: { ...this.#slots.outcomes } };
   }
 
-  /** Once: a worker that was stopped, or could not start, stays as it is. */
+  /** Works once: a worker that was stopped, or could not start, stays stopped. */
   async start(): Promise<void> {
     const problem = this.#starting !== undefined ? 'started' : this.#stopping !== undefined ? 'stopped' : undefined;
     if (problem !== undefined) throw fault('CONFLICT', { problem: `this worker was ${problem} before` });
     this.#starting = this.#start();
     await this.#starting;
-    // Whoever looks from here on finds it there. Not awaited by a stop: the store may be away.
+    // After this the worker is listed as online. A stop does not wait for it: the store may be away.
     await this.#online;
   }
 
@@ -116,7 +116,7 @@ export class Worker {
     this.#slots.idleSince = world.clock.monotonic();
     this.#beginRounds(session);
     this.#online = session.beat('online').catch(() => {});
-    // Nothing that it does counts any more: what runs is ended, and will be run by another.
+    // Refused by the node: nothing that it does counts any more, and another worker runs its tasks.
     void session.over?.then((reason) => {
       this.#dismissal = reason;
       void this.stop({ drain: false });
@@ -134,7 +134,7 @@ export class Worker {
     return link.open(hello, this.#stopOpening.signal);
   }
 
-  /** What it does again and again while it lives. */
+  /** Starts the beats, the poll for cancel requests and the return of stale claims. */
   #beginRounds(session: Session): void {
     const { timers } = this.#options.world;
     const state = (): 'online' | 'draining' => (this.#stopping === undefined ? 'online' : 'draining');
@@ -147,8 +147,8 @@ export class Worker {
   }
 
   /**
-   * With `drain` (default): claims nothing more, lets what runs come to its end for `drainMs`, then stops it. Without: stops
-   * it at once, down this ladder. What did not end goes back with its try. A later call can only make it shorter.
+   * With `drain` (default) it claims nothing more, gives running handlers `drainMs` to end, then stops them. Without, it stops
+   * them at once, down this ladder. A task that did not end is given back with its try. A later call can only shorten this.
    */
   stop(options: StopOptions = {}): Promise<void> {
     const { drain = true, drainMs, ladder } = options;
@@ -161,7 +161,7 @@ export class Worker {
   async #stop(): Promise<void> {
     this.#intake.stop();
     this.#stopOpening.abort(fault('STORE_CLOSED'));
-    // Their store may never come back.
+    // Their store may never come back, so they are given up.
     for (const one of this.#held.suspended) one.stop('lost');
     await this.#starting?.catch(() => {});
     const deps = this.#deps;
@@ -171,7 +171,7 @@ export class Worker {
 
   async #close({ session, renewal }: AttemptDeps): Promise<void> {
     await Promise.all([this.#slots.giveAllBack(), session.beat('draining').catch(() => {})]);
-    // What a claim under way is granted is given back before anything is closed.
+    // The claim under way ends first: its tasks are given back before anything is closed.
     await this.#intaking;
     while (this.#held.any) await this.#held.changed.next();
     for (const cleanup of this.#cleanups) cleanup();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Assignment } from '../../protocol/link.ts';
 import { HANDLER, type LinkTopic, QUEUE } from './scene.ts';
 
-/** A claim that waits: what it came back with, once it has. */
+/** The tasks of a waiting claim; undefined until it returns. */
 function watch(claim: Promise<readonly Assignment[]>): { readonly came: () => readonly number[] | undefined } {
   let tasks: readonly number[] | undefined;
   void claim.then((batch) => {
@@ -61,7 +61,7 @@ export const CLAIMING: LinkTopic = {
       await scene.world.advance(5000);
       assert.equal(claim.came(), undefined);
       const { task } = await scene.push();
-      // A hint makes it at once; the poll behind it takes a second at most.
+      // A hint wakes it at once; the poll behind it takes a second at most.
       await scene.world.advance(1000);
       assert.deepEqual(claim.came(), [task]);
     },
@@ -154,7 +154,7 @@ export const CLAIMING: LinkTopic = {
   },
 };
 
-/** What the port promises, without what a link may add for itself. */
+/** The fields of the port, without those that a link may add. */
 function pick(assignment: Assignment): Assignment {
   const { task, attempt, id, queue, handler, payload, tries, maxTries, createdAt, suspect, timeoutMs } = assignment;
   return { task, attempt, id, queue, handler, payload, tries, maxTries, createdAt, suspect, timeoutMs };

@@ -21,7 +21,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   spawning: (session, lease) => spawn(session, lease, { queue: 'stale', handler: 'stale' }),
 };
 
-/** The attempt lost its task to a newer one: nothing that it says counts, and the newer one does not notice. */
+/** The attempt lost its task to a newer one: its calls are refused, and the newer one is not affected. */
 function overtaken(verb: Verb): LinkCase {
   return async (scene) => {
     const session = await scene.open();
@@ -37,7 +37,7 @@ function overtaken(verb: Verb): LinkCase {
   };
 }
 
-/** The reap alone is the takeover: nobody has claimed the task since. */
+/** The reap alone ends the lease: no claim has come since. */
 function reaped(verb: Verb): LinkCase {
   return async (scene) => {
     const session = await scene.open();

@@ -14,10 +14,10 @@ import { STORING } from './storing.ts';
 import { TURNS } from './turns.ts';
 
 export interface LinkContractOptions {
-  /** What the report calls the link. */
+  /** The name of the link in the report. */
   readonly name: string;
   readonly open: () => Promise<LinkSetting>;
-  /** Cases that this link cannot pass, by their sentence, each with the reason. */
+  /** Cases that this link cannot pass, by their names, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>;
   /** Only these topics; default all. */
   readonly topics?: readonly string[];
@@ -37,7 +37,7 @@ export const LINK_TOPICS: readonly LinkTopic[] = [
   REUSING,
 ];
 
-/** A case that hangs is a case that fails. */
+/** A case that hangs fails after this time. */
 const TIMEOUT_MS = 20_000;
 
 /** Registers the whole contract with `node:test`: one suite per topic, one test per guarantee, each in a new setting. */
@@ -64,7 +64,7 @@ export function linkContract(options: LinkContractOptions): void {
   });
 }
 
-/** A skip that names nothing, or says no reason, would hide a hole. */
+/** A skip of an unknown case, or without a reason, would hide a gap. */
 function checkOptions({ skip = {}, topics = [] }: LinkContractOptions): void {
   const known = new Set(LINK_TOPICS.flatMap(({ cases }) => Object.keys(cases)));
   for (const [sentence, reason] of Object.entries(skip)) {

@@ -77,9 +77,9 @@ export const OPENING: LinkTopic = {
       for (const pauses of [1, 2, 3]) {
         await scene.world.advance(8000);
         await session.beat('online');
-        // It may go without an answer: what is asked after it is answered after it.
+        // A beat may have no answer, but requests are answered in order.
         await session.cancels();
-        // Such beats are gathered for a second at most.
+        // The node collects such beats for a second at most.
         await scene.world.advance(1000);
         const { state, seenAt: later } = await scene.worker('first');
         assert.equal(state, 'online');

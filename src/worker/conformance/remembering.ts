@@ -5,7 +5,7 @@ import { park, remember, spawn } from './turning.ts';
 
 const PARKED = { went: 'parked', state: undefined, body: undefined, entries: [] };
 
-/** The task comes back to the session. */
+/** The session claims the task again. */
 async function again(scene: LinkScene, session: Session): Promise<Assignment> {
   await scene.world.advance(1000);
   return scene.claimOne(session);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Assignment, Session } from '../../protocol/link.ts';
 import { type LinkPush, type LinkScene, type LinkTopic, refusal } from './scene.ts';
 
-/** A task like the others of its case, in the hands of the session. */
+/** A task that equals the others of its case, claimed by the session. */
 const like = (scene: LinkScene, session: Session, more: Partial<LinkPush> = {}): Promise<Assignment> =>
   scene.running(session, { reuse: true, input: { a: 1, b: 2 }, ...more });
 
@@ -67,7 +67,7 @@ export const REUSING: LinkTopic = {
       await scene.world.advance(1);
       assert.equal(await session.reusable(again), undefined);
       assert.equal((await session.reusable(await like(scene, session)))?.result, '"long"');
-      // As old as it may be is for whoever asks to say.
+      // The task that asks says how old a result may be.
       assert.equal(await session.reusable(await like(scene, session, { reuse: 5000 })), undefined);
     },
 

@@ -6,7 +6,7 @@ import type { Reason, TaskState } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
 import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
 
-/** What the other side of a link can do; an `Engine` is one. */
+/** The operator's side of the cluster; an `Engine` fits. */
 export interface LinkOperator {
   push(request: LinkPush): Promise<{ readonly task: number; readonly id: string }>;
   pushGraph(requests: readonly LinkGraphPush[]): Promise<readonly { readonly task: number; readonly id: string }[]>;
@@ -68,7 +68,7 @@ export interface LinkWorker {
   readonly seenAt: number;
 }
 
-/** Time that the cases move: a `VirtualWorld` is one. */
+/** Time that the cases advance; a `VirtualWorld` fits. */
 export interface LinkWorld extends World {
   advance(ms: number): Promise<void>;
   settle(): Promise<void>;
@@ -87,7 +87,7 @@ export interface LinkSetting {
 export const QUEUE = 'mail';
 export const HANDLER = 'send';
 
-/** One setting, and short words for what most cases do with it. */
+/** One setting, with helpers for what most cases do. */
 export class LinkScene {
   readonly operator: LinkOperator;
   readonly world: LinkWorld;
@@ -102,7 +102,7 @@ export class LinkScene {
     this.world = world;
   }
 
-  /** A session that serves everything of the handler `send`, unless the case says otherwise. */
+  /** A session for the handler `send` and all queues, unless the case says otherwise. */
   async open(hello: Partial<Hello> = {}): Promise<Session> {
     const n = this.#sessions.length + 1;
     const session = await this.#link.open({
@@ -122,7 +122,7 @@ export class LinkScene {
     return this.operator.push({ queue: QUEUE, handler: HANDLER, ...request });
   }
 
-  /** Takes what is there, without waiting. */
+  /** Claims what is ready, without waiting. */
   claim(session: Session, want: Partial<ClaimRequest> = {}): Promise<readonly Assignment[]> {
     return session.claim({ max: 10, waitMs: 0, signal: new AbortController().signal, ...want });
   }
@@ -134,7 +134,7 @@ export class LinkScene {
     return assignment;
   }
 
-  /** A new task in the hands of a session. */
+  /** Pushes a task and claims it for the session. */
   async running(session: Session, request: Partial<LinkPush> = {}): Promise<Assignment> {
     const { task } = await this.push(request);
     const assignment = await this.claimOne(session);
@@ -142,7 +142,7 @@ export class LinkScene {
     return assignment;
   }
 
-  /** An assignment that lost its task to the session's next claim: its lease ran out, was reaped, and somebody claimed. */
+  /** Two attempts of one task: the lease of the first ran out and was reaped, and the session claimed the task again. */
   async overtaken(
     session: Session,
     request: Partial<LinkPush> = {},
@@ -154,7 +154,7 @@ export class LinkScene {
     return { stale, fresh };
   }
 
-  /** All leases run out, and are reaped. */
+  /** Lets all leases run out, and reaps them. */
   async expire({ leaseMs }: Session): Promise<void> {
     await this.world.advance(leaseMs + 1);
     await this.tick('reaper');
@@ -201,7 +201,7 @@ export async function refusal(promise: Promise<unknown>): Promise<ErrorCode> {
 
 export type LinkCase = (scene: LinkScene) => Promise<void>;
 
-/** Cases of one subject. The key of a case is the sentence that it proves. */
+/** Cases of one subject. The key of a case is the guarantee that it proves. */
 export interface LinkTopic {
   readonly name: string;
   readonly cases: Readonly<Record<string, LinkCase>>;

@@ -1,10 +1,10 @@
 import type { Assignment, ChildRequest, Session, TurnEntry, Turned, TurnThen, WaitFor } from '../../protocol/link.ts';
 
-/** Turns that say one thing, and what they are told of it. */
+/** Turns with one entry each, and what they return. */
 
 export const ON: TurnThen = { go: 'on' };
 
-/** The text that counts under the key. */
+/** Stores a value, and returns the stored text of the key. */
 export async function remember(
   session: Session,
   lease: Assignment,
@@ -18,7 +18,7 @@ export function park(session: Session, lease: Assignment, wait: WaitFor): Promis
   return session.turn(lease, { entries: [], then: { go: 'park', ...wait } });
 }
 
-/** In a queue that nobody serves, unless the child says otherwise. */
+/** A child in a queue without workers, unless the case says otherwise. */
 export function childEntry(key: string, child: Partial<ChildRequest> = {}): TurnEntry {
   return { key, kind: 'child', child: { queue: 'children', handler: 'play', input: { n: 1 }, ...child } };
 }

@@ -14,12 +14,12 @@ const THENS: Readonly<Record<string, TurnThen>> = {
   fails: { go: 'fail', error: 'of the turn', giveUp: true },
 };
 
-/** What is in the journal of a task: keys, each with what it is. */
+/** The journal of a task: each key with its kind. */
 async function journalOf({ operator }: LinkScene, task: number): Promise<readonly string[]> {
   return (await operator.journal(task)).map(({ key, kind }) => `${key} ${kind}`).toSorted();
 }
 
-/** Children that a signal, a child and a value would leave behind. */
+/** One entry of each kind. */
 const ALL: readonly TurnEntry[] = [
   value('v'),
   childEntry('c', { queue: QUEUE, handler: HANDLER }),
@@ -40,7 +40,7 @@ function stale(then: TurnThen): LinkCase {
   };
 }
 
-/** A task that was asked to stop bears and signals nothing more; what it has done is kept. */
+/** A task that was asked to stop spawns and signals nothing more; its earlier entries are kept. */
 function stopped(then: TurnThen, entries: readonly TurnEntry[], brief: string): LinkCase {
   return async (scene) => {
     const session = await scene.open();
@@ -53,7 +53,7 @@ function stopped(then: TurnThen, entries: readonly TurnEntry[], brief: string): 
   };
 }
 
-/** The same turn twice, as when its answer was lost: it did what it did once. */
+/** The same turn twice, as after a lost answer, takes effect once. */
 function repeated(then: TurnThen): LinkCase {
   return async (scene) => {
     const session = await scene.open();
@@ -72,7 +72,7 @@ function repeated(then: TurnThen): LinkCase {
   };
 }
 
-/** Nothing of it is written, and the attempt goes on. */
+/** A refused turn writes nothing, and the attempt goes on. */
 async function writesNothing(scene: LinkScene, session: Session, held: Assignment): Promise<void> {
   assert.deepEqual(await journalOf(scene, held.task), []);
   assert.equal(await scene.brief(held.task), 'running none 1/1');

@@ -7,34 +7,34 @@ import type { DurableContext } from '../durable/durable-context.ts';
 import type { PushableTask } from './pushable-task.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
-/** What a handler is given beside its input. */
+/** The context that a handler gets beside its input. */
 export interface TaskContext extends DurableContext {
   /** Public id of the task. */
   readonly id: string;
   readonly queue: string;
-  /** Aborts when the task should stop: cancelled, timed out, its lease lost, parked, or the worker shutting down. */
+  /** Aborts when the task should stop: it was cancelled, timed out, lost its lease or parked, or the worker shuts down. */
   readonly signal: AbortSignal;
-  /** The fence: grows with every attempt of the task. Hand it to storage that can refuse an older one. */
+  /** The fence: grows with every attempt of the task. Pass it to storage that can refuse an older one. */
   readonly attempt: number;
   readonly fence: number;
   /** Tries used, this one included. */
   readonly tries: number;
   readonly maxAttempts: number;
-  /** The run in its trace, where traces are written: for the programs and services that it calls. */
+  /** The trace context of the run, where traces are written: for the programs and services that it calls. */
   readonly traceparent?: string | undefined;
   /** Adds a line to the task's log. */
   log(message: string): void;
-  /** Tells how far it is: any JSON value, such as 0.4 or { done: 4, of: 10 }. */
+  /** Reports progress: any JSON value, such as 0.4 or { done: 4, of: 10 }. */
   progress(value: unknown): void;
 }
 
 export interface TaskOptions<S extends StandardSchema | undefined, R> {
-  /** Any Standard Schema validator; checked at the push, and again, with its transforms, before the run. */
+  /** Any Standard Schema validator; applied at the push, and again, with its transforms, before the run. */
   readonly input?: S;
   /** Default: the name of the task. */
   readonly queue?: string;
   readonly retry?: RetryInput;
-  /** Bounds the tries, crashes included; default 3. */
+  /** The most tries, crashes included; default 3. */
   readonly maxAttempts?: number;
   /** How long one attempt may run. */
   readonly timeout?: Duration;
@@ -42,9 +42,9 @@ export interface TaskOptions<S extends StandardSchema | undefined, R> {
   readonly waitTimeout?: Duration;
   /** Where it may run: tags, workers, versions. */
   readonly placement?: PlacementInput;
-  /** What it takes of which limits while it runs; a name alone takes one. */
+  /** What it takes of limits while it runs; a name alone takes one. */
   readonly limits?: readonly (string | LimitUseInput)[];
-  /** Whether a result of the same input, or key, takes the place of a run, and up to which age; default no. */
+  /** Whether a kept result for the same input, or key, replaces a run, and up to which age; default no. */
   readonly reuse?: ReuseInput;
   /** `inline` (default): in the worker's own loop. `process`: in a child process, which can be killed. */
   readonly isolation?: 'inline' | 'process';
@@ -63,6 +63,6 @@ export interface TaskDefinition<Input = never, Result = unknown> extends Pushabl
   readonly run: (input: unknown, ctx: TaskContext) => unknown;
 }
 
-/** Any definition: each input type takes the place of `never`, as with the parameters of functions. */
+/** Any definition: `never` accepts every input type, as with parameters of functions. */
 export type AnyTask = TaskDefinition<never, unknown>;
 export type { Given };

@@ -3,7 +3,7 @@ import type { RunOutcome } from '../runner/runner.ts';
 
 const BRAND: unique symbol = Symbol.for('leasehold.outcome');
 
-/** What a handler says about its own end, as a value: nothing has to be guessed from an exception. */
+/** How a handler ends its attempt, as a value: nothing has to be guessed from an exception. */
 export type Outcome<R = unknown> =
   | { readonly [BRAND]: 'done'; readonly result: R }
   | {
@@ -21,19 +21,19 @@ export type OutcomeValue<R> = R extends { readonly [BRAND]: 'done'; readonly res
     ? never
     : R;
 
-/** The work is done. The same as returning the value itself. */
+/** The work is done; the same as returning the value itself. */
 export function done<R>(result: R): Outcome<R> & { readonly [BRAND]: 'done' } {
   return { [BRAND]: 'done', result };
 }
 
 export interface RetryAfterOptions {
-  /** The limit whose key shall wait as long; default those of the task's limits that have a rate or a cost. */
+  /** The limit whose key waits as long; default: all limits of the task that have a rate or a cost. */
   readonly limit?: string;
 }
 
 /**
- * Not now: come back this much later. It costs no try (a 429, a lock that somebody else holds). Other tasks with the same key
- * of the same limits wait as long.
+ * Runs the task again after this delay, without using a try: for a 429, or a lock that is held elsewhere. Other tasks with the
+ * same key of the same limits wait as long.
  */
 export function retryAfter(
   delay: Duration,
@@ -43,12 +43,12 @@ export function retryAfter(
   return { [BRAND]: 'retryAfter', delayMs: parseDuration(delay, 'retryAfter'), reason, limit };
 }
 
-/** Trying again cannot help: the task fails now, whatever tries are left. */
+/** A retry cannot help: the task fails now, whatever tries are left. */
 export function giveUp(error: unknown): Outcome<never> & { readonly [BRAND]: 'giveUp' } {
   return { [BRAND]: 'giveUp', error };
 }
 
-/** By brand, so that a value from another loaded copy of the package is recognised. */
+/** Recognised by brand, so that a value from another loaded copy of the package works. */
 export function outcomeOf(value: unknown): RunOutcome {
   if (typeof value !== 'object' || value === null || !(BRAND in value)) return { kind: 'done', result: value };
   const outcome = value as Outcome;

@@ -22,12 +22,12 @@ export interface PushableTask<Input = never, Result = unknown> {
 
 export type AnyPushable = PushableTask<never, unknown>;
 export type InputOf<T> = T extends PushableTask<infer I, infer _R> ? I : never;
-/** As it comes back: a result is stored as JSON, so that a Date has become a text. */
+/** The result as it is read back: stored as JSON, so that a Date is a string. */
 export type ResultOf<T> = T extends PushableTask<infer _I, infer R> ? Jsonify<R> : never;
 
 type Primitive = string | number | boolean | null | undefined;
 
-/** What `JSON.parse(JSON.stringify(value))` gives back. */
+/** The type of `JSON.parse(JSON.stringify(value))`. */
 export type Jsonify<T> = unknown extends T
   ? T
   : T extends Primitive

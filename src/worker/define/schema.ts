@@ -3,8 +3,7 @@ import { MAX_SCHEMA_BYTES } from '../../core/placement/worker.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 
 /**
- * The part of the Standard Schema interface that a validator must have (zod, valibot, arktype and others do), so that
- * nobody has to use ours.
+ * The part of the Standard Schema interface that a validator must have. zod, valibot, arktype and others have it.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -12,7 +11,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-    /** Standard JSON Schema, which some of them have besides. */
+    /** Standard JSON Schema, which some validators have as well. */
     readonly jsonSchema?: JsonSchemaMaker | undefined;
   };
 }
@@ -35,7 +34,7 @@ export type InferOutput<S extends StandardSchema> = NonNullable<S['~standard']['
 
 const MAX_ISSUES = 5;
 
-/** The value as the schema makes it; refused with every problem and its place. */
+/** The value as the schema transforms it; refused with every problem and its path. */
 export async function parseInput(schema: StandardSchema | undefined, value: unknown, task: string): Promise<unknown> {
   if (schema === undefined) return value;
   const result = await schema['~standard'].validate(value);
@@ -48,13 +47,13 @@ export async function parseInput(schema: StandardSchema | undefined, value: unkn
   });
 }
 
-/** What the schema takes, as JSON text; undefined where its library cannot say, or says more than a form could show. */
+/** The schema as JSON Schema text; undefined where its library cannot make it, or it is too large for a form. */
 export function jsonSchemaOf(schema: StandardSchema | undefined): string | undefined {
   try {
     const made = schema?.['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
     return made === undefined ? undefined : encodePayload(made, { maxBytes: MAX_SCHEMA_BYTES });
   } catch {
-    // Such as a date, which JSON does not have: the task is as good without a form.
+    // Such as a date, which JSON does not have: the task works without a form too.
     return undefined;
   }
 }

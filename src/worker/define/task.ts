@@ -25,7 +25,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'run',
 ] satisfies (keyof TaskOptions<undefined, unknown>)[]);
 
-/** Defines a piece of work. Everything about it is checked here, once, and not at the first push at three in the morning. */
+/** Defines a task. All its options are checked here, once, and not at the first push. */
 export function task<S extends StandardSchema | undefined = undefined, R = unknown>(
   name: string,
   options: TaskOptions<S, R>,

@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 
-/** Refuses what is no object, and what it does not know. */
+/** Refuses options that are no object, and unknown ones. */
 export function checkOptions(field: string, options: unknown, known: ReadonlySet<string>): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw fault('INVALID_INPUT', { field, problem: 'it must be an object' });

@@ -3,22 +3,22 @@ import type { TaskState } from '../../core/task/task.ts';
 import type { ChildRequest } from '../../protocol/link.ts';
 import type { AnyPushable, InputOf, Jsonify, ResultOf } from '../define/pushable-task.ts';
 
-/** What a handler may remember and wait for. Nothing of it costs anything before it is used. */
+/** The durable calls of a handler. They cost nothing before they are used. */
 export interface DurableContext {
   /**
-   * Runs `fn` once and remembers what it returns: after a crash, a retry or a wake-up the value comes back, and `fn` is not
-   * called. The n-th call with a name in an attempt is the n-th in every attempt, so a handler has to come to its steps in the
-   * same order each time. What `fn` throws is not remembered.
+   * Runs `fn` once and stores its value: after a crash, a retry or a wake-up the stored value is returned, and `fn` is not called.
+   * The n-th call with a name is the n-th in every attempt, so a handler must reach its steps in the same order each time. An
+   * error of `fn` is not stored.
    */
   step<R>(name: string, fn: (step: StepInfo) => R | Promise<R>, options?: StepOptions): Promise<Stored<Awaited<R>>>;
 
-  /** A list to which each attempt adds in the same order; each element is remembered by itself. */
+  /** A list to which each attempt adds in the same order; each element is stored by itself. */
   list<T = unknown>(name: string): DurableList<T>;
 
   /**
-   * Gives the slot back until what is waited for has come. The handler is then started again from its beginning, and comes
-   * through its steps to this place, where it goes on. Each wake-up is delivered once. The error with which it leaves the
-   * handler meanwhile need not be passed on, but nothing that the handler does after it counts.
+   * Gives the slot back until the wait is over. Then the handler runs again from its beginning, passes its stored steps, and goes on
+   * from here. Each wake-up is delivered once. Meanwhile the call throws, to end the handler. The handler need not rethrow that
+   * error, but nothing that it does afterwards counts.
    */
   wait(name: string, what: TimeWait): Promise<Woken<undefined>>;
   wait<T = unknown>(name: string, what: SignalWait & Endless): Promise<Woken<T>>;
@@ -27,39 +27,39 @@ export interface DurableContext {
   wait<V = unknown>(name: string, what: ApprovalWait): Promise<Woken<Decision<V>> | TimedOut>;
   wait<R = unknown>(name: string, what: ChildrenWait<R>): Promise<ChildrenWoken<R>>;
 
-  /** Starts another task, once for each place in the handler; it goes on whatever becomes of this one. */
+  /** Starts another task, once for each place in the handler. It runs on whatever becomes of this task. */
   spawn<T extends AnyPushable>(task: T, input: InputOf<T>, options?: SpawnOptions): Promise<Child<ResultOf<T>>>;
   spawn(task: HandlerRef, input?: unknown, options?: SpawnOptions): Promise<Child>;
 
-  /** How the tasks stand that this one was made to wait for, and those whose end it has waited for since. */
+  /** The states and results of the tasks that this one depends on, and of those whose end it has waited for since. */
   dependencies(): Promise<readonly DependencyResult[]>;
 }
 
-/** What comes back of a value that was stored as JSON; nothing at all is stored as null. */
+/** The type of a value that was stored as JSON; undefined is stored as null. */
 export type Stored<T> = T extends undefined | void ? null : Jsonify<T>;
 
 export interface StepInfo {
-  /** The same in every attempt, and of no other step: an idempotency key for whoever takes one. */
+  /** The same in every attempt, and unique to this step: an idempotency key for services that take one. */
   readonly key: string;
-  /** With the policy `relaunch`: it was begun before, and left no result. */
+  /** With the policy `relaunch`: an earlier attempt began the step and left no result. */
   readonly again: boolean;
 }
 
 /**
- * What becomes of a step that was begun and left no result, because its attempt ended or `fn` threw. `repeat`: it runs again.
- * `exact`: it does not, and fails with `STEP_UNCERTAIN`. `relaunch`: it runs again and is told so.
+ * What happens to a step that was begun and left no result, because its attempt ended or `fn` threw. `repeat`: it runs again.
+ * `exact`: it does not run, and fails with `STEP_UNCERTAIN`. `relaunch`: it runs again, with `again` set.
  */
 export type StepPolicy = 'repeat' | 'exact' | 'relaunch';
 
 export interface StepOptions {
-  /** Default `repeat`. The others cost one more write, before the step begins. */
+  /** Default `repeat`. The others cost one more write before the step begins. */
   readonly policy?: StepPolicy;
 }
 
 export interface DurableList<T = unknown> {
-  /** Adds a value. Where an earlier attempt has added one in this place, that one stays and comes back. */
+  /** Adds a value. Where an earlier attempt has added one in this place, that one stays and is returned. */
   push(value: T): Promise<Stored<T>>;
-  /** Those that this attempt has added so far, as they were stored. */
+  /** The values that this attempt has added so far, as they were stored. */
   values(): Stored<T>[];
   readonly length: number;
 }
@@ -70,7 +70,7 @@ export type TimeWait =
   | { readonly until: number };
 
 export interface SignalWait {
-  /** The channel; a signal that came before counts, once. */
+  /** The channel; a signal that came before the wait counts, once. */
   readonly signal: string;
   readonly timeout?: Duration;
 }
@@ -88,15 +88,15 @@ interface Endless {
 export interface ApprovalRequest {
   /** What is asked, in one line. */
   readonly title: string;
-  /** What whoever decides may fill in; any JSON value, such as a JSON Schema. */
+  /** The form for the person who decides; any JSON value, such as a JSON Schema. */
   readonly form?: unknown;
   /** Default `approve` and `reject`. */
   readonly actions?: readonly string[];
-  /** What they should know: any JSON value. */
+  /** What this person should know; any JSON value. */
   readonly context?: unknown;
 }
 
-/** What somebody has decided. */
+/** The decision on an approval. */
 export interface Decision<V = unknown> {
   readonly action: string;
   readonly value?: V;
@@ -122,14 +122,14 @@ export interface TimedOut {
 
 export interface ChildrenWoken<R> {
   readonly outcome: 'woken' | 'timed_out';
-  /** In the order in which they were named. */
+  /** In the order of the request. */
   readonly value: readonly ChildResult<R>[];
 }
 
-/** A task that was started; a handle of the library is one too. */
+/** A started task; a handle of the library fits as well. */
 export interface Child<R = unknown> {
   readonly id: string;
-  /** The number by which the engine knows it. */
+  /** The number of the task in the store. */
   readonly task: number;
   /** Only for the types of `wait`. */
   readonly '~result'?: R;
@@ -141,18 +141,18 @@ export interface ChildResult<R = unknown> {
   readonly id: string;
   /** `gone`: it is no longer kept. */
   readonly state: TaskState | 'gone';
-  /** Of one that has completed. */
+  /** Of a completed task. */
   readonly result?: R;
-  /** Of one that has failed. */
+  /** Of a failed task. */
   readonly error?: unknown;
 }
 
 export interface DependencyResult extends ChildResult {
-  /** Its end was waited for, whatever it is. */
+  /** Any end of the task satisfies the dependency. */
   readonly optional: boolean;
 }
 
-/** A task of which only the names are known here. */
+/** A task of which only the names are known. */
 export interface HandlerRef {
   readonly queue: string;
   readonly handler: string;

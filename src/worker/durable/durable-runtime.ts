@@ -7,12 +7,12 @@ import { Steps } from './steps.ts';
 import { Waits } from './waits.ts';
 
 export interface DurableRuntimeParts {
-  /** Undefined: nobody is there who could keep anything. */
+  /** Undefined: durable calls are refused in this run. */
   readonly session?: AttemptSession | undefined;
   readonly signal: AbortSignal;
 }
 
-/** All that a handler can remember and wait for; made when the first of it is used. */
+/** The durable calls of one run; created at the first of them. */
 export class DurableRuntime implements DurableContext {
   readonly step: DurableContext['step'];
   readonly list: DurableContext['list'];
@@ -36,12 +36,12 @@ export class DurableRuntime implements DurableContext {
     this.dependencies = dependencies;
   }
 
-  /** The attempt has parked, whatever its handler made of that. */
+  /** The attempt has parked, whatever its handler did with the error. */
   hasParked(): Promise<boolean> {
     return this.#journal.hasParked();
   }
 
-  /** Thrown because nobody knows whether a step took effect: trying again would not tell. */
+  /** Whether this error says that a step may or may not have taken effect. A retry could not tell either. */
   isUncertain(error: unknown): error is EngineError {
     return this.#journal.isUncertain(error);
   }

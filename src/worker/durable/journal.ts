@@ -6,7 +6,7 @@ import type { ChildRequest, Turned, ValueEntry, WaitFor } from '../../protocol/l
 import type { AttemptSession, RunRequest } from '../runner/runner.ts';
 import { TurnBatcher } from './turn-batcher.ts';
 
-/** What takes a place in a handler. Each kind counts for itself. */
+/** The kinds of durable calls. The calls of each kind are counted separately. */
 export type PlaceKind = 'step' | 'list' | 'wait' | 'spawn';
 
 export interface JournalParts {
@@ -15,11 +15,11 @@ export interface JournalParts {
   readonly signal: () => AbortSignal;
 }
 
-/** Room for what is written around a name: the id of the task, what it is, and how often it came. */
+/** Leaves room in a key for the rest of it: the id of the task, the kind and the count. */
 const LONGEST_NAME = 150;
 const RESERVED = /^(?:wait|spawn):/;
 
-/** With this a wait leaves the handler. Whatever becomes of it, the attempt is over. */
+/** Thrown by a wait that parks, to end the handler. The attempt is over even if the handler catches it. */
 export class ParkedError extends Error {
   constructor(message: string) {
     super(message);
@@ -27,15 +27,15 @@ export class ParkedError extends Error {
   }
 }
 
-/** The step in which code runs, whoever called it. */
+/** The step that the current code runs in. */
 const within = new AsyncLocalStorage<{ readonly journal: Journal; over: boolean }>();
 
 /**
- * One attempt's way through its handler: which places it has come to, what earlier attempts have remembered there, and
- * whether it has been given up in order to wait.
+ * The journal of one attempt: which places of its handler it has reached, what earlier attempts have stored there, and whether it
+ * has parked.
  *
  *   a step, a push, a spawn ──> waits while a wait parks ──> is under way ──> done
- *   a wait ──> waits for the other waits, and for all that is under way ──> parks ──> woken at once, or everything ends
+ *   a wait ──> waits for the other waits, and for all that is under way ──> parks ──> woken at once, or the attempt ends
  */
 export class Journal {
   readonly id: string;
@@ -43,13 +43,13 @@ export class Journal {
   readonly session: AttemptSession;
   readonly #signal: () => AbortSignal;
   readonly #counts = new Map<string, number>();
-  /** Names that are taken until their call is done. */
+  /** Names of calls that are under way. */
   readonly #taken = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #uncertain = new WeakSet<object>();
   readonly #batcher: TurnBatcher;
   #known: Promise<Map<string, string>> | undefined;
-  /** The last of the waits. */
+  /** The wait that is under way. */
   #turn: Promise<unknown> | undefined;
   #parkedError: ParkedError | undefined;
 
@@ -61,16 +61,16 @@ export class Journal {
     this.#batcher = new TurnBatcher(session);
   }
 
-  /** The attempt has parked, or was ended by its request to. Waits that nobody has waited for come to their end first. */
+  /** The attempt has parked, or was ended when it asked to. Waits that the handler did not await end first. */
   async hasParked(): Promise<boolean> {
     while (this.#turn !== undefined) await this.#turn;
     return this.#parkedError !== undefined;
   }
 
-  /** Does something in the next place of this name. What fails gives its place back, so that it can be tried again. */
+  /** Runs `act` in the next place of this name. A failed call gives its place back, so that it can be tried again. */
   at<T>(kind: PlaceKind, name: string, act: (place: string) => Promise<T>): Promise<T> {
     const promise = this.#at(kind, name, act);
-    // Who does not wait for it must not end the process by that.
+    // A promise that the handler does not await must not end the process.
     promise.catch(() => {});
     return promise;
   }
@@ -87,7 +87,7 @@ export class Journal {
     }
   }
 
-  /** At once, so that the order of the calls is what counts. */
+  /** Takes the place synchronously, so that the order of the calls counts. */
   #enter(
     kind: PlaceKind,
     name: string,
@@ -98,7 +98,7 @@ export class Journal {
       throw misuse(kind, name, 'it is inside of a step, which would hide it from the next attempt');
     }
     const full = `${kind} ${name}`;
-    // Which of two comes first is chance; children and elements of a list are named by the order of the calls alone.
+    // Two steps or waits at once end in a random order. Children and list elements are numbered by the order of the calls alone.
     const alone = kind === 'step' || kind === 'wait';
     if (alone && this.#taken.has(full)) {
       throw misuse(
@@ -135,7 +135,7 @@ export class Journal {
     while (this.#turn !== undefined) await this.#turn;
     this.#refuseParked();
     const work = (async () => {
-      // What they did could not be remembered any more once the lease is gone.
+      // Their results could not be stored any more once the lease is gone.
       while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
       return act();
     })();
@@ -155,7 +155,7 @@ export class Journal {
     if (this.#parkedError !== undefined) throw this.#parkedError;
   }
 
-  /** Calls a step's own code. A task that was told to stop begins none. */
+  /** Calls the code of a step. A task that was told to stop begins no step. */
   async run<T>(fn: () => T | Promise<T>): Promise<T> {
     this.refuseStopped();
     const inside = { journal: this, over: false };
@@ -170,13 +170,13 @@ export class Journal {
     this.#signal().throwIfAborted();
   }
 
-  /** The attempt is over; the error is for the handler. */
+  /** Ends the attempt. Returns the error to throw into the handler. */
   endAttempt(message: string): ParkedError {
     this.#parkedError = new ParkedError(message);
     return this.#parkedError;
   }
 
-  /** An error that ends the task for good, unless the handler deals with it. */
+  /** An error that fails the task for good, unless the handler catches it. */
   uncertain(step: string): Error {
     const error = fault('STEP_UNCERTAIN', { step, key: this.keyOf(step) });
     this.#uncertain.add(error);
@@ -191,14 +191,14 @@ export class Journal {
     return `${this.id}/${place}`;
   }
 
-  /** JSON text. */
+  /** The stored JSON text of a key. */
   async recall(key: string): Promise<string | undefined> {
     return (await this.#load()).get(key);
   }
 
-  /** Remembers a value; answers the JSON text that counts, once it is stored. */
+  /** Stores a value. Resolves to the stored JSON text, which an earlier attempt may have written. */
   async record(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
-    // Refused here, with a name that its writer knows.
+    // Refused here, with a name that the author of the handler knows.
     encodePayload(value ?? null, { field });
     const known = await this.#load();
     const text = await this.#counted(this.#batcher.add({ key, kind, value: value ?? null }));
@@ -206,7 +206,7 @@ export class Journal {
     return text;
   }
 
-  /** The same for what can be found out again: it waits for the next commit of this attempt. */
+  /** Like `record`, for a value that can be read again from the store: it goes with the next turn of this attempt. */
   async recordLater(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
     const text = encodePayload(value ?? null, { field });
     const known = await this.#load();
@@ -215,7 +215,7 @@ export class Journal {
     return text;
   }
 
-  /** Starts a child; answers the JSON text of its id and number. */
+  /** Starts a child. Resolves to the JSON text of its id and number. */
   async spawnChild(key: string, child: ChildRequest): Promise<string> {
     encodePayload(child.input);
     const known = await this.#load();
@@ -224,7 +224,7 @@ export class Journal {
     return text;
   }
 
-  /** Nothing is under way when a wait begins, and what was noted goes with it. */
+  /** Deferred entries go with it. Nothing else is under way when a wait begins. */
   park(wait: WaitFor): Promise<Turned> {
     return this.#batcher.park(wait);
   }
@@ -247,7 +247,7 @@ export class Journal {
   }
 
   async #read(): Promise<Map<string, string>> {
-    // Nobody was here before.
+    // The first attempt finds an empty journal.
     if (this.attempt === 1) return new Map();
     return new Map((await this.session.journal()).map(({ key, value }) => [key, value]));
   }

@@ -23,7 +23,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'reuse',
 ] satisfies (keyof SpawnOptions)[]);
 
-/** Other tasks: those that a handler starts, and those that it was made to wait for. */
+/** Children that a handler starts, and the results of its dependencies. */
 export class Spawns {
   readonly #journal: Journal;
 

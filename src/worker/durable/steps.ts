@@ -7,7 +7,7 @@ import type { Journal } from './journal.ts';
 const OPTIONS: ReadonlySet<string> = new Set(['policy'] satisfies (keyof StepOptions)[]);
 const POLICIES: readonly StepPolicy[] = ['repeat', 'exact', 'relaunch'];
 
-/** What runs once and is remembered. */
+/** Steps, which run once and are stored, and durable lists. */
 export class Steps {
   readonly #journal: Journal;
   readonly #lists = new Map<string, JournalList<unknown>>();
@@ -35,7 +35,7 @@ export class Steps {
     return journal.record(place, 'value', value, `value of step ${name}`);
   }
 
-  /** Leaves word that it begins. True: somebody had begun before. */
+  /** Stores that the step begins. True: an earlier attempt had begun it. */
   async #mark(place: string, policy: StepPolicy): Promise<boolean> {
     const journal = this.#journal;
     const mark = `${place}!`;
@@ -55,12 +55,12 @@ export class Steps {
   };
 }
 
-/** Each element lies by itself, so that what is stored grows with what is added and not with what is there. */
+/** Each element is an entry of its own, so that adding one costs the same however long the list is. */
 class JournalList<T> implements DurableList<T> {
   readonly #journal: Journal;
   readonly #name: string;
   readonly #texts: string[] = [];
-  /** Elements that are added at the same time stand in the order of the calls. */
+  /** Keeps elements that are added at the same time in the order of the calls. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(journal: Journal, name: string) {
@@ -75,7 +75,7 @@ class JournalList<T> implements DurableList<T> {
   push(value: T): Promise<Stored<T>> {
     const field = `element of list ${this.#name}`;
     try {
-      // Before it has a place: what cannot be stored would leave a hole.
+      // Checked before it takes a place: a refused element would leave a hole.
       encodePayload(value ?? null, { field });
     } catch (error) {
       return Promise.reject(error as Error);

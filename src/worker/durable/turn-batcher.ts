@@ -9,14 +9,14 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** Of one turn; a node takes more, but not without holding up others. */
+/** Entries in one turn. A node takes more, but they would hold up other workers. */
 const MOST_ENTRIES = 250;
-/** In UTF-16 units. One entry may be larger, and goes alone. */
+/** In UTF-16 units. A larger entry goes alone. */
 const MOST_LENGTH = 1024 * 1024;
 
 /**
- * The turns of one attempt, one at a time. What is added while one is under way goes into the next; what is added at the same
- * time goes together. What was only noted never has a turn of its own.
+ * Batches the journal entries of one attempt into turns, one turn at a time. Entries that are added at the same time go together,
+ * and entries that are added while a turn is under way go into the next. A deferred entry (`addLater`) never has a turn of its own.
  */
 export class TurnBatcher {
   readonly #session: AttemptSession;
@@ -28,13 +28,13 @@ export class TurnBatcher {
     this.#session = session;
   }
 
-  /** Answers the text that counts once it is stored; null: the task was asked to stop, and has ended. */
+  /** Resolves to the stored text of the entry; null: the task was cancelled, and has ended. */
   add(entry: TurnEntry): Promise<string | null> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ entry, resolve, reject });
       if (this.#underWay) return;
       this.#underWay = true;
-      // Those that come with it are a few steps behind.
+      // Entries of the same moment are a few microtasks behind.
       queueMicrotask(() => void this.#commitAll());
     });
   }
@@ -43,7 +43,7 @@ export class TurnBatcher {
     this.#noted.push(entry);
   }
 
-  /** Only when nothing else is under way. */
+  /** Called only when nothing else is under way. */
   async park(wait: WaitFor): Promise<Turned> {
     const entries = this.#noted;
     this.#noted = [];
@@ -70,7 +70,7 @@ export class TurnBatcher {
     return this.#waiting.splice(0, over === -1 ? this.#waiting.length : over);
   }
 
-  /** What refuses one entry refuses the turn: those that went with it are sent again, each for itself. */
+  /** One refused entry refuses the whole turn: then each entry is sent again by itself. */
   async #commit(waiters: readonly Waiter[]): Promise<void> {
     const noted = this.#noted;
     this.#noted = [];

@@ -16,7 +16,7 @@ import type { Journal } from './journal.ts';
 
 type WaitOptions = TimeWait | SignalWait | ApprovalWait | ChildrenWait;
 
-/** One of these says what is waited for. */
+/** A wait has exactly one of these. */
 const KINDS = ['for', 'until', 'signal', 'approval', 'children'] as const;
 type WaitKind = (typeof KINDS)[number];
 
@@ -34,22 +34,22 @@ const APPROVAL: ReadonlySet<string> = new Set([
   'context',
 ] satisfies (keyof ApprovalRequest)[]);
 
-/** How a wait came out, as it is remembered. */
+/** The outcome of a wait, as it is stored. */
 interface WaitOutcome {
   readonly outcome: 'woken' | 'timed_out';
   readonly value?: unknown;
-  /** The results of the children were too much to remember, and are read again. */
+  /** The results of the children were too large to store, and are read again. */
   readonly apart?: boolean;
 }
 
-/** Results of children above this are not written down a second time. */
+/** Results of children above this size are not stored a second time. */
 const MOST_RESULTS = 256 * 1024;
 const READ_AT_ONCE = 500;
 
 /** Waits that give the slot back. */
 export class Waits {
   readonly #journal: Journal;
-  /** The wait before: what came of it is remembered before the next one begins, because a store keeps the newest only. */
+  /** The previous wait. Its outcome is stored before the next one begins, because the store keeps only the newest wait. */
   #before: Promise<unknown> = Promise.resolve();
   #waited: Promise<Waited | undefined> | undefined;
 
@@ -82,7 +82,7 @@ export class Waits {
     return this.#remember(place, isTime(request) ? { outcome: 'woken' } : outcome);
   }
 
-  /** What came of another wait is in the way of this one, and would be lost with its record. */
+  /** Stores the outcome of another wait, which would be lost when this one replaces its record. */
   async #keep(waited: Waited): Promise<void> {
     const outcome = outcomeOf(waited);
     if (outcome === undefined || (await this.#journal.recall(keyOf(waited.key))) !== undefined) return;
@@ -91,7 +91,7 @@ export class Waits {
 
   async #park(request: WaitFor, own: Waited | undefined): Promise<WaitOutcome> {
     const journal = this.#journal;
-    // Something else has woken it, such as a person who had it run again: what is left of its time still counts.
+    // Woken by something else, such as a retry by an operator: the rest of its time still counts.
     const left = own?.leftMs === undefined || request.timeoutMs === undefined ? {} : { timeoutMs: own.leftMs };
     const { went, body } = await journal.park({ ...request, ...left });
     if (went === 'woken') {
@@ -111,7 +111,7 @@ export class Waits {
     const fits = JSON.stringify(whole).length <= MOST_RESULTS;
     const states = results.map(({ id, state }) => ({ id, state }));
     const stored = fits ? whole : { outcome, value: states, apart: true };
-    // The ends of all of them can be read again; which of them had ended is gone with the next end.
+    // If all have ended, their ends can be read again. If not, the set of those that have ended changes with the next end.
     return this.#remember(
       place,
       stored,
@@ -119,7 +119,7 @@ export class Waits {
     );
   }
 
-  /** The end of a task does not change, so what had ended then can be read at any time. */
+  /** The end of a task does not change, so the results of ended children can be read at any time. */
   async #again(then: readonly ChildResult[]): Promise<readonly ChildResult[]> {
     const now = await this.#results(then.map(({ id }) => id));
     return then.map((child, i) => (child.state !== 'gone' && isFinal(child.state) ? (now[i] as ChildResult) : child));
@@ -135,7 +135,7 @@ export class Waits {
     return results;
   }
 
-  /** Noted where the store can tell it again: then it has no commit of its own. */
+  /** Deferred where the store can read it again, so that it needs no turn of its own. */
   async #remember(
     place: string,
     outcome: WaitOutcome,
@@ -184,7 +184,7 @@ function isTime({ channel, children }: WaitFor): boolean {
   return channel === undefined && children === undefined;
 }
 
-/** Undefined: nothing that it waited for has come; it only waits no longer. */
+/** Undefined: what it waited for has not come, though it was woken. */
 function outcomeOf({ outcome, body }: Waited): WaitOutcome | undefined {
   if (outcome === 'timed_out') return { outcome };
   return outcome === 'woken' && body !== undefined ? { outcome, value: JSON.parse(body) as unknown } : undefined;

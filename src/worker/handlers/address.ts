@@ -10,13 +10,13 @@ export interface Range {
 
 /**
  * Where an address leads. `public`: the Internet. `private`: this host and networks of its owner. `special`: everything
- * else, such as link-local, multicast and the metadata services of clouds, which hand out credentials to whoever asks.
+ * else, such as link-local, multicast and the metadata services of clouds, which give credentials to every caller.
  */
 export type Reach = 'public' | 'private' | 'special';
 
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return text.split('.').map(Number);
-  // A zone (fe80::1%eth0) makes it link-local, whatever stands before it.
+  // A zone (fe80::1%eth0) makes it link-local, whatever comes before it.
   return isIPv6(text) && !text.includes('%') ? parseV6(text) : undefined;
 }
 
@@ -48,12 +48,12 @@ export function reachOf(given: Address): Reach {
   if (SPECIAL.some((range) => inRange(address, range))) return 'special';
   if (PRIVATE.some((range) => inRange(address, range))) return 'private';
   if (address.length === 4) return 'public';
-  // A translator sends it on as IPv4. It must only do so to the Internet, and we do not rely on that.
+  // A translator forwards it as IPv4. It should do so only to the Internet, but that is not relied on.
   if (inRange(address, NAT64)) return reachOf(address.slice(12)) === 'public' ? 'public' : 'special';
   return inRange(address, GLOBAL_UNICAST) && !isIsatap(address) ? 'public' : 'special';
 }
 
-/** The IPv4 address of a tunnel's end stands in the last four bytes, after 0:5efe, in any prefix. */
+/** The last four bytes, after 0:5efe, are the IPv4 address of a tunnel's end, in any prefix. */
 function isIsatap(address: Address): boolean {
   return ((address[8] ?? 0) & 0xfd) === 0 && address[9] === 0 && address[10] === 0x5e && address[11] === 0xfe;
 }
@@ -82,7 +82,7 @@ function range(text: string): Range {
 
 const MAPPED = range('::ffff:0:0/96');
 const NAT64 = range('64:ff9b::/96');
-/** All of IPv6 that is handed out; what is outside of it is not public. */
+/** All of IPv6 that is assigned; nothing outside of it is public. */
 const GLOBAL_UNICAST = range('2000::/3');
 
 const PRIVATE: readonly Range[] = [
@@ -95,7 +95,7 @@ const PRIVATE: readonly Range[] = [
   'fc00::/7', // unique local
 ].map(range);
 
-/** Looked at first, so that single addresses inside of private ranges can stand here. The registries of IANA, and clouds. */
+/** Checked first, so that single addresses inside private ranges can be listed here. From the registries of IANA, and clouds. */
 const SPECIAL: readonly Range[] = [
   '0.0.0.0/8', // this host, on Linux
   '169.254.0.0/16', // link-local: metadata of most clouds

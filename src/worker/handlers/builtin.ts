@@ -11,7 +11,7 @@ import { makeShell } from './shell.ts';
 const settings = parseSettings(process.env[SETTINGS_VARIABLE]);
 
 export { BUILTIN_NAMES };
-/** Where a child process finds them; in the published package this file has another ending. */
+/** The module that a child process loads; in the published package it has another extension. */
 export const BUILTIN_MODULE: string = import.meta.url;
 
 export const echo = offered('echo', echoTask);
@@ -19,7 +19,7 @@ export const shell = offered('shell', makeShell());
 export const http = offered('http', makeHttp(settings.http));
 export const js = offered('js', makeJs(settings.js));
 
-/** Undefined when it is not on offer, which those who look for tasks among the exports pass over. */
+/** Undefined when the settings exclude it; the search for tasks among the exports skips that. */
 function offered<T extends AnyTask>(name: BuiltinName, definition: T): T | undefined {
   if (!(settings.only ?? BUILTIN_NAMES).includes(name)) return undefined;
   return Object.freeze({ ...definition, isolation: 'process', module: BUILTIN_MODULE });

@@ -14,7 +14,7 @@ export interface Command {
   readonly stdin: string | undefined;
 }
 
-/** Where a stream of the command goes: all of it to `to`, its end to `tail`. */
+/** The targets of a stream: all of it goes to `to`, and its end to `tail`. */
 export interface OutputSink {
   readonly to: Writable;
   readonly tail: Tail;
@@ -33,17 +33,17 @@ export interface CommandEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What a command leaves running may finish a last write, such as `tee` behind a pipe. Then it is killed. */
+/** Processes that a command leaves running may finish a last write, such as `tee` behind a pipe. Then they are killed. */
 const LEFTOVER_MS = 200;
-/** Who has left the group may hold the pipes open for ever. The worker finds and ends it, but only when we are done. */
+/** A process that left the group may hold the pipes open for ever. The worker ends it, but only after this function returns. */
 const QUIET_MS = 300;
 const LOOK_MS = 25;
 
 /**
- * Runs a command in a process group of its own, to the end of everybody in it. Rejects when it cannot be started.
+ * Runs a command in a process group of its own until no process of the group is left. Rejects when it cannot be started.
  *
  *   running ──exit──> leftovers (until the pipes close, at most 200 ms) ──KILL──> output (until it is quiet) ──> ended
- *      └──stop──> TERM to the group ──2 s, or nobody left──> KILL ───────────────────┘
+ *      └──stop──> TERM to the group ──2 s, or the group is empty──> KILL ────────────┘
  */
 export async function runCommand(command: Command, options: CommandOptions): Promise<CommandEnd> {
   const child = start(command);
@@ -55,7 +55,7 @@ export async function runCommand(command: Command, options: CommandOptions): Pro
     closed = true;
   });
   const relays = [new Relay(child.stdout, options.stdout), new Relay(child.stderr, options.stderr)];
-  // A command that does not read to the end has its reasons.
+  // A command need not read its input to the end.
   child.stdin?.on('error', () => {}).end(command.stdin);
   const ladder = new StopLadder(group, options);
   const [exitCode, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
@@ -92,7 +92,7 @@ class StopLadder {
     else signal.addEventListener('abort', this.#stop, { once: true });
   }
 
-  /** Whether those who were told to end have time left; undefined: nobody was told. */
+  /** Whether the group has time left after SIGTERM; undefined: it was not sent. */
   get patient(): boolean | undefined {
     return this.#patientUntil === undefined ? undefined : performance.now() < this.#patientUntil;
   }
@@ -105,7 +105,7 @@ class StopLadder {
 
 const NEWLINE = 0x0a;
 
-/** Hands a stream on as fast as the other side takes it; the command waits meanwhile. */
+/** Forwards a stream as fast as its target takes it; the command waits meanwhile. */
 class Relay {
   readonly #from: Readable;
   readonly #sink: OutputSink;

@@ -3,18 +3,18 @@ import { type Address, inRange, parseRange, type Range, reachOf, unmapped } from
 
 const USUAL_PORTS: readonly number[] = [80, 443];
 
-/** Where requests may go to. `ports`: undefined is any. */
+/** One allowed destination. `ports`: undefined means any. */
 interface Rule {
   readonly covers: (host: string, address: Address) => boolean;
   readonly ports: readonly number[] | undefined;
 }
 
 /**
- * Which destinations an `http` task may reach: public addresses on ports 80 and 443, and the exceptions of whoever runs the
+ * The destinations that an `http` task may reach: public addresses on ports 80 and 443, and the exceptions in the settings of the
  * worker. An exception is `HOST`, `HOST:PORT` or `HOST:*`, where HOST is
- *   - an address or a range (`127.0.0.1`, `10.0.0.0/8`, `[::1]`): holds for every host that leads there;
- *   - a name (`build.internal`): holds for that name, and for the public and private addresses that it leads to. Never for
- *     link-local and other special ones: whoever owns the name could otherwise reach the metadata of the cloud;
+ *   - an address or a range (`127.0.0.1`, `10.0.0.0/8`, `[::1]`): allows every host that resolves to it;
+ *   - a name (`build.internal`): allows that name, with public and private addresses. Never link-local and other special ones:
+ *     otherwise the owner of the name could reach the metadata of the cloud;
  *   - `*`: any host, public addresses only, so that `*:8443` opens a port.
  */
 export class Destinations {
@@ -25,7 +25,7 @@ export class Destinations {
     this.#rules = [usual, ...exceptions.map(parseRule)];
   }
 
-  /** False: no address could make it right, so that none needs to be looked up. */
+  /** False: no address is allowed on this port, so none needs to be looked up. */
   allowsPort(port: number): boolean {
     return this.#rules.some((rule) => hasPort(rule, port));
   }
@@ -46,7 +46,7 @@ function parseRule(text: string): Rule {
   const range = parseRange(host);
   if (range !== undefined) return { covers: coversRange(range), ports };
   const name = normalName(host);
-  // A slip in an address must not become the name of a host that somebody else may own.
+  // A typo in an address must not become a host name that a stranger may own.
   if (!/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name) || /(^|\.)(\d+|0x[\da-f]*)$/.test(name)) throw refuse(text);
   return { covers: (given, address) => given === name && reachOf(address) !== 'special', ports };
 }

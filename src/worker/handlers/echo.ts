@@ -12,7 +12,7 @@ const input = object(
   { open: true },
 );
 
-/** Returns its input: for trying things out, and for tests of everything around a handler. */
+/** Returns its input: for first steps, and for tests of everything around a handler. */
 export const echo = task('echo', {
   input,
   async run(given, ctx) {

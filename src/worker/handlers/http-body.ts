@@ -7,20 +7,20 @@ export interface BodyText {
   readonly truncated: boolean;
 }
 
-/** In JSON: with the headers it must fit into a result, which holds 1 MiB. */
+/** As JSON. Together with the headers it must fit into a result, which holds 1 MiB. */
 const MAX_JSON = 960 * 1024;
 
 const TEXTUAL =
   /^(?:text\/.*|application\/(?:.*\+)?(?:json|xml|yaml|javascript|x-ndjson|graphql|x-www-form-urlencoded))$/;
 
-/** The body as text where it says that it is, and is; otherwise in base64. Both can be stored as they are. */
+/** The body as text where its type says so and its bytes are valid; otherwise in base64. Both can be stored unchanged. */
 export function bodyText(response: HttpResponse): BodyText {
   const { body, cut } = response;
   for (let keep = body.length, truncated = cut; ; truncated = true) {
     const text = decode(response, body.subarray(0, keep), truncated);
     const size = Buffer.byteLength(JSON.stringify(text.body));
     if (size <= MAX_JSON) return { ...text, truncated };
-    // What JSON must escape grows up to six times; a few rounds find how much fits.
+    // Escaped characters grow up to six times; a few rounds find how much fits.
     keep = Math.floor((keep * MAX_JSON * 0.99) / size);
   }
 }
@@ -33,11 +33,11 @@ function decode({ headers }: HttpResponse, bytes: Buffer, truncated: boolean): P
   if (type.trim() !== '' && !TEXTUAL.test(type.trim())) return base64();
   const charset = parameters.map((part) => /^\s*charset\s*=\s*"?([^"\s]+)"?\s*$/.exec(part)?.[1]).find(Boolean);
   try {
-    // `stream` leaves a character out that the cut has split.
+    // `stream` omits a character that was cut in half.
     const body = new TextDecoder(charset ?? 'utf-8', { fatal: true }).decode(bytes, { stream: truncated });
     return body.includes('\0') ? base64() : { body, encoding: 'text' };
   } catch {
-    // Not what it says it is, or in an encoding that nobody knows.
+    // Not valid in its encoding, or an unknown encoding.
     return base64();
   }
 }

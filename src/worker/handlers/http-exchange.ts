@@ -7,7 +7,7 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Checked. Connections go to one of these, whatever the name means by then. */
+  /** Already checked. The connection goes to one of these, even if the name resolves differently by then. */
   readonly addresses: readonly ResolvedAddress[];
   readonly signal: AbortSignal;
 }
@@ -19,16 +19,16 @@ export interface ResolvedAddress {
 
 export interface HttpResponse {
   readonly status: number;
-  /** Names in lower case; what came several times is one text, but for cookies, which cannot be joined. */
+  /** Names in lower case. Repeated headers are joined, except cookies, which cannot be joined. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: Buffer;
-  /** There was more than is read. */
+  /** There was more than was read. */
   readonly cut: boolean;
 }
 
 export const MAX_BODY = 1024 * 1024;
 
-/** One request on a connection of its own. Redirects are answers like any other. */
+/** Sends one request on a connection of its own. Redirects are returned like any other answer. */
 export async function exchange(given: HttpRequest): Promise<HttpResponse> {
   const response = await send(given);
   const chunks: Buffer[] = [];
@@ -58,9 +58,9 @@ function send({ method, url, headers, body, addresses, signal }: HttpRequest): P
     path: url.pathname + url.search,
     headers: { ...headers, Host: url.host, ...(payload === undefined ? {} : { 'Content-Length': payload.length }) },
     lookup: onlyThese(addresses),
-    // The certificate is that of the name, not of the address. An address has no name to send.
+    // The certificate belongs to the name, not to the address. For an address there is no name to send.
     servername: isIP(hostname) === 0 ? hostname : '',
-    // Not the shared one: it may hold a connection to another address of this name, or be set up to use a proxy.
+    // Not the shared agent: it may hold a connection to another address of this name, or be configured to use a proxy.
     agent: secure ? new HttpsAgent() : new HttpAgent(),
     signal,
   };
@@ -69,7 +69,7 @@ function send({ method, url, headers, body, addresses, signal }: HttpRequest): P
     request
       .on('response', resolve)
       .on('error', reject)
-      // A server that changes the protocol unasked is given no socket; and no end of the request may go unnoticed.
+      // An unrequested upgrade is refused, and every end of the request settles the promise.
       .on('upgrade', (_response, socket) => {
         socket.destroy();
         reject(new Error('the server answered with another protocol (101), which was not asked for'));
@@ -105,7 +105,7 @@ function headersOf({ rawHeaders }: IncomingMessage): HttpResponse['headers'] {
     values.push(rawHeaders[i + 1] ?? '');
     headers.set(name, values);
   }
-  // A result with this key cannot be stored, and nobody can need it.
+  // A result with this key cannot be stored.
   headers.delete('__proto__');
   return Object.fromEntries(
     Array.from(headers, ([name, values]) => [name, name === 'set-cookie' ? values : values.join(', ')]),

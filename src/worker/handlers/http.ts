@@ -13,7 +13,7 @@ import { anything, object, oneOf, optional, type Shape, text, texts, whole } fro
 export interface HttpOptions {
   /** Destinations beside the Internet on ports 80 and 443; see `Destinations`. */
   readonly allow?: readonly string[];
-  /** Default: as everything else on this host resolves names. */
+  /** Default: the resolver of this host. */
   readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
   /** Calendar time, for a Retry-After that names a date. */
   readonly now?: () => number;
@@ -30,12 +30,12 @@ export interface HttpResult {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const MAX_URL = 8 * 1024;
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** An answer that says "again, at once" for ever would make a loop of it. */
+/** A server that always answers "again, at once" would cause a busy loop. */
 const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 86_400_000;
 const QUOTED = 300;
 
-/** They speak of the connection or of the length of the body, which are ours; a second meaning would smuggle a request. */
+/** Headers about the connection or the length of the body, which the worker sets: a second value could smuggle a request. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -96,7 +96,7 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, destinations: 
   }
 }
 
-/** Every address must be allowed, and the connection is made to one of them: the name is not asked a second time. */
+/** Every address must be allowed. The connection is made to one of them, and the name is not resolved a second time. */
 async function addressesOf(
   host: string,
   resolve: NonNullable<HttpOptions['resolve']>,
@@ -116,7 +116,7 @@ function isAllowed(url: URL, { address }: ResolvedAddress, destinations: Destina
   return parsed !== undefined && destinations.allows(hostOf(url), parsed, portOf(url));
 }
 
-/** Without the address: an answer must not tell a stranger how the inside of a network looks. */
+/** Without the address: an error must not reveal the inside of a network. */
 function refused(problem: string) {
   return giveUp(failure('REFUSED', `The request was not sent: ${problem}.`));
 }
@@ -125,12 +125,12 @@ function outcomeOf(response: HttpResponse, url: URL, now: () => number) {
   const { status, headers } = response;
   const text = bodyText(response);
   if (status < 400) return { status, headers, ...text } satisfies HttpResult;
-  // Without path and query, which may hold secrets.
+  // Without path and query, which may contain secrets.
   const quoted = text.encoding === 'text' ? quote(text.body) : '';
   const problem = failure(`HTTP_${status}`, `${url.origin} answered with status ${status}${quoted}`);
   const wait = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], now()) : undefined;
   if (wait !== undefined) return retryAfter(wait, problem);
-  // Too slow, too early, too many: the request is right and its time is not.
+  // Too slow, too early, too many: the same request may succeed later.
   if (status >= 500 || status === 408 || status === 425 || status === 429) throw problem;
   return giveUp(problem);
 }
@@ -147,7 +147,7 @@ function quote(body: string): string {
 /** Seconds or a date. */
 export function retryAfterMs(value: string | readonly string[] | undefined, now: number): number | undefined {
   if (typeof value !== 'string') return undefined;
-  // Date.parse alone makes a date of nearly anything, such as -1.
+  // Date.parse alone accepts nearly anything as a date, such as -1.
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value.endsWith(' GMT') ? value : '') - now;
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, MIN_RETRY_MS), MAX_RETRY_MS);
 }
@@ -163,7 +163,7 @@ function bodyOf({ body }: Shape<typeof fields>): string | undefined {
 }
 
 function checkUrl(given: string): string | undefined {
-  // A parser would drop or encode them in silence, and another one differently.
+  // Parsers drop or encode these silently, and each one differently.
   if (given.length > MAX_URL) return `must not be longer than ${MAX_URL} characters`;
   if (/[\s\p{Cc}\\]/u.test(given)) return 'must not contain spaces, control characters or backslashes';
   if (!URL.canParse(given)) return 'is not a URL';
@@ -176,7 +176,7 @@ function checkUrl(given: string): string | undefined {
 function checkHeader(name: string, value: string): string | undefined {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || name === '__proto__') return 'is not the name of a header';
   if (RESERVED_HEADERS.has(name.toLowerCase())) return 'is set by the worker itself';
-  // Anything else could end the header and begin another one, or another request.
+  // Any other character could end the header and begin another one, or another request.
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return 'has characters that a header cannot carry';
   return undefined;
 }

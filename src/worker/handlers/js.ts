@@ -6,7 +6,7 @@ import { moduleBelow, pathProblem } from './module-below.ts';
 import { anything, object, optional, type Shape, text } from './schema.ts';
 
 export interface JsOptions {
-  /** Modules lie below this folder; default: the one in which the process runs. */
+  /** The folder of the modules; default: the current folder of the process. */
   readonly root?: string;
 }
 
@@ -29,7 +29,7 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, root: string):
   try {
     url = await moduleBelow(root, module);
   } catch (error) {
-    // A file may come later; but a task that waits for one should say so, and not fail until it is there.
+    // Final, although the file may come later: a task should not wait for a file by failing.
     return giveUp(error);
   }
   const exported = (await import(url)) as Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { failure } from './failure.ts';
 
 const EXTENSIONS: ReadonlySet<string> = new Set(['.js', '.mjs', '.ts']);
 
-/** Says what is wrong with the form of a path, wherever it may lead. */
+/** The problem with the form of a path, wherever it leads; undefined: none. */
 export function pathProblem(path: string): string | undefined {
   if (path === '' || path.includes('\0')) return 'is not a path';
   if (isAbsolute(path) || /^[A-Za-z][\w+.-]*:/.test(path)) return 'must be a path below the folder of modules';
@@ -15,8 +15,8 @@ export function pathProblem(path: string): string | undefined {
 }
 
 /**
- * The URL of a module below a folder. By real paths, so that no link leads out of it. The URL changes with the file: what
- * was imported once is kept for good under its URL, so a change needs another one.
+ * The URL of a module below a folder. Real paths are compared, so that no link leads out of the folder. The URL changes with the
+ * file, because Node caches an imported module under its URL for good.
  */
 export async function moduleBelow(root: string, path: string): Promise<string> {
   const problem = pathProblem(path);

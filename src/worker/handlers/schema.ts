@@ -21,19 +21,19 @@ export type Shape<F extends Fields> = { readonly [K in Present<F>]: Value<F[K]> 
   readonly [K in Exclude<keyof F, Present<F>>]?: Value<F[K]>;
 };
 
-/** A Standard Schema that can also be drawn as a form. */
+/** A Standard Schema that also has a JSON Schema, for a form. */
 export interface FormSchema<T> extends StandardSchema<T> {
   readonly jsonSchema: JsonSchema;
 }
 
 export interface ObjectOptions<T> {
-  /** Fields that are not declared are kept as they are; otherwise they are refused. */
+  /** Unknown fields are kept as they are; by default they are refused. */
   readonly open?: boolean;
   /** Rules between fields. Called only when every field is right by itself. */
   readonly check?: (value: T, report: Report) => void;
 }
 
-/** Unknown fields are refused: a misspelt option that does nothing is found at three in the morning. */
+/** Unknown fields are refused, so that a misspelt option is found at the push. */
 export function object<const F extends Fields>(fields: F, options: ObjectOptions<Shape<F>> = {}): FormSchema<Shape<F>> {
   const validate = (value: unknown) => {
     const issues: SchemaIssue[] = [];
@@ -86,7 +86,7 @@ export function optional<T>(field: Field<T>): Field<T, true> {
 export interface TextOptions {
   readonly about?: string;
   readonly minLength?: number;
-  /** Says what is wrong with a text, for what JSON Schema cannot. */
+  /** The problem with a text, for rules that JSON Schema cannot express. */
   readonly check?: (text: string) => string | undefined;
 }
 

@@ -1,12 +1,12 @@
 import { fault } from '../../core/errors.ts';
 
-/** The variable in which a worker hands them to its child processes. */
+/** The environment variable that carries the settings to child processes. */
 export const SETTINGS_VARIABLE = 'LEASEHOLD_HANDLERS';
 
 export const BUILTIN_NAMES = ['echo', 'shell', 'http', 'js'] as const;
 export type BuiltinName = (typeof BUILTIN_NAMES)[number];
 
-/** What whoever runs the worker decides about the handlers that come with it. Never part of a task. */
+/** The operator's settings for the built-in handlers. Never part of a task. */
 export interface HandlerSettings {
   readonly http?: { readonly allow?: readonly string[] };
   readonly js?: { readonly root?: string };
@@ -14,12 +14,12 @@ export interface HandlerSettings {
   readonly only?: readonly BuiltinName[];
 }
 
-/** The environment by which a child process gets them. */
+/** The environment that carries the settings to a child process. */
 export function settingsEnvironment(settings: HandlerSettings): Readonly<Record<string, string>> {
   return { [SETTINGS_VARIABLE]: JSON.stringify(settings) };
 }
 
-/** What is not understood is refused: a slip must not open what was meant to be closed. */
+/** Unknown settings are refused: a typo must not allow what was meant to be forbidden. */
 export function parseSettings(text: string | undefined): HandlerSettings {
   if (text === undefined || text === '') return {};
   let value: unknown;

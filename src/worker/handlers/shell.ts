@@ -10,9 +10,9 @@ import { list, object, optional, type Shape, text, texts } from './schema.ts';
 import { Tail } from './tail.ts';
 
 export interface ShellOptions {
-  /** What of it is on the allow-list is handed on; default: the environment of this process, as it is at each run. */
+  /** The variables on the allow-list are passed on; default: the environment of this process at each run. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Where the output goes; default: that of this process, which its runner reads. */
+  /** The target of the output; default: the output of this process, which its runner reads. */
   readonly stdout?: Writable;
   readonly stderr?: Writable;
   /** Between SIGTERM and SIGKILL when the task is told to stop; default 2 s. */
@@ -32,8 +32,8 @@ const KEPT_ERRORS = 8 * 1024;
 const ERROR_LINES = 20;
 
 /**
- * Commands get this much of our environment and no more: the rest may hold credentials of the worker. The marks say whose
- * a process is, so that it is found and ended with its task.
+ * Commands get only this part of the environment: the rest may contain credentials of the worker. By the marks a process is
+ * found and ended with its task.
  */
 const HANDED_ON: ReadonlySet<string> = new Set([
   'PATH',
@@ -82,7 +82,7 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, options: Shell
   } catch (error) {
     return notStarted(error);
   }
-  // Whatever it answered, it was told to stop before it was done.
+  // A result after the stop does not count.
   ctx.signal.throwIfAborted();
   if (end.exitCode !== 0) throw failed(end, stderr.tail);
   const durationMs = Math.round(performance.now() - startedAt);
@@ -99,7 +99,7 @@ function commandOf(
   const [file = '', ...args] = argv ?? ['/bin/sh', '-c', command ?? ''];
   // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- runs in a child process, to hand a part of what it was started with on to a command
   const env = handedOn(environment ?? process.env);
-  // The name under which programs look for the trace that they belong to.
+  // Programs read their trace context from this variable.
   const trace = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
   return { file, args, cwd, env: { ...env, ...trace, ...given.env }, stdin };
 }
@@ -116,7 +116,7 @@ function noNul(value: string): string | undefined {
 
 function checkVariable(name: string, value: string): string | undefined {
   if (!/^[A-Za-z_]\w*$/.test(name)) return 'is not the name of a variable';
-  // A command that could change its marks would not be found again.
+  // A command that changes its marks could not be found again.
   if (name.startsWith('LEASEHOLD_')) return 'names that begin with LEASEHOLD_ are reserved';
   return noNul(value);
 }
@@ -137,7 +137,7 @@ function failed({ exitCode, signal }: CommandEnd, stderr: Tail): Error {
   return failure('EXIT', `The command ended with exit code ${exitCode}.${quoted}`, { exitCode, stderr: lines });
 }
 
-/** Programs do not appear by themselves; memory and places in the process table do. */
+/** A missing program is final. Lack of memory or of processes passes, and is tried again. */
 function notStarted(error: unknown) {
   const { code = 'unknown' } = error as NodeJS.ErrnoException;
   const problem = failure('NOT_STARTED', `The command could not be started (${code}).`);

@@ -14,7 +14,7 @@ export class Tail {
   }
 
   push(chunk: Buffer): void {
-    // Twice the limit: the bytes are moved once in that many, and not with every chunk.
+    // Twice the limit, so that bytes are moved once per limit and not with every chunk.
     if (this.#buffer.length === 0) this.#buffer = Buffer.allocUnsafeSlow(2 * this.#limit);
     this.#total += chunk.length;
     const last = chunk.subarray(Math.max(0, chunk.length - this.#limit));

@@ -7,10 +7,10 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** Several answers come in one response, a few of them large. */
+/** One response carries several answers, a few of them large. */
 const MOST_BYTES = 9 * MAX_ANSWER_BYTES;
 
-/** Posts to one node at a time, over connections that stay open and that can be given up all together. */
+/** Sends POST requests to one node at a time, over a pool of connections that can be given up as a whole. */
 export class HttpCaller {
   readonly #urls: readonly [string, ...string[]];
   #at = 0;
@@ -21,7 +21,7 @@ export class HttpCaller {
     this.#agent = this.#fresh();
   }
 
-  /** The connections of now. */
+  /** The current connections. */
   get pool(): object {
     return this.#agent;
   }
@@ -41,7 +41,7 @@ export class HttpCaller {
     };
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
     const request: ClientRequest = url.protocol === 'https:' ? secure(url, options) : plain(url, options);
-    // The signal says more than the error that it makes.
+    // The reason of the signal says more than the error that it causes.
     request.on('error', (error) => reject(signal.aborted ? (signal.reason as Error) : error));
     request.on('response', (response) => void read(response).then(resolve, reject));
     request.end(body);
@@ -49,8 +49,8 @@ export class HttpCaller {
   }
 
   /**
-   * One connection of that way was deaf, so that the others may be too: none of them is used again, what waits on them ends, and
-   * the next node has its turn. Who says it late says nothing new.
+   * One connection of the pool got no answer, so that the others may not either: all of them are closed, requests on them fail, and
+   * the next node is used. A pool that was abandoned before is ignored.
    */
   abandon(way: object): void {
     if (way !== this.#agent) return;

@@ -11,20 +11,20 @@ import { answerMs, pauseMs, tryMs } from './reconnect.ts';
 import { unreachable, wireError } from './wire-error.ts';
 
 export interface HttpLinkOptions extends NodeSessionOptions {
-  /** Of other nodes of the same cluster: when one is away it goes to the next. */
+  /** Other nodes of the same cluster: when one is away, the next is used. */
   readonly others?: readonly string[] | undefined;
   readonly secret: string;
 }
 
-/** One wait for work: proxies cut off what is silent for longer. */
+/** The longest wait of one claim: proxies cut off requests that are silent for longer. */
 const POLL_MS = 20_000;
 const CANCEL_LOOK_MS = 1000;
-/** Of one request. */
+/** Requests in one HTTP request. */
 const MOST_ASKED = 250;
 /** In UTF-16 units. */
 const FULL_REQUEST = 1024 * 1024;
 
-/** The way to the engine through a node, over plain requests: for networks that let no WebSocket pass. */
+/** The link to a node over plain HTTP requests: for networks that let no WebSocket pass. */
 export class HttpLink implements Link {
   readonly #options: HttpLinkOptions;
 
@@ -38,9 +38,9 @@ export class HttpLink implements Link {
 }
 
 /**
- * Questions go in one request at a time, in their order, all that have come up since the last one together; a claim waits in a request
- * of its own. What was not answered is asked again. After a lease without an answer nothing that is held can be counted on: who
- * waits for one hears that nobody is there, and may ask anew.
+ * A session over HTTP. Requests leave in one HTTP request at a time, in their order: all that have come since the last one go
+ * together. A claim waits in an HTTP request of its own. Unanswered requests are sent again. After a lease without an answer the
+ * leases may be lost: pending requests are then rejected with `STORE_UNAVAILABLE`, and their callers may try again.
  */
 class HttpSession extends NodeSession {
   readonly #options: HttpLinkOptions;
@@ -57,7 +57,7 @@ class HttpSession extends NodeSession {
   #claims = 0;
   #sending = false;
   #tries = 0;
-  /** When the first question since the last answer was lost. */
+  /** When the first request since the last answer failed. */
   #brokenSince: number | undefined;
   #cancelWatch: (() => void) | undefined;
 
@@ -120,12 +120,12 @@ class HttpSession extends NodeSession {
     return [];
   }
 
-  /** Says what it holds: what else was granted was in an answer that did not arrive, and goes back. */
+  /** Sends the leases that are held: the node gives back all others, whose grants never arrived. */
   async #claimOnce(max: number, waitMs: number, signal: AbortSignal): Promise<readonly Assignment[]> {
     const n = ++this.#claims;
     const poll = new AbortController();
     const giveUp = (): void => poll.abort();
-    // The node ends the wait, so that its answer is heard whatever is in it.
+    // The node ends the wait, so that its answer arrives with whatever was granted.
     const stop = (): void => {
       this.request({ type: 'claim_stop', claim: n }).then(() => this.#after(answerMs(this.leaseMs), giveUp), giveUp);
     };
@@ -147,7 +147,7 @@ class HttpSession extends NodeSession {
     return super.onCancel(listener);
   }
 
-  /** Nobody calls a worker over HTTP: it has to look. */
+  /** A node cannot call a worker over HTTP, so the session polls. */
   #lookForCancels(): void {
     this.#cancelWatch = this.#after(CANCEL_LOOK_MS, () => this.#lookForCancels());
     if (this.holding.all().length === 0 || this.#brokenSince !== undefined) return;
@@ -173,7 +173,7 @@ class HttpSession extends NodeSession {
     this.#pending.refuseAll(error);
   }
 
-  /** What the node said to a question of its own; not being let in ends everything. */
+  /** A refusal by the node. One of the credentials ends the session. */
   #ended(error: EngineError): EngineError {
     if (error.code !== 'UNAUTHENTICATED' && error.code !== 'FORBIDDEN') return error;
     this.#options.log?.warn('the node does not let this worker in', { error: error.message });
@@ -253,7 +253,7 @@ class HttpSession extends NodeSession {
     return `/workers/${encodeURIComponent(this.#worker)}/${call}`;
   }
 
-  /** Throws what the node has refused as an error of ours, and anything else where it did not answer. */
+  /** Throws an EngineError where the node has refused, and any other error where it did not answer. */
   async #post(path: string, body: string, withinMs: number, signal?: AbortSignal): Promise<unknown> {
     const late = new AbortController();
     const cancel = this.#after(withinMs, () => late.abort(new Error(`no answer within ${Math.ceil(withinMs)} ms`)));
@@ -269,7 +269,7 @@ class HttpSession extends NodeSession {
       if (status >= 200 && status < 300) return answer;
       throw refusalOf(answer, status);
     } catch (error) {
-      // The answer to a claim would come by a connection like it, and it may wait for long.
+      // The pool is given up as a whole: a claim may wait on a broken connection for long.
       const given = this.#closing.signal.aborted || signal?.aborted === true;
       if (!given && (!isEngineError(error) || error.retryable)) this.#caller.abandon(way);
       throw error;
@@ -288,7 +288,7 @@ class HttpSession extends NodeSession {
   }
 }
 
-/** Something in between may answer in its place: that says nothing about us. */
+/** A proxy may answer in place of the node: that is no refusal. */
 function refusalOf(answer: unknown, status: number): Error {
   const { error } = (answer ?? {}) as { readonly error?: Partial<ErrorBody> };
   if (typeof error?.code !== 'string') return new Error(`HTTP ${status}`);

@@ -5,17 +5,17 @@ import { tickMs } from './reconnect.ts';
 export interface KeepAliveOptions {
   /** 0: not known yet. */
   readonly leaseMs: number;
-  /** Whether there is something to save. */
+  /** Whether leases are held. */
   readonly holds: () => boolean;
 }
 
 export interface KeepAlive {
-  /** Nothing was heard for a while: a word that is answered spares the ping. */
+  /** Nothing was received for a while: a request now spares the ping. */
   readonly wantsAnswer: boolean;
   readonly stop: () => void;
 }
 
-/** Ends a connection on which nobody is heard. */
+/** Closes a connection on which nothing is received. */
 export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeepAliveOptions): KeepAlive {
   const everyMs = tickMs(leaseMs);
   const liveness = new PeerLiveness(everyMs);
@@ -25,7 +25,7 @@ export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeepAliveOption
     const ask = liveness.tick(atStake);
     if (liveness.isDead) socket.terminate();
     else if (ask && (atStake || spared)) socket.ping();
-    // An idle worker beats as often as it looks here, and its next beat asks.
+    // An idle worker beats as often as this runs, and its next beat wants an answer.
     else if (ask) spared = true;
   };
   const hear = (): void => {

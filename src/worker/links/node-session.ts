@@ -30,10 +30,10 @@ import { replay } from '../spool/replay.ts';
 import { type EndRequest, Spool } from '../spool/spool.ts';
 import { renewMs } from './reconnect.ts';
 
-/** Every lease is renewed well within its time: one that was not for so many leases is given up. */
+/** A lease that was not renewed for so many times its length is forgotten. */
 const FORGOTTEN_LEASES = 3;
 
-/** Opens a session, unless nobody wants it any more: a node that was never reached is not waited for then. */
+/** Opens a session; the signal ends the wait for a node that was never reached. */
 export async function openSession<S extends NodeSession>(session: S, signal: AbortSignal | undefined): Promise<S> {
   const giveUp = (): void => void session.close();
   signal?.addEventListener('abort', giveUp, { once: true });
@@ -52,20 +52,20 @@ export interface NodeSessionOptions {
   readonly url: string;
   readonly world: World;
   readonly log?: WorkerLog | undefined;
-  /** A folder for what the node has not heard; without one it is in memory alone. */
+  /** A folder for ends and logs that the node has not acknowledged; without one they are in memory only. */
   readonly spool?: string | undefined;
 }
 
-/** Lines leave together: each shipment is a message. */
+/** Log lines are sent together, because each shipment is a message. */
 const LOG_PACE_MS = 500;
 const REPLAY_PAUSE_MS = 5000;
 
-/** A session through a node: everything is a question, whichever way it goes, and each may be asked again. */
+/** A session through a node, over either transport: every call is a request with an answer, and each can be sent again. */
 export abstract class NodeSession implements Session {
   leaseMs = 0;
-  /** A thread would need a connection of its own; what can block runs in child processes. */
+  /** No thread: it would need a connection of its own, and handlers that block run in child processes. */
   readonly renewal = undefined;
-  /** What it was granted and has not settled: told to the node, which so knows what never arrived. */
+  /** Leases that were granted and not settled. The node is sent them, and so learns which grants never arrived. */
   protected readonly holding: HeldLeases<LeaseProof>;
   readonly logPaceMs = LOG_PACE_MS;
   readonly #listeners = new Set<(task: number) => void>();
@@ -89,7 +89,7 @@ export abstract class NodeSession implements Session {
     });
   }
 
-  /** So that a lease is young when the network breaks. */
+  /** Shorter than over a direct link, so that a lease is young when the network breaks. */
   get renewMs(): number {
     return renewMs(this.leaseMs);
   }
@@ -98,7 +98,7 @@ export abstract class NodeSession implements Session {
   abstract open(): Promise<void>;
   abstract claim(request: ClaimRequest): Promise<readonly Assignment[]>;
   protected abstract request(request: NewRequest): Promise<unknown>;
-  /** As far as is known. */
+  /** The connection is up, as far as is known. */
   protected abstract get connected(): boolean;
   protected abstract disconnect(): Promise<void>;
 
@@ -114,7 +114,7 @@ export abstract class NodeSession implements Session {
     });
   }
 
-  /** What earlier processes of this worker left unsaid comes first. A node that goes away meanwhile hears the rest when it is back. */
+  /** Sends first what earlier processes of this worker could not send. If the node goes away meanwhile, the rest is sent when it is back. */
   protected async replayLeftovers(): Promise<void> {
     const { spool: folder, world, log } = this.#options;
     if (folder === undefined || this.#spool === undefined) return;
@@ -166,7 +166,7 @@ export abstract class NodeSession implements Session {
     const request = { type: 'task_turn', lease: proofOf(lease), ...messageOf(turn) } as const;
     const { go } = turn.then;
     if (go === 'complete' || go === 'fail') return wholeTurn((await this.#end(lease, request)) as Turned);
-    // What was said before it belongs to the attempt, which ends here.
+    // Lines from before belong to the attempt, which ends here.
     if (go === 'park') await this.#outbox?.drained(lease);
     const turned = wholeTurn((await this.request(request)) as Turned);
     if (turned.went !== 'on' && turned.went !== 'woken') this.holding.drop(lease);
@@ -205,7 +205,7 @@ export abstract class NodeSession implements Session {
       if (answers[i] === 'lost') this.holding.drop(proof);
       else this.holding.renewed(proof);
     }
-    // Now, and not while the node is away: what waits to be settled must be named when it is back.
+    // Only after an answer: while the node is away, leases that wait to be settled must stay listed.
     this.holding.dropOlderThan(FORGOTTEN_LEASES * this.leaseMs);
     let at = 0;
     return held.map((proof) => (proof === undefined ? 'lost' : (answers[at++] as RenewalAnswer)));
@@ -224,12 +224,12 @@ export abstract class NodeSession implements Session {
     await this.request({ type: 'heartbeat', state });
   }
 
-  /** Calls back all who wanted to hear of it. */
+  /** Calls the listeners. */
   protected notifyCancel(task: number): void {
     for (const listener of this.#listeners) listener(task);
   }
 
-  /** It is held no longer once this was answered, whichever way. */
+  /** Sends an end; the lease is no longer held once it was answered or refused. */
   async #end(lease: Assignment, request: EndRequest): Promise<unknown> {
     try {
       const value = await this.#sendEnd(lease, request);
@@ -251,7 +251,7 @@ export function proofOf(lease: Assignment): LeaseProof {
   return { task, attempt, token };
 }
 
-/** What does not apply is not sent; here it is there, and undefined. */
+/** Fields that do not apply are not sent; here they are present and undefined. */
 function wholeTurn({ went, state, body, entries }: Turned): Turned {
   return { went, state, body, entries };
 }

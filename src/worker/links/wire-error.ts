@@ -1,6 +1,6 @@
 import { EngineError, type ErrorBody, fault, isErrorCode } from '../../core/errors.ts';
 
-/** An error of the other side, as if it were our own. */
+/** An EngineError from the error body of the other side. */
 export function wireError({ code, message, hint, details }: ErrorBody): EngineError {
   const own = fault(isErrorCode(code) ? code : 'INTERNAL', details);
   return new EngineError({
@@ -13,7 +13,7 @@ export function wireError({ code, message, hint, details }: ErrorBody): EngineEr
   });
 }
 
-/** For callers that wait while none of these nodes answers. */
+/** The error of requests that none of these nodes answers. */
 export function unreachable(urls: readonly string[], cause?: unknown): EngineError {
   return fault('STORE_UNAVAILABLE', { problem: `nobody answers at ${urls.join(', ')}` }, { cause });
 }

@@ -18,34 +18,34 @@ import { pauseMs, tryMs } from './reconnect.ts';
 import { unreachable, wireError } from './wire-error.ts';
 
 export interface WireOptions {
-  /** Of the node, or of several in turn: `http://host:7420`, or with `https`, `ws` or `wss`. */
+  /** The addresses of one or more nodes, tried in turn: `http://host:7420`, or with `https`, `ws` or `wss`. */
   readonly urls: readonly [string, ...string[]];
   readonly world: World;
   readonly log?: WorkerLog | undefined;
-  /** What to say first, on every connection anew. */
+  /** The first message on every new connection. */
   readonly connect: () => Omit<Connect, 'type'>;
   readonly onKill: (task: number) => void;
-  /** Whether leases are held: a connection that breaks is then noticed sooner. */
+  /** Whether leases are held: then a broken connection is noticed sooner. */
   readonly holds: () => boolean;
 }
 
-/** Who asks while nobody has been there for a lease hears so within this time. */
+/** After an outage of a lease, requests are rejected within this time. */
 const AWAY_MS = 5000;
 
 /**
- * One connection to a hub that comes back when it breaks. What was asked and not answered is asked again on the next one: all of it
- * can be repeated. After a lease without one nothing that is held can be counted on: who waits for an answer hears that nobody is
- * there, and may ask anew.
+ * One connection to a node that reconnects when it breaks. Unanswered requests are sent again on the next connection: all of them
+ * can be repeated. After a lease without a connection the leases may be lost: pending requests are then rejected with
+ * `STORE_UNAVAILABLE`, and their callers may try again.
  */
 export class Wire {
   readonly #options: WireOptions;
   readonly #pending = new PendingRequests();
   #socket: WebSocket | undefined;
-  /** Greeted, and not broken. */
+  /** The node has accepted the connection, and it is not known to be broken. */
   #open = false;
   #numbers = 0;
   #tries = 0;
-  /** Which of the addresses it goes by: the next one, whenever a connection did not come about or has ended. */
+  /** The address in use; the next one after every connection that failed or ended. */
   #at = 0;
   #unsent: string[] = [];
   #closed: Error | undefined;
@@ -53,12 +53,12 @@ export class Wire {
   #terms: Omit<ConnectOk, 'type' | 'leaseMs'> = {};
   #cancelRetry = (): void => {};
   #cancelAway = (): void => {};
-  /** For longer than a lease. */
+  /** The outage is longer than a lease. */
   #away = false;
   #keeping: KeepAlive | undefined;
-  /** Counts the connections on which it was greeted. */
+  /** The number of connections that the node has accepted. */
   connections = 0;
-  /** How long it took the last time to be let in. */
+  /** How long the last connection took to be accepted. */
   #tookMs = 0;
   #dialledAt = 0;
   readonly #first = Promise.withResolvers<number>();
@@ -66,37 +66,37 @@ export class Wire {
 
   constructor(options: WireOptions) {
     this.#options = options;
-    // Who asks nothing hears of a failure when it does.
+    // A failure is reported by the first request, if nobody waits for this promise.
     this.#first.promise.catch(() => {});
   }
 
-  /** Comes when the node lets us in no more. */
+  /** Resolves when the node refuses this worker for good. */
   get over(): Promise<Error> {
     return this.#over.promise;
   }
 
-  /** What the node asked for when it was greeted last. */
+  /** The terms of the last accepted connection. */
   get terms(): Omit<ConnectOk, 'type' | 'leaseMs'> {
     return this.#terms;
   }
 
-  /** Greeted, and not known to be broken. */
+  /** Accepted, and not known to be broken. */
   get connected(): boolean {
     return this.#open;
   }
 
-  /** Connects; resolves to what the hub says of leases, rejects with why it does not let us in. */
+  /** Connects. Resolves to the lease time, and rejects when the node refuses this worker. */
   open(): Promise<number> {
     this.#dial();
     return this.#first.promise;
   }
 
-  /** It is time to hear from the node: what is said next should be asked. */
+  /** The node was silent for a while: the next message should want an answer. */
   get wantsAnswer(): boolean {
     return this.#keeping?.wantsAnswer ?? true;
   }
 
-  /** Says that we live; without a connection nobody needs to know. */
+  /** Sends a sign of life that wants no answer; does nothing without a connection. */
   sendAlive(): void {
     if (this.#open) this.#socket?.send(ALIVE);
   }
@@ -105,12 +105,12 @@ export class Wire {
     return this.numberedRequest(request).answer;
   }
 
-  /** The same with its number, under which it can be spoken of. */
+  /** A request with its number, by which a later request can refer to it. */
   numberedRequest(request: NewRequest): { readonly n: number; readonly answer: Promise<unknown> } {
     const n = ++this.#numbers;
     if (this.#closed !== undefined) return { n, answer: Promise.reject(this.#closed) };
     const text = requestText(n, request);
-    // Sent, it would end the connection, and come again with the next one.
+    // Sent, it would end the connection, and be sent again on the next one.
     if (text === undefined) return { n, answer: Promise.reject(tooLarge(request)) };
     const answer = this.#pending.add(n, text);
     if (this.#open && this.#unsent.push(text) === 1) this.#options.world.timers.soon(() => this.#flush());
@@ -163,7 +163,7 @@ export class Wire {
         const messages = JSON.parse(data.toString()) as NodeMessage | readonly NodeMessage[];
         for (const one of Array.isArray(messages) ? messages : [messages]) this.#receive(one as NodeMessage);
       } catch (error) {
-        // Whoever that is, it is no node of ours.
+        // The other side is no node.
         trouble = error as Error;
         socket.terminate();
       }
@@ -211,7 +211,7 @@ export class Wire {
         this.#options.onKill(message.task);
         return;
       case 'config_update':
-        // The engine goes by it: who is disabled is granted nothing, and ends what it has.
+        // The engine applies it: a disabled worker is granted nothing, and finishes its tasks.
         return;
       case 'ok':
       case 'refused':
@@ -233,7 +233,7 @@ export class Wire {
     this.#flush();
   }
 
-  /** What time can mend is tried again; a secret that is wrong stays wrong. */
+  /** A refusal that time can mend is tried again; a wrong secret stays wrong. */
   #rejected(error: EngineError): void {
     const again = error.retryable || error.code === 'CONFLICT';
     this.#options.log?.warn('the node does not let this worker in', { error: error.message });
@@ -245,9 +245,9 @@ export class Wire {
   #reconnect(code: number, trouble: Error | undefined): void {
     const { world, log, urls } = this.#options;
     this.#at++;
-    // It waits longer for one that it knows to be away, not for the next one.
+    // The pause grows with each round over all addresses, not with each address.
     const round = Math.floor(this.#tries++ / urls.length);
-    // While there are leases to save it tries more often.
+    // Shorter while leases are held.
     const pause = pauseMs(this.#outage, round, world.random);
     if (this.#tries === 2) log?.warn('the node cannot be reached; trying on', { code, error: trouble?.message });
     this.#cancelRetry = world.timers.after(pause, () => this.#dial());

@@ -5,12 +5,12 @@ import { NodeSession, type NodeSessionOptions, openSession, proofOf } from './no
 import { Wire } from './wire.ts';
 
 export interface WsLinkOptions extends NodeSessionOptions {
-  /** Of other nodes of the same cluster: when one is away it goes to the next. */
+  /** Other nodes of the same cluster: when one is away, the next is used. */
   readonly others?: readonly string[] | undefined;
   readonly secret: string;
 }
 
-/** The way to the engine through a node, over a WebSocket. */
+/** The link to a node over a WebSocket. */
 export class WsLink implements Link {
   readonly #options: WsLinkOptions;
 
@@ -25,7 +25,7 @@ export class WsLink implements Link {
 
 class WsSession extends NodeSession {
   readonly #wire: Wire;
-  /** What the node knows of this worker, and on which connection it was told. */
+  /** The state of the last answered beat, and the connection that it was sent on. */
   #lastBeat: { readonly state: WorkerState; readonly connections: number } | undefined;
 
   constructor(options: WsLinkOptions, hello: Hello) {
@@ -87,7 +87,7 @@ class WsSession extends NodeSession {
     }
   }
 
-  /** Who goes on as before only lives, which nobody answers, unless it is time to hear from the node as well. */
+  /** A beat with the same state is a mere sign of life, without an answer, unless the node was silent for a while. */
   override async beat(state: WorkerState): Promise<void> {
     const { connections, wantsAnswer } = this.#wire;
     const isKnown = this.#lastBeat?.state === state && this.#lastBeat.connections === connections;

@@ -9,7 +9,7 @@ export interface LazyLogDeps {
   readonly session: Pick<Session, 'log' | 'logPaceMs'>;
 }
 
-/** A log that is made with its first line: most short tasks say nothing. */
+/** A log that is created with its first line: most short tasks write none. */
 export class LazyLog implements LogSink {
   readonly #deps: LazyLogDeps;
   readonly #lease: Assignment;
@@ -37,7 +37,7 @@ export class LazyLog implements LogSink {
     await this.#log?.flush();
   }
 
-  /** What is said from now on is dropped: no store would take it. */
+  /** Drops all later lines: the store would refuse them. */
   close(): void {
     this.#closed = true;
   }

@@ -5,16 +5,16 @@ import type { Timers } from '../../core/world.ts';
 import type { LogSink } from '../runner/runner.ts';
 
 export interface TaskLogOptions {
-  /** Appends to the log of the attempt. A batch whose fate is unknown comes again with the same numbers. */
+  /** Appends to the log of the attempt. A batch without an answer is sent again with the same numbers. */
   readonly ship: (entries: readonly LogEntry[]) => Promise<void>;
   readonly timers: Pick<Timers, 'after'>;
   /** Calendar time. */
   readonly now: () => number;
-  /** What one attempt may write in all; default 10 MiB. */
+  /** The most that one attempt may write; default 10 MiB. */
   readonly maxBytes?: number;
   /** How long `flush` tries; default 2 s. */
   readonly flushMs?: number;
-  /** A line on an idle log leaves at once; the next shipment follows no sooner. Default 50 ms: 20 writes a second of a chatty task. */
+  /** The time between two shipments; a line on an idle log leaves at once. Default 50 ms: 20 writes a second for a chatty task. */
   readonly paceMs?: number | undefined;
 }
 
@@ -22,21 +22,21 @@ const KIB = 1024;
 const MAX_LINE = 16 * KIB;
 const MAX_BATCH = 64 * KIB;
 const MAX_WAITING = 256 * KIB;
-/** What an entry costs beside its text: a writer of empty lines must meet the bounds too. */
+/** The cost of an entry beside its text, so that empty lines are bounded too. */
 const ENTRY = 32;
-/** One line at its longest, with the words that say it was cut. */
+/** The longest line, with the words that say it was cut. */
 const LARGEST = MAX_LINE + ENTRY + 64;
-/** A gap before it is put into words. */
+/** The size of a gap entry, before its text is made. */
 const GAP = 128;
-/** Room that a flood of lines cannot take: for one progress value, and for what the worker says about the run. */
+/** Room that a flood of lines cannot take: for one progress value, and for the worker's own lines about the run. */
 const RESERVE = 2 * LARGEST;
 const PACE_MS = 50;
-/** How many times as long a flush waits for a store that is away. */
+/** A flush waits this many times as long for a store that is away. */
 const AWAY = 10;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
-/** An entry that waits. A gap stands where lines were dropped, and counts until it leaves. */
+/** An entry that waits. A gap takes the place of dropped lines, and counts them until it is sent. */
 interface Held {
   at: number;
   readonly stream: Stream;
@@ -46,8 +46,8 @@ interface Held {
 }
 
 /**
- * The log of one attempt on its way to the store: in order, one shipment at a time, never more than 256 KiB waiting and
- * 64 KiB under way. What does not fit is lost, and an entry in its place says how much. No call throws or blocks.
+ * The log of one attempt on its way to the store: in order, one shipment at a time, at most 256 KiB waiting and 64 KiB under way.
+ * Lines that do not fit are dropped, and an entry in their place says how many. No call throws or blocks.
  *
  *   idle ──line──> planned ──timer──> shipping ──stored──> planned (pace) ──nothing waits──> idle
  *                     ^                  │
@@ -58,19 +58,19 @@ export class TaskLog implements LogSink {
   readonly #maxBytes: number;
   #held: Held[] = [];
   #waiting = 0;
-  /** The one progress value among them. */
+  /** The progress value among the waiting entries. */
   #progress: Held | undefined;
   /** Everything accepted so far. */
   #total = 0;
   #seq = 0;
-  /** Under way, or to be sent again as it was: the store knows a repeated entry by its number. */
+  /** Under way, or to be sent again unchanged: the store recognises a repeated entry by its number. */
   #batch: readonly LogEntry[] = [];
   #shipping = false;
   #planned: { readonly cancel: () => void; readonly hasty: boolean } | undefined;
   #failures = 0;
-  /** The last shipment was refused: the store is there, and does not want it. */
+  /** The store answered and refused the last shipment. */
   #refused = false;
-  /** A flush has taken longer than it may where the store refuses. */
+  /** A flush has taken longer than a refusing store may make it. */
   #overdue = false;
   #dropping = false;
   #capped = false;
@@ -84,7 +84,7 @@ export class TaskLog implements LogSink {
     this.#maxBytes = options.maxBytes ?? 10 * KIB * KIB;
   }
 
-  /** Entries that are not stored, or were not when the log gave up. */
+  /** Entries that are not stored, or were not when the log stopped. */
   get unsent(): number {
     return this.#abandoned + this.#held.length + this.#batch.length;
   }
@@ -98,10 +98,10 @@ export class TaskLog implements LogSink {
   }
 
   /**
-   * Ships all that is left. Must come before the task is settled: from then on the store refuses this attempt. What the
-   * store refuses, such as a full disk does, is given up after `flushMs`, because it must not hold the settle as well. A
-   * store that is away holds the settle anyway and is waited for ten times as long, counted from then on: a process that was
-   * stopped finds its timers over when it goes on, with the store as well as ever.
+   * Sends all that is left. It must come before the settle, because afterwards the store refuses this attempt. When the store refuses
+   * the log, as with a full disk, the flush ends after `flushMs`, so that it does not hold up the settle. A store that is away holds
+   * up the settle anyway: it is waited for ten times as long, counted from then on, because a process that was suspended finds its
+   * timers expired when it continues, while the store is fine.
    */
   flush(): Promise<void> {
     if (this.#stopped || this.unsent === 0) return Promise.resolve();
@@ -131,7 +131,7 @@ export class TaskLog implements LogSink {
     try {
       call();
     } catch {
-      // What a handler hands in may throw when it is looked at. Its log is not worth its run.
+      // A value of the handler may throw when it is read. That must not fail the run.
     }
   }
 
@@ -153,7 +153,7 @@ export class TaskLog implements LogSink {
       this.#complain(error instanceof Error ? error.message : 'The progress cannot be stored.');
       return;
     }
-    // Only the latest counts. It takes the place of the one before: at the end of the line it might never be its turn.
+    // Only the latest counts. It replaces the one before in its place: at the end of the queue it might never be sent.
     const size = Buffer.byteLength(text) + ENTRY;
     const unsent = this.#progress;
     if (unsent === undefined) {
@@ -167,7 +167,7 @@ export class TaskLog implements LogSink {
     unsent.at = this.#options.now();
   }
 
-  /** Once in a row: a loop that reports NaN says so a million times. */
+  /** The same problem is reported once in a row: a loop may report NaN a million times. */
   #complain(problem: string): void {
     if (problem === this.#lastComplaint) return;
     this.#lastComplaint = problem;
@@ -185,7 +185,7 @@ export class TaskLog implements LogSink {
 
   #overfull(size: number, reserved: boolean): boolean {
     if (reserved) return this.#waiting + size > MAX_WAITING - LARGEST;
-    // Down to the half before lines are taken again: one gap with a large number reads better than a thousand small ones.
+    // Lines are taken again only below half of the room: one gap with a large number reads better than a thousand small ones.
     if (this.#dropping && this.#waiting <= MAX_WAITING / 2) this.#dropping = false;
     if (this.#waiting + size > MAX_WAITING - RESERVE) this.#dropping = true;
     return this.#dropping;
@@ -295,8 +295,8 @@ export class TaskLog implements LogSink {
 }
 
 /**
- * At most 16 KiB, cut between characters, in a string of its own: a slice would keep the whole chunk that it came from
- * alive. The way through bytes also replaces half surrogate pairs.
+ * At most 16 KiB, cut between characters, as a new string: a slice would keep the whole original in memory. The conversion to
+ * bytes also replaces lone surrogates.
  */
 function storable(head: string, bytes: number): string {
   const buffer = Buffer.from(head);

@@ -3,8 +3,8 @@ import type { Renewals } from '../../protocol/link.ts';
 import type { HeldEntry, RenewalTable } from './renewal-table.ts';
 
 /**
- * What the renewing side has to tell about a lease. `late`: it was not renewed in time, so it must be taken for lost; `away`:
- * the same, but because the store did not answer, which is nobody's fault here.
+ * What the renewal reports about a lease. `late`: it was not renewed in time, and counts as lost. `away`: the same, because the
+ * store did not answer. `blocked`: the loop stood still past the run timeout, and the lease was given up.
  */
 export interface LeaseNotice extends Lease {
   readonly kind: 'cancel' | 'lost' | 'late' | 'away' | 'blocked';
@@ -16,7 +16,7 @@ export interface RenewalRoundsOptions {
   readonly leaseMs: number;
   /** How old a renewal may be; default a third of the lease. */
   readonly renewMs?: number | undefined;
-  /** How long a loop may stand still when no run timeout bounds it. */
+  /** How long the loop may stand still for a run without a timeout. */
   readonly maxBlockMs: number;
   /** Monotonic. */
   readonly now: () => number;
@@ -25,28 +25,28 @@ export interface RenewalRoundsOptions {
 
 interface RenewedLease extends Lease {
   renewedAt: number;
-  /** Told to be gone; nothing more is done for it. */
+  /** Reported as gone; nothing more is done for it. */
   over: boolean;
 }
 
-/** A loop that is silent for longer than this stands still; it says that it turns four times a second. */
+/** A loop that has not beaten for longer than this stands still; it beats four times a second. */
 const SILENT_MS = 1000;
 
-/** How often to look, so that a lease is renewed at a third of its time and a lost one is noticed soon. */
+/** The time between two rounds: a lease is renewed at a third of its time, and a lost one is noticed soon. */
 export function roundMs(leaseMs: number): number {
   return Math.min(1000, Math.max(5, leaseMs / 12));
 }
 
 /**
- * Renews what a worker holds: all leases of it in one call, one call at a time, each at a third of its time or sooner. The lease of
- * a handler that blocks its loop is kept too, but only until its run timeout: from then on nobody could stop it, and a
- * task must not be held for ever by a loop that is dead.
+ * Renews the leases of a worker: all that are due in one call, one call at a time, each lease at a third of its time or sooner.
+ * The lease of a handler that blocks its loop is kept too, but only until its run timeout: from then on nothing could stop it, and
+ * a dead loop must not hold a task for ever.
  */
 export class RenewalRounds {
   readonly #options: RenewalRoundsOptions;
   readonly #standings: (RenewedLease | undefined)[] = [];
   #renewing = false;
-  /** The last call was not answered. */
+  /** The store did not answer the last call. */
   #unanswered = false;
 
   constructor(options: RenewalRoundsOptions) {
@@ -88,7 +88,7 @@ export class RenewalRounds {
     return silentMs > SILENT_MS && (deadline > 0 ? now() > deadline : silentMs > maxBlockMs);
   }
 
-  /** Its work must have stopped before the store may give the task to somebody else. */
+  /** Reported early enough for the work to stop before the store may grant the task to another worker. */
   #isLate({ renewedAt }: RenewedLease): boolean {
     const { now, leaseMs } = this.#options;
     return now() - renewedAt > leaseMs - Math.min(1000, leaseMs / 6);
@@ -97,13 +97,13 @@ export class RenewalRounds {
   async #renew(due: readonly RenewedLease[]): Promise<void> {
     if (due.length === 0 || this.#renewing) return;
     this.#renewing = true;
-    // Counted from before the call: the store's own time of the renewal is not earlier.
+    // Taken before the call: the store's own time of the renewal is not earlier.
     const sentAt = this.#options.now();
     let again = false;
     try {
       const answers = await this.#options.renewals.renew(due, this.#options.leaseMs);
       this.#unanswered = false;
-      // A node was away and is back: what became due meanwhile is not left for the next look, nor is what counts from so long ago.
+      // The call took long because a node was away: leases that became due meanwhile do not wait for the next round.
       again = this.#options.now() - sentAt > roundMs(this.#options.leaseMs);
       for (const [i, lease] of due.entries()) {
         const answer = answers[i];
@@ -112,7 +112,7 @@ export class RenewalRounds {
         if (answer === 'cancel') this.#notify(lease, 'cancel');
       }
     } catch {
-      // Tried again at the next look; when no try succeeds in time the lease is told to be late.
+      // Tried again in the next round; a lease that no try renews in time is reported as late.
       this.#unanswered = true;
     } finally {
       this.#renewing = false;
@@ -122,7 +122,7 @@ export class RenewalRounds {
 
   async #giveUp(lease: RenewedLease, { since }: HeldEntry): Promise<void> {
     this.#end(lease, 'blocked');
-    // Whatever comes of it, the lease is not renewed any more and runs out.
+    // Even if this call fails, the lease is not renewed any more and runs out.
     await this.#options.renewals.blocked(lease, Math.round(this.#options.now() - since)).catch(() => {});
   }
 

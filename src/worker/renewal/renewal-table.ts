@@ -1,21 +1,21 @@
 import type { Lease } from '../../core/task/lease.ts';
 
-/** A lease as the renewing side sees it. */
+/** A lease as the renewal sees it. */
 export interface HeldEntry extends Lease {
   /** When it was granted, on the monotonic clock. */
   readonly since: number;
-  /** When its run must have ended; 0 sets no bound. */
+  /** When its run must have ended; 0 for no bound. */
   readonly deadline: number;
 }
 
 const FIELDS = 4;
 
 /**
- * The leases that a worker holds, in memory that it shares with its renewal thread: a message for each lease would cost
- * more than a short task itself, and would not arrive when the handler blocks the loop at once.
+ * The leases that a worker holds, in memory that it shares with its renewal thread. A message for each lease would cost more
+ * than a short task itself, and would not arrive when the handler blocks the loop at once.
  *
- * The worker alone writes. Each entry has a version that is odd while it is being written, so that a reader never mixes
- * two leases; attempt 0 marks an empty one.
+ * Only the worker writes. Each entry is a seqlock: its version is odd while it is being written, so that a reader never mixes
+ * two leases. Attempt 0 marks an empty entry.
  */
 export class RenewalTable {
   readonly capacity: number;
@@ -52,7 +52,7 @@ export class RenewalTable {
     this.put(index, EMPTY);
   }
 
-  /** Undefined when nothing is held there, or when it is being written at this moment: the next look will see it. */
+  /** Undefined for an empty entry, and for one that is being written: the next round sees it. */
   read(index: number): HeldEntry | undefined {
     const version = Atomics.load(this.#versions, index);
     if (version % 2 === 1) return undefined;
@@ -67,7 +67,7 @@ export class RenewalTable {
     return entry.attempt > 0 && Atomics.load(this.#versions, index) === version ? entry : undefined;
   }
 
-  /** The worker's loop turns: it says so as long as nothing blocks it. */
+  /** Called by the worker's loop as long as nothing blocks it. */
   beat(now: number): void {
     this.#values[0] = now;
   }

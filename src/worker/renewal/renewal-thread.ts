@@ -1,4 +1,4 @@
-/** The program of the renewal thread: opens its own link and renews what the table says, whatever the main loop does. */
+/** The program of the renewal thread: opens its own connection and renews the leases of the table, whatever the main loop does. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { isEngineError } from '../../core/errors.ts';
 import type { RenewalAddress, Renewals } from '../../protocol/link.ts';
@@ -18,7 +18,7 @@ const LONGEST_PAUSE_MS = 2000;
 
 const { address, capacity, buffer, leaseMs, maxBlockMs } = workerData as ThreadData;
 const module = (await import(address.module)) as { openRenewals: (data: unknown) => Promise<Renewals> };
-// Only this thread ends by it. From now on: while the store is away there is nothing to close.
+// Ends only this thread. Until the connection is open there is nothing to close.
 const leave = (): void => process.exit();
 parentPort?.once('message', leave);
 const renewals = await openPatiently();
@@ -38,7 +38,7 @@ parentPort?.once('message', () => {
 });
 parentPort?.postMessage('ready');
 
-/** A store that is away comes back, and until then the loop renews as well as it can. */
+/** Waits for a store that is away; until then the loop renews. */
 async function openPatiently(): Promise<Renewals> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     try {

@@ -10,23 +10,23 @@ import type { ThreadData } from './renewal-thread.ts';
 export interface RenewalOptions {
   readonly session: Pick<Session, 'leaseMs' | 'renewMs' | 'renewal' | 'renew'>;
   readonly world: World;
-  /** Leases at most held at once. */
+  /** The most leases that are held at once. */
   readonly capacity: number;
   readonly maxBlockMs: number;
   readonly onNotice: (notice: LeaseNotice) => void;
-  /** The thread could not start or died: leases are renewed from the loop, which a handler can block. */
+  /** The thread could not start, or died: the loop renews from now on, which a handler can block. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** The loop says that it turns this often. */
+/** How often the loop beats. */
 const BEAT_MS = 250;
-/** A worker that has held nothing for so long does without its thread, which takes 20 MB. */
+/** A worker that has held no lease for so long ends its thread, which takes 20 MB. */
 const IDLE_BEATS = 30_000 / BEAT_MS;
 
 /**
- * Keeps the leases of a worker: from a thread of its own where the link has an address for one, else from the loop. The
- * thread is started with the first lease, before its handler could block anything: it needs nothing of the loop to start.
- * On a busy host that can take longer than a short lease holds, so the loop renews until the thread is ready.
+ * Keeps the leases of a worker: from a thread of its own where the link has an address for one, otherwise from the loop. The
+ * thread is started with the first lease, before a handler can block anything; it needs nothing of the loop to start. On a busy
+ * host its start can take longer than a short lease holds, so the loop renews until the thread is ready.
  */
 export class Renewal {
   readonly #options: RenewalOptions;
@@ -35,7 +35,7 @@ export class Renewal {
   #cancelBeat = (): void => {};
   #cancelRound = (): void => {};
   #thread: Thread | undefined;
-  /** The thread failed, or there can be none. */
+  /** The thread has failed, or the link has none. */
   #fromLoop = false;
   #idleBeats = 0;
   #closed = false;
@@ -52,7 +52,7 @@ export class Renewal {
     this.#renewFromLoop();
   }
 
-  /** From now on it is renewed. Answers the place to name when it is let go. */
+  /** Renews the lease from now on. Returns its place in the table, for `bound` and `drop`. */
   hold({ task, attempt }: Lease): number {
     const place = this.#free.pop();
     if (place === undefined) throw new Error('more leases are held than were asked for');
@@ -61,7 +61,7 @@ export class Renewal {
     return place;
   }
 
-  /** Its run starts now and must end within this time; from the thread's side too, should the loop be blocked. */
+  /** The run starts now and must end within this time; the thread enforces it too, should the loop be blocked. */
   bound(place: number, { task, attempt }: Lease, timeoutMs: number): void {
     const held = this.#table.read(place);
     const now = this.#options.world.clock.monotonic();
@@ -85,7 +85,7 @@ export class Renewal {
     if (thread === undefined) return;
     this.#thread = undefined;
     const gone = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
-    // It did not keep the process alive; its end is waited for.
+    // The thread does not keep the process alive, but its end is waited for.
     thread.ref();
     thread.postMessage('close');
     await gone;
@@ -109,14 +109,14 @@ export class Renewal {
       renewMs: session.renewMs,
       maxBlockMs,
       now: world.clock.monotonic,
-      // While there is a thread, this side only bridges its start: what it knows of the times may be old by a whole block.
+      // While there is a thread, this side only bridges its start: after a blocked loop its times may be old.
       notify: (notice) => {
         if (this.#thread === undefined || notice.kind === 'cancel' || notice.kind === 'lost') onNotice(notice);
       },
     });
     const next = (): void => {
       this.#cancelRound = world.timers.after(roundMs(session.leaseMs), () => {
-        // Who can say this is not blocked, though the beat may come only after it.
+        // This timer proves that the loop is not blocked, even if the next beat comes after it.
         this.#table.beat(world.clock.monotonic());
         void rounds.tick();
         next();
@@ -129,7 +129,7 @@ export class Renewal {
     const { session, world } = this.#options;
     const sentAt = world.clock.monotonic();
     const answers = await session.renew(leases);
-    // The thread that takes over counts from what the table says.
+    // The thread takes its times from the table.
     if (this.#thread !== undefined) leases.forEach((lease, i) => answers[i] !== 'lost' && this.#renewed(lease, sentAt));
     return answers;
   }
@@ -172,7 +172,7 @@ export class Renewal {
       this.#cancelBeat();
       if (!this.#closed) this.#giveUpThread(error);
     });
-    // After the listeners: to listen is to hold the process.
+    // After the listeners, because a listener keeps the process alive.
     thread.unref();
   }
 

@@ -14,7 +14,7 @@ import type {
   StopReason,
 } from './runner.ts';
 
-/** Runs functions in the worker's own loop: no start-up cost, no isolation. What ignores its signal cannot be ended. */
+/** Runs handlers in the worker's own loop: no start-up cost, no isolation. A handler that ignores its signal cannot be ended. */
 export class InlineRunner implements Runner {
   readonly isolates = false;
   readonly #tasks: ReadonlyMap<string, AnyTask>;
@@ -46,13 +46,13 @@ export class InlineRunner implements Runner {
   async close(): Promise<void> {}
 }
 
-/** One run, and what its context is made of. */
+/** One run, and the parts of its context. */
 class InlineRun implements ActiveRun, ContextParts {
   readonly ended: Promise<RunOutcome>;
   readonly #sink: LogSink;
   readonly #sessions: SessionProvider | undefined;
   readonly #timers: Timers;
-  /** Made when somebody asks for it: most short handlers never look, and it is a tenth of their price. */
+  /** Made at the first use: most short handlers never look at it, and it is a tenth of their cost. */
   #abort: AbortController | undefined;
   #stopped: StopReason | undefined;
   #resolve: ((ended: RunOutcome) => void) | undefined;
@@ -80,11 +80,11 @@ class InlineRun implements ActiveRun, ContextParts {
     const first = this.#stopped === undefined;
     this.#stopped ??= why;
     if (first) {
-      // Who parks has asked for it, and has ended his log.
+      // A parked attempt stops by its own request, and its log is closed.
       if (why !== 'parked') this.#sink.line('system', `stop (${why}): abort signal`);
       this.#abort?.abort(new StopError(why));
     }
-    // Beside the timer of an earlier stop: the one that is over first counts, so that nothing gives it more time.
+    // The timer of an earlier stop stays: the first that fires counts, so that a second stop never gives more time.
     const cancel = this.#timers.after(ladder.abortMs + ladder.termMs, () => {
       this.#sink.line('system', `stop (${why}): the handler ignores its signal and runs on inside the worker`);
       this.#end({ kind: 'failed', error: new StopError(why) });
@@ -102,7 +102,7 @@ class InlineRun implements ActiveRun, ContextParts {
   }
 
   get log(): (message: string) => void {
-    // As it is: the sink makes a text of it, and does not throw when that fails.
+    // Passed on unchanged: the sink converts it, and does not throw when that fails.
     return (message) => this.#sink.line('log', message);
   }
 
@@ -118,7 +118,7 @@ class InlineRun implements ActiveRun, ContextParts {
     this.#end(await runHandler(definition, request, this));
   }
 
-  /** The first end counts: what an abandoned handler comes to later is nobody's. */
+  /** The first end counts; the later result of an abandoned handler is dropped. */
   #end(ended: RunOutcome): void {
     const resolve = this.#resolve;
     if (resolve === undefined) return;
@@ -128,7 +128,7 @@ class InlineRun implements ActiveRun, ContextParts {
   }
 }
 
-/** What `ctx.signal` gives as its reason. */
+/** The reason of `ctx.signal`. */
 export class StopError extends Error {
   readonly why: StopReason;
 

@@ -14,11 +14,11 @@ export interface LazyOptions {
   readonly isolates: boolean;
   readonly make: () => Runner;
   readonly timeoutMs?: (handler: string) => number | undefined;
-  /** Throws when it could never work: known before any task is claimed. */
+  /** Throws when the runner could never work, before any task is claimed. */
   readonly check?: () => void;
 }
 
-/** A runner that is started with its first job: the shield that most workers never need. */
+/** A runner that starts with its first run. The runner for suspects is one: most workers never need it. */
 export class LazyRunner implements Runner {
   readonly isolates: boolean;
   readonly handlers: readonly string[];
@@ -47,7 +47,7 @@ export class LazyRunner implements Runner {
     if (this.#runner === undefined) {
       const runner = this.#begin();
       this.#runner = runner;
-      // What failed once may work for the next job: its task comes again, and would bounce for ever.
+      // The next run tries again: otherwise its task would bounce for ever.
       runner.catch(() => {
         if (this.#runner === runner) this.#runner = undefined;
       });
@@ -98,7 +98,7 @@ class LazyRun implements ActiveRun {
     return this.#running.ended;
   }
 
-  /** What has not begun need not: a start may take long, and a lost lease leaves no time. */
+  /** A run that has not begun is dropped: the start of the runner may take long, and a lost lease leaves no time. */
   stop(why: StopReason, ladder: Ladder): void {
     this.#stopped = true;
     if (this.#running === undefined) this.#unstarted.resolve({ kind: 'unstarted', error: `stopped (${why})` });

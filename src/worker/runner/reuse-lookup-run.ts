@@ -8,7 +8,7 @@ export interface ReuseLookupParts {
   readonly sink: LogSink;
 }
 
-/** A run that begins with a look at what tasks like it have come to, and needs no handler where there is something. */
+/** A run that first looks for a kept result of an equal task, and calls the handler only when there is none. */
 export class ReuseLookupRun implements ActiveRun {
   readonly ended: Promise<RunOutcome>;
   readonly #resolve: (ended: RunOutcome) => void;
@@ -40,5 +40,5 @@ export class ReuseLookupRun implements ActiveRun {
   }
 }
 
-/** It was told to stop before anything of it ran. */
+/** The run was stopped before anything of it ran. */
 const UNSTARTED: RunOutcome = Object.freeze({ kind: 'unstarted', error: undefined });

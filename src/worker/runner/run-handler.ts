@@ -8,20 +8,20 @@ export interface ContextParts {
   readonly signal: AbortSignal;
   readonly log: (message: string) => void;
   readonly progress: (value: unknown) => void;
-  /** Where it can ask to remember and to wait; undefined: nowhere. */
+  /** For durable calls; undefined: there are none in this run. */
   readonly session?: AttemptSession | undefined;
 }
 
 const PARKED: RunOutcome = { kind: 'parked' };
 
-/** Runs a handler on a job, wherever that is. Never rejects: whatever it throws is how the attempt ended. */
+/** Calls a handler, inline or in a child process. Never rejects: an error that it throws is the outcome of the attempt. */
 export async function runHandler(definition: AnyTask, request: RunRequest, parts: ContextParts): Promise<RunOutcome> {
   let input: unknown;
   try {
     input = JSON.parse(request.payload);
     if (definition.schema !== undefined) input = await parseInput(definition.schema, input, request.handler);
   } catch (error) {
-    // The same input will be refused again.
+    // A retry would be refused for the same input.
     return { kind: 'giveUp', error };
   }
   const context = new Context(request, parts);
@@ -38,8 +38,8 @@ export async function runHandler(definition: AnyTask, request: RunRequest, parts
 }
 
 /**
- * Plain values are there; what costs something is made when it is asked for, because a short handler looks at nothing. It
- * may be taken apart: `{ log, signal }`.
+ * The context of a handler. Whatever costs something is made at its first use, because a short handler uses nothing of it.
+ * Destructuring works: `{ log, signal }`.
  */
 class Context implements TaskContext {
   readonly id: string;
@@ -66,7 +66,7 @@ class Context implements TaskContext {
     this.#parts = parts;
   }
 
-  /** Undefined: the handler has used none. */
+  /** Undefined: the handler made no durable call. */
   static durableOf(context: Context): DurableRuntime | undefined {
     return context.#durable;
   }

@@ -24,7 +24,7 @@ export class ClaimControl {
     this.#current = undefined;
   }
 
-  /** The claim that waits comes back at once. */
+  /** Makes a waiting claim return at once. */
   interrupt(): void {
     this.#current?.abort();
   }

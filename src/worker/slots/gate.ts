@@ -1,4 +1,4 @@
-/** Lets everybody pass who waits for the next change. */
+/** A condition variable: `next` waits for the next `open`, which releases all waiters. */
 export class Gate {
   #opening = Promise.withResolvers<void>();
   #awaited = false;

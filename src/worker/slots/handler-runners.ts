@@ -7,7 +7,7 @@ import type { Runner } from '../runner/runner.ts';
 export class HandlerRunners {
   readonly #runners: readonly Runner[];
   readonly #shield: Runner | undefined;
-  /** Known once the runners have started: what is in a handlers file shows when it is loaded. */
+  /** Known once the runners have started: a handlers file shows its tasks only when it is loaded. */
   #byHandler: ReadonlyMap<string, Runner> = new Map();
 
   constructor(runners: readonly Runner[], shield: Runner | undefined) {
@@ -27,12 +27,12 @@ export class HandlerRunners {
     this.#byHandler = new Map(pairs);
   }
 
-  /** Ends all of them; what one of them says about it keeps none of the others. */
+  /** Closes all of them, also when one fails. */
   async close(onTrouble: (error: unknown) => void): Promise<void> {
     await Promise.all(this.#all.map((runner) => runner.close().catch(onTrouble)));
   }
 
-  /** What its handlers take, as far as they can say it, and as much as one worker may tell of. */
+  /** The input schemas of its handlers, as far as they are known and as much as one worker may announce. */
   schemas(): readonly HandlerSchema[] {
     let left = MAX_SCHEMAS_BYTES;
     return [...this.#byHandler].flatMap(([handler, runner]) => {
@@ -47,7 +47,7 @@ export class HandlerRunners {
     return suspect && shield?.handlers.includes(handler) ? shield : this.#byHandler.get(handler);
   }
 
-  /** It is a suspect and runs inside this process, so that it can take everything else here with it. */
+  /** A suspect that runs inside this process, and can take every other task here with it. */
   isDangerous(assignment: Assignment): boolean {
     return assignment.suspect && !(this.of(assignment)?.isolates ?? false);
   }

@@ -11,13 +11,13 @@ export class HeldAttempts {
   /** Claimed, and waiting for a slot; the oldest first. */
   readonly ahead: Attempt[] = [];
   readonly running = new Set<Attempt>();
-  /** Their ends are being recorded. */
+  /** Their outcomes are being recorded. */
   readonly settling = new Set<Attempt>();
   /** Their leases could not be renewed in time, because the store did not answer. */
   readonly suspended = new Set<Attempt>();
-  /** It runs alone, or waits until it can. */
+  /** The suspect that runs alone, or waits until it can. */
   suspect: Attempt | undefined;
-  /** Opens with every change that a claim, a suspect or a stop may wait for. */
+  /** Opens at every change that a claim, a suspect or a stop may wait for. */
   readonly changed = new Gate();
 
   get any(): boolean {
@@ -25,7 +25,7 @@ export class HeldAttempts {
   }
 
   find(task: number, attempt?: number): Attempt | undefined {
-    // One that has parked may still run when its task is here again.
+    // A parked attempt may still run when its task is claimed again.
     const is = (one: Attempt): boolean =>
       one.assignment.task === task && !one.yielded && (attempt === undefined || one.assignment.attempt === attempt);
     for (const one of this.running) if (is(one)) return one;
@@ -34,7 +34,7 @@ export class HeldAttempts {
     return this.ahead.find(is);
   }
 
-  /** Out of those that wait for a slot; false when it is not among them. */
+  /** Removes it from those that wait for a slot; false when it is not among them. */
   takeAhead(one: Attempt): boolean {
     const at = this.ahead.indexOf(one);
     if (at === -1) return false;

@@ -20,20 +20,20 @@ export interface IntakeDeps {
   readonly warn: Warn;
 }
 
-/** One wait of the link; the claim comes back earlier with work. */
+/** The longest wait of one claim; it returns earlier with work. */
 const CLAIM_WAIT_MS = 300_000;
-/** What one claim asks for: as much as the engine grants in one commit. */
+/** The most that one claim asks for: as much as the engine grants in one commit. */
 const MAX_CLAIM = 250;
 const FAULT_PAUSE_MS = 500;
-/** After tasks on their last try were met, nothing is claimed ahead for this long. */
+/** After a task on its last try was claimed, nothing is claimed ahead for this long. */
 const CAREFUL_MS = 1000;
-/** What was claimed ahead and lies this long goes back, for others to take. */
+/** A task that was claimed ahead and waits this long is given back, for others to take. */
 export const STALE_MS = 500;
 
 /** Claims tasks, one claim at a time: for the free slots, and some ahead of them. */
 export class Intake {
   readonly #deps: IntakeDeps;
-  /** One after a suspect, since all that comes with the next one goes back; twice as much with each claim without any. */
+  /** Drops to one after a suspect, because all that comes with a suspect goes back. Doubles with each claim without one. */
   #mostPerClaim = MAX_CLAIM;
   #carefulUntil = 0;
   #claimed = 0;
@@ -43,7 +43,7 @@ export class Intake {
     this.#deps = deps;
   }
 
-  /** Claims until it is stopped, or until it has claimed something with `once`. */
+  /** Claims until it is stopped; with `once`, until it has claimed a task. */
   async run(deps: AttemptDeps): Promise<void> {
     const { held, claims, options } = this.#deps;
     while (!claims.stopped) {
@@ -54,7 +54,7 @@ export class Intake {
     }
   }
 
-  /** What a claim under way is granted after this goes back. */
+  /** Tasks that the claim under way still brings are given back. */
   stop(): void {
     this.#deps.claims.stop();
   }
@@ -70,7 +70,7 @@ export class Intake {
       const batch = await deps.session.claim({ max, waitMs, signal });
       claims.finish();
       this.#countIdle(batch.length, waitMs, asked);
-      // Only when there was work before it was asked for: otherwise it is the wait for work that would be measured.
+      // Only when the work was there before the claim: otherwise the wait for work would be measured.
       if (batch.some(({ createdAt }) => createdAt < askedAt)) lookahead.claimed(clock.monotonic() - asked);
       this.#accept(deps, batch);
     } catch (error) {
@@ -84,7 +84,7 @@ export class Intake {
     }
   }
 
-  /** How many more tasks may be held. */
+  /** How many more tasks this worker may hold. */
   #room(): number {
     const { held, lookahead, options } = this.#deps;
     if (held.suspect !== undefined) return 0;
@@ -94,19 +94,19 @@ export class Intake {
     const careful = options.world.clock.monotonic() < this.#carefulUntil;
     const ahead = careful ? 0 : lookahead.size;
     const room = free + ahead - held.ahead.length;
-    // Claimed ahead in portions: a claim for each task that ends would cost more than it.
+    // Claimed ahead in portions: a claim for each ended task would cost more than the task.
     return free > held.ahead.length || room > ahead / 2 ? room : 0;
   }
 
-  /** No longer than until it would have been idle for too long. */
+  /** At most until the worker has been idle for too long. */
   get #claimWaitMs(): number {
     const { idleExitMs = Number.POSITIVE_INFINITY } = this.#deps.options;
     return Math.max(0, Math.min(CLAIM_WAIT_MS, idleExitMs - this.#idleMs));
   }
 
   /**
-   * Ends the worker when nothing came for so long. What counts is the time that a claim was answered to have waited in vain: not that
-   * in which nobody could be asked, or in which the answer was on its way.
+   * Ends the worker when nothing came for so long. Only the time counts that an answered claim has waited in vain: not the time
+   * in which the store was away or the answer was on its way.
    */
   #countIdle(came: number, waitMs: number, asked: number): void {
     const { held, slots, options, onIdle } = this.#deps;
@@ -123,7 +123,7 @@ export class Intake {
     const suspects = batch.some((assignment) => runners.isDangerous(assignment));
     this.#mostPerClaim = suspects ? 1 : Math.min(MAX_CLAIM, 2 * this.#mostPerClaim);
     held.ahead.push(...attempts);
-    // It was under way when nothing more was wanted.
+    // The claim was under way when the worker stopped, or a suspect came.
     if (claims.stopped || held.suspect !== undefined) {
       void slots.giveAllBack();
       return;
@@ -132,7 +132,7 @@ export class Intake {
     this.#spareLastTries();
   }
 
-  /** Should this process die, a task on its last try would have failed without having been run: such are not held ahead. */
+  /** Tasks on their last try are not held ahead: should this process die, they would fail without having run. */
   #spareLastTries(): void {
     const { held, slots, options } = this.#deps;
     const last = held.ahead.filter(({ assignment }) => assignment.tries >= assignment.maxTries);
@@ -142,13 +142,13 @@ export class Intake {
     void slots.giveBack(last);
   }
 
-  /** Gives back what was claimed ahead, once the oldest of it waits for too long. */
+  /** Gives back what was claimed ahead when the oldest of it has waited too long. */
   giveStaleBack(): void {
     const { held, slots, claims, lookahead, options } = this.#deps;
     const oldest = held.ahead[0];
     if (oldest === undefined || options.world.clock.monotonic() - oldest.claimedAt < STALE_MS) return;
     lookahead.tooMuch();
-    // A claim that still waits, for as many as seemed right before, would take them again.
+    // A claim that still waits would take them again.
     claims.interrupt();
     void slots.giveAllBack();
   }

@@ -17,7 +17,7 @@ export interface LeaseWatchDeps {
   readonly warn: Warn;
 }
 
-/** Stops attempts whose lease is gone, and tasks that somebody asked to cancel. */
+/** Stops attempts whose lease is gone, and tasks that are to be cancelled. */
 export class LeaseWatch {
   readonly #deps: LeaseWatchDeps;
 
@@ -34,7 +34,7 @@ export class LeaseWatch {
       return;
     }
     const { id } = one.assignment;
-    // While its end is being recorded, or it parks, the store's own answer to that counts: it may be what ended the lease.
+    // While the attempt settles or parks, the store's answer to that counts: it may be what ended the lease.
     if (kind === 'lost' && (held.settling.has(one) || one.parking)) return;
     if (kind === 'blocked') warn(`the loop was blocked past the run timeout of ${id}: its lease is lost`);
     else warn(`the lease of ${id} is lost${kind === 'lost' ? '' : ': it could not be renewed in time'}`);
@@ -46,7 +46,7 @@ export class LeaseWatch {
     slots.dropLost(one);
   }
 
-  /** Its work stops, as if it were lost. But the store is only away: once it is back it says whose the task is. */
+  /** Stops the work as if the lease were lost. But the store is only away: once it is back, it says who owns the task. */
   #suspend(one: Attempt): void {
     const { held, slots } = this.#deps;
     held.suspended.add(one);
@@ -58,7 +58,7 @@ export class LeaseWatch {
     const { held, slots } = this.#deps;
     const one = held.find(task);
     if (one === undefined || one.stopped !== undefined) return;
-    // What was not started need not be: given back, it ends as cancelled.
+    // A task that was not started is given back, and ends as cancelled.
     if (held.takeAhead(one)) void slots.giveBack([one]);
     else if (one.started || one === held.suspect) one.stop('cancelled');
   }
@@ -69,7 +69,7 @@ export class LeaseWatch {
     for (const { task, attempt } of await session.cancels()) if (held.find(task, attempt)) this.cancel(task);
   }
 
-  /** A lost lease leaves no time: the whole ladder must be over before the task runs again elsewhere. */
+  /** The ladder for a lost lease: all of it must be over before the task runs again elsewhere. */
   #steep(): Ladder {
     const { abortMs, termMs } = this.#deps.options.ladder ?? DEFAULT_LADDER;
     const part = this.#deps.leaseMs() / 12;

@@ -2,8 +2,8 @@
  * How many tasks to claim beyond the free slots, so that short tasks do not wait for the next claim and long ones do not
  * wait in a busy worker while another one is idle.
  *
- * As many as the slots will have used up by the time that the next claim could be back, from moving averages of both
- * times; none when a task takes longer than a claim.
+ * That is the number that the slots use up until the next claim can be back, from moving averages of both times. It is none
+ * when a task takes longer than a claim.
  */
 export class Lookahead {
   readonly #slots: number;
@@ -16,17 +16,17 @@ export class Lookahead {
     this.#max = max;
   }
 
-  /** A run took this long. */
+  /** Records how long a run took. */
   ran(ms: number): void {
     this.#runMs = Number.isFinite(this.#runMs) ? this.#runMs + (ms - this.#runMs) / 16 : ms;
   }
 
-  /** A claim that found work took this long. */
+  /** Records how long a claim that found work took. */
   claimed(ms: number): void {
     this.#claimMs += (Math.min(ms, 100) - this.#claimMs) / 16;
   }
 
-  /** What was claimed ahead lay too long: start again from none. */
+  /** Claimed tasks waited too long: starts again from none. */
   tooMuch(): void {
     this.#runMs = Number.POSITIVE_INFINITY;
   }

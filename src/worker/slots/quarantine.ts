@@ -20,14 +20,13 @@ export interface QuarantineSlots {
   freed(): void;
 }
 
-/** A suspect that was given back so often is waited for, however long it takes. */
+/** A suspect that was given back so often keeps its place, however long its neighbours take. */
 const MAX_DEFERRALS = 10;
 const MAX_DEFERRAL_MS = 5000;
 
 /**
- * Runs a task whose last worker died under it. Where no process of its own shields the others from it, it runs alone:
- * nothing else is started until it has ended, and what was claimed beside it goes back first, so that one bad task costs
- * only its own tries.
+ * Runs a task whose last worker died under it. Without a process of its own it runs alone: nothing else is started until it
+ * has ended, and all other claims are given back first. So one bad task costs only its own tries.
  */
 export class Quarantine {
   readonly #deps: QuarantineDeps;
@@ -41,8 +40,8 @@ export class Quarantine {
   admit(suspect: Attempt): void {
     const { held, claims } = this.#deps;
     held.suspect = suspect;
-    // Before it starts: who is still held when it kills this process loses a try too. A claim that waits would take what
-    // is given back.
+    // Given back before it starts: a task that is still held when the suspect kills this process loses a try too. A
+    // waiting claim is interrupted, because it would take those tasks again.
     claims.interrupt();
     void this.#slots.giveAllBack();
     void this.#runAlone(suspect);
@@ -57,7 +56,7 @@ export class Quarantine {
     }
     cancel();
     const unwanted = suspect.stopped !== undefined || (claims.stopped && !once);
-    // Long neighbours: another worker may be free, and this one has other work to do meanwhile.
+    // The neighbours take long: another worker may be free, and this one has other work to do meanwhile.
     const deferred = !unwanted && held.running.size > 0;
     if (unwanted || deferred) await this.#slots.giveBack([suspect], deferred ? this.#deferralMs() : 0);
     else await this.#slots.run(suspect);
@@ -65,9 +64,9 @@ export class Quarantine {
     this.#slots.freed();
   }
 
-  /** How long a suspect may keep this worker from its other work, until the neighbours are gone. */
+  /** How long a suspect may keep this worker from other work while it waits for its neighbours to end. */
   #patienceWith({ attempt, tries }: Assignment): { readonly expired: () => boolean; readonly cancel: () => void } {
-    // Given back often enough: it must come to its turn, or it would never run on a worker that is never empty.
+    // Given back often enough: otherwise it would never run on a worker that is never empty.
     if (attempt - tries >= MAX_DEFERRALS) return { expired: () => false, cancel: () => {} };
     let over = false;
     const cancel = this.#deps.world.timers.after(this.#deferralMs(), () => {

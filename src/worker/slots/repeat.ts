@@ -1,6 +1,6 @@
 import type { Timers } from '../../core/world.ts';
 
-/** Calls it again and again, however the last call went, until the answer is called. Keeps no process alive. */
+/** Calls `act` every so often, also after a failure. The returned function ends it. Does not keep the process alive. */
 export function repeat(timers: Timers, ms: number, act: () => void | Promise<void>): () => void {
   let cancel = (): void => {};
   const next = (): void => {

@@ -19,7 +19,7 @@ export interface SlotsDeps {
   readonly warn: Warn;
 }
 
-/** Room for so many running handlers: starts what was claimed, settles what has ended, and gives back what is not started. */
+/** Room for a number of running handlers: starts claimed tasks, settles ended ones, and gives back those that are not started. */
 export class Slots {
   readonly #deps: SlotsDeps;
   readonly #quarantine: Quarantine;
@@ -44,7 +44,7 @@ export class Slots {
     );
   }
 
-  /** Starts what waits, as far as there is room. */
+  /** Starts waiting attempts while a slot is free. */
   fill(): void {
     const { held, options, runners } = this.#deps;
     while (held.suspect === undefined && held.running.size < options.slots) {
@@ -70,11 +70,11 @@ export class Slots {
     lookahead.ran(ranMs);
     held.running.delete(attempt);
     held.settling.add(attempt);
-    // The settle leaves in the same turn as the next claim, so that they can share a commit.
+    // The settle leaves in the same turn of the loop as the next claim, so that they can share a commit.
     const settled = attempt.settle(ended);
     if (held.suspect === undefined) this.freed();
     const outcome = await settled.catch((error: unknown): AttemptOutcome => {
-      // Its lease runs out, and the reaper decides.
+      // The lease runs out, and the reaper decides.
       warn(`the end of ${assignment.id} cannot be recorded`, error);
       return 'lost';
     });
@@ -122,7 +122,7 @@ export class Slots {
     held.changed.open();
   }
 
-  /** One that waits for its slot and is lost will not be started. */
+  /** An attempt that loses its lease while it waits for a slot is not started. */
   dropLost(attempt: Attempt): void {
     const { held } = this.#deps;
     if (!held.takeAhead(attempt)) return;
@@ -131,7 +131,7 @@ export class Slots {
     held.changed.open();
   }
 
-  /** Stops what runs, and gives back what does not. */
+  /** Stops running attempts, and gives back all others. */
   force(ladder: Ladder | undefined): void {
     const { held } = this.#deps;
     void this.giveAllBack();

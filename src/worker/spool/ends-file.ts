@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 
-/** Where a line stands in the file. */
+/** The position of a line in the file. */
 interface Place {
   readonly at: number;
   readonly length: number;
@@ -8,20 +8,20 @@ interface Place {
 
 export interface EndsFileOptions {
   readonly path: string;
-  /** The first line: whose file it is. */
+  /** The first line, which names the owner. */
   readonly head: string;
-  /** What it may hold at most; default 64 MiB. */
+  /** The most that the live lines may take; default 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Above this size what is gone is cleared away; default 1 MiB. */
+  /** Above this size dropped lines are cleared away; default 1 MiB. */
   readonly tidyBytes?: number | undefined;
 }
 
 const MIB = 1024 * 1024;
 
 /**
- * Lines under keys, in a file that is only appended to: a line that is put is in the hands of the system when the call returns, and
- * outlives `kill -9`; with `durable` it is on the disk. A line that is dropped is followed by one that says so, and with the last one
- * nothing but the head is left. When most of the file is gone it is written anew.
+ * Lines under keys, in an append-only file. When `put` returns, the system has the line, and it outlives `kill -9`; with `durable` it
+ * is on the disk. Dropping a line appends another one that says so; dropping the last one truncates the file to its head. When most
+ * of the file is dropped lines, it is rewritten.
  */
 export class EndsFile {
   readonly #options: EndsFileOptions;
@@ -35,12 +35,12 @@ export class EndsFile {
     this.#options = options;
   }
 
-  /** Lines that are not dropped. */
+  /** The number of lines that are not dropped. */
   get count(): number {
     return this.#live.size;
   }
 
-  /** In place of what was there under the key. False: there is no room. Throws what the disk says. */
+  /** Replaces the line under the key. False: there is no room. Throws the error of the disk. */
   put(key: string, text: string, durable: boolean): boolean {
     const line = Buffer.from(`${text}\n`);
     if (this.#liveBytes + line.length > (this.#options.maxBytes ?? 64 * MIB)) return false;
@@ -53,7 +53,7 @@ export class EndsFile {
     return true;
   }
 
-  /** The file is there, with its first line. */
+  /** Creates the file with its first line, if it is not there. */
   touch(): void {
     this.#open();
   }
@@ -82,7 +82,7 @@ export class EndsFile {
     return true;
   }
 
-  /** Whoever is not heard says the same again and again. */
+  /** A retry puts the same line again and again. */
   #has(key: string, line: Buffer): boolean {
     const place = this.#live.get(key);
     return place !== undefined && place.length === line.length && this.#read(place).equals(line);
@@ -104,7 +104,7 @@ export class EndsFile {
     try {
       write(file, line, place.at);
     } catch (error) {
-      // Half of a line would spoil the one after it.
+      // Half of a line would corrupt the one after it.
       ftruncateSync(file, place.at);
       throw error;
     }
@@ -123,7 +123,7 @@ export class EndsFile {
     return file;
   }
 
-  /** Written beside and put in its place: who is killed in between leaves the one or the other. */
+  /** Written to a new file and renamed: a process that is killed in between leaves one or the other. */
   #tidy(): void {
     const { path, head } = this.#options;
     const lines = [...this.#live].map(([key, place]) => ({ key, line: this.#read(place) }));

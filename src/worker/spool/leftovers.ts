@@ -6,25 +6,25 @@ import { keyOf } from '../../protocol/held-leases.ts';
 import { folderOf, isAlive, type Owner } from './owner.ts';
 import { ENDS, type EndLine, type EndRequest, LOG } from './spool.ts';
 
-/** What a process that is gone had still to say of one attempt. */
+/** What a dead process could not send about one attempt. */
 export interface Leftover {
-  /** Shipments of its log, oldest first; read when they are asked for. */
+  /** Shipments of its log, oldest first; read on demand. */
   readonly logs: () => readonly (readonly LogEntry[])[];
   readonly lease: LeaseProof;
   readonly ends: readonly { readonly end: EndRequest; readonly id: string }[];
 }
 
-/** A process that is gone, and its folder. */
+/** The folder of a dead process. */
 export interface LeftoverSpool {
   readonly path: string;
   readonly owner: Owner;
   readonly leftovers: readonly Leftover[];
 }
 
-/** By then nobody waits for it: finished tasks are kept no longer either. */
+/** After this time nothing waits for it: finished tasks are kept no longer either. */
 const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** What earlier processes of this worker, which are gone, left for this node. */
+/** The folders that dead processes of this worker left for this node. */
 export function findLeftovers(folder: string, heir: Owner, now: number): readonly LeftoverSpool[] {
   const spools: LeftoverSpool[] = [];
   for (const name of list(folder)) {
@@ -38,13 +38,13 @@ export function findLeftovers(folder: string, heir: Owner, now: number): readonl
   return spools;
 }
 
-/** With the folder of them all, if it was the last. */
+/** Removes it, and the folder of all spools if it was the last one. */
 export function remove({ path }: Pick<LeftoverSpool, 'path'>): void {
   rmSync(path, { recursive: true, force: true });
   try {
     rmdirSync(dirname(path));
   } catch {
-    // Others have theirs in it.
+    // Other spools are in it.
   }
 }
 
@@ -70,7 +70,7 @@ interface Found {
   readonly lease: LeaseProof;
   /** The file of its log. */
   log: string | undefined;
-  /** The end, and what it keeps for others. */
+  /** The end, and a result to keep for reuse. */
   readonly ends: Map<string, Leftover['ends'][number]>;
 }
 
@@ -102,7 +102,7 @@ function leftoversOf(path: string): readonly Leftover[] {
     }));
 }
 
-/** Whoever was killed may have left half a line: it is the last one, and was heard of by nobody. */
+/** A killed process may have left half a line: it is the last one, and was never acted upon. */
 function linesOf(path: string): readonly unknown[] {
   const lines: unknown[] = [];
   let text: string;

@@ -1,17 +1,17 @@
 import { closeSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import type { LogEntry } from '../../core/task/log.ts';
 
-/** Entries that are taken together. */
+/** Entries that are sent together. */
 export interface Batch {
   readonly entries: readonly LogEntry[];
-  /** How many lines of the file they are. */
+  /** How many lines of the file they take. */
   readonly lines: number;
 }
 
-/** What one shipment holds, as for a log that never left the memory. */
+/** The size of one shipment, as for a log that stayed in memory. */
 const MAX_BATCH = 64 * 1024;
 
-/** Shipments of one attempt's log that wait on disk, a line each, oldest first. */
+/** Shipments of one attempt's log that wait on disk, one a line, oldest first. */
 export class LogFile {
   readonly #path: string;
   readonly #file: number;
@@ -20,7 +20,7 @@ export class LogFile {
   #readAt = 0;
   #size = 0;
 
-  /** `head`: the first line, which says whose log it is. */
+  /** `head` is the first line, which names the lease. */
   constructor(path: string, head: string) {
     this.#path = path;
     this.#file = openSync(path, 'wx+', 0o600);
@@ -41,7 +41,7 @@ export class LogFile {
     this.#lengths.push(length);
   }
 
-  /** The first that wait, as many as go together. */
+  /** The first shipments that wait, as many as fit into one. */
   next(): Batch {
     let lines = 0;
     let length = 0;
@@ -60,7 +60,7 @@ export class LogFile {
     return { entries: texts.flatMap((text) => JSON.parse(text) as LogEntry[]), lines };
   }
 
-  /** They are stored. */
+  /** The node has stored the batch. */
   shift({ lines }: Batch): void {
     for (const length of this.#lengths.splice(0, lines)) this.#readAt += length;
   }

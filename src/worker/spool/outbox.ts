@@ -10,32 +10,32 @@ export type LogRequest = Extract<NewRequest, { type: 'task_progress' }>;
 export interface OutboxOptions {
   readonly spool: Spool;
   readonly send: (request: NewRequest) => Promise<unknown>;
-  /** As far as is known. */
+  /** The connection is up, as far as is known. */
   readonly connected: () => boolean;
   readonly world: World;
 }
 
-/** A shipment of a log that is not answered for so long goes to disk, so that the next lines have room in memory. */
+/** A log shipment that is not answered for so long goes to disk, so that the next lines have room in memory. */
 const ANSWER_MS = 1000;
-/** The same as soon as the connection is known to be broken. */
+/** How often the connection is checked meanwhile: when it breaks, the shipment goes to disk at once. */
 const LOOK_MS = 50;
 const PAUSE_MS = 500;
 const MAX_LOST = 1000;
 
 /**
- * What a worker says of its attempts, kept until the node has heard it.
+ * Ends and logs of attempts, kept until the node has acknowledged them.
  *
- *   end ──> on disk ──the log before it is stored──> asked ──answered──> off the disk
- *   log ──> asked ──no answer──> on disk ──> asked in order ──> off the disk
+ *   end ──> on disk ──the log before it is stored──> sent ──answered──> off the disk
+ *   log ──> sent ──no answer──> on disk ──> sent in order ──> off the disk
  *
- * An end is on disk before it is said, however well the node is: a killed process leaves it for the next one. A log goes there only
- * while the node is not heard of; from then on all of it goes that way, until the disk is empty again.
+ * An end is on disk before it is sent, even while the node is reachable: a killed process leaves it for the next one. A log goes to
+ * disk only while the node does not answer; from then on all of it goes that way, until the disk is empty again.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
-  /** Attempts whose logs are on disk, in turn. */
+  /** Attempts whose logs are on disk, served in turn. */
   readonly #spilled = new Map<string, { readonly lease: LeaseProof; readonly waiting: DrainWaiter[] }>();
-  /** The node has said so of their logs. */
+  /** Attempts whose logs the node has refused with `LEASE_LOST`. */
   readonly #lost = new Set<string>();
   #draining = false;
   #closed = false;
@@ -61,7 +61,7 @@ export class Outbox {
     void this.#drain();
   }
 
-  /** Rejects as the question itself would. What is not an answer to it leaves it on disk. */
+  /** Rejects as the request itself does. Without a final answer the end stays on disk. */
   async end(end: EndRequest, id: string): Promise<unknown> {
     const { spool, send, connected } = this.#options;
     spool.put(end, id, !connected());
@@ -78,7 +78,7 @@ export class Outbox {
     }
   }
 
-  /** Resolves when nothing of this log is on disk; rejects when the node is found to be away, which is waited out no longer here. */
+  /** Resolves when nothing of this log is on disk; rejects when the node is away. */
   drained(lease: Lease): Promise<void> {
     const box = this.#spilled.get(keyOf(lease));
     if (box === undefined) return Promise.resolve();
@@ -90,7 +90,7 @@ export class Outbox {
     this.#options.spool.close();
   }
 
-  /** A connection that breaks answers when it is back: nobody waits for that with lines in memory. */
+  /** False when there is no answer in time: lines must not wait in memory for a broken connection. */
   async #isAcknowledged(answer: Promise<unknown>): Promise<boolean> {
     const { world, connected } = this.#options;
     const late = Promise.withResolvers<boolean>();
@@ -112,7 +112,7 @@ export class Outbox {
     }
   }
 
-  /** One shipment at a time and of each log in turn: what is in memory of them is one shipment, however many there are. */
+  /** Sends one shipment at a time, of each log in turn: only one is in memory, however many logs there are. */
   async #drain(): Promise<void> {
     if (this.#draining) return;
     this.#draining = true;
@@ -154,7 +154,7 @@ export class Outbox {
     }
   }
 
-  /** So that the log stops. Those that never say anything again are not remembered for ever. */
+  /** Makes the next line of the log fail, so that the log stops. The set is bounded, because some logs never write again. */
   #noteLost(lease: Lease): void {
     if (this.#lost.size >= MAX_LOST) this.#lost.clear();
     this.#lost.add(keyOf(lease));
@@ -173,7 +173,7 @@ interface DrainWaiter {
   readonly reject: (error: Error) => void;
 }
 
-/** The node has looked at it and said no, and would say it again; not being let in says nothing about it. */
+/** The node refuses the request itself, and would refuse it again. A refusal of the credentials says nothing about the request. */
 export function isFinalRefusal(error: unknown): boolean {
   if (!isEngineError(error) || error.retryable) return false;
   if (error.code === 'UNAUTHENTICATED' || error.code === 'FORBIDDEN') return false;

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** Whose files they are: one start of one worker, for one node. */
+/** The owner of a spool folder: one start of one worker, for one node. */
 export interface Owner {
-  /** Of the node. */
+  /** The address of the node. */
   readonly url: string;
   readonly name: string;
   readonly incarnation: string;
   readonly pid: number;
-  /** When the process began, as the system counts it: numbers of processes come again. */
+  /** The start time of the process as the system counts it: process ids are reused. */
   readonly born?: string | undefined;
 }
 
@@ -15,14 +15,14 @@ export function ownerHere(who: Pick<Owner, 'url' | 'name' | 'incarnation'>): Own
   return { ...who, pid: process.pid, born: lookAt(process.pid)?.born };
 }
 
-/** What its folder is called, whatever it is made of. */
+/** A safe folder name for any incarnation. */
 export function folderOf({ incarnation }: Pick<Owner, 'incarnation'>): string {
   return encodeURIComponent(incarnation).replaceAll('.', '%2E');
 }
 
-/** Whether that process lives, as far as can be seen from here. */
+/** Whether that process lives, as far as it is visible from here. */
 export function isAlive({ pid, born }: Owner): boolean {
-  // Another start under our own number has ended, or we would not have it.
+  // An earlier process had our own pid, and has ended.
   if (pid === process.pid) return false;
   try {
     process.kill(pid, 0);
@@ -37,7 +37,7 @@ export function isAlive({ pid, born }: Owner): boolean {
 function lookAt(pid: number): { readonly state: string; readonly born: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program stands in brackets and may hold anything.
+    // The name of the program is in parentheses, and may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { state: fields[0] as string, born: fields[19] as string };
   } catch {

@@ -5,7 +5,7 @@ import { isFinalRefusal } from './outbox.ts';
 import type { Owner } from './owner.ts';
 
 export interface ReplayOptions {
-  /** Where processes of this data directory have their folders. */
+  /** The folder of all spools of this data directory. */
   readonly folder: string;
   readonly successor: Owner;
   readonly send: (request: NewRequest) => Promise<unknown>;
@@ -13,12 +13,12 @@ export interface ReplayOptions {
   readonly log?: WorkerLog | undefined;
 }
 
-/** Attempts whose leftovers are under way at once. */
+/** Attempts whose leftovers are sent at once. */
 const AT_ONCE = 32;
 
 /**
- * Says for processes that are gone what they had to say and nobody heard. The node takes it while their attempt is the newest, as it
- * would have from them; else it is told of and dropped. Rejects when the node is away: then the rest stays for the next try.
+ * Sends what dead processes could not send. The node accepts it while their attempt is the newest, as it would have from them;
+ * otherwise it is logged and dropped. Rejects when the node is away: then the rest stays for the next try.
  */
 export async function replay(options: ReplayOptions): Promise<void> {
   for (const spool of findLeftovers(options.folder, options.successor, options.now())) {
@@ -34,7 +34,7 @@ export async function replay(options: ReplayOptions): Promise<void> {
   }
 }
 
-/** Its log comes first: nothing can be added to an attempt that has ended. */
+/** The log goes first: nothing can be added to an attempt that has ended. */
 async function settle(options: ReplayOptions, spool: LeftoverSpool, leftover: Leftover, counts: Counts): Promise<void> {
   const lease: LeaseProof = { ...leftover.lease, incarnation: spool.owner.incarnation };
   try {

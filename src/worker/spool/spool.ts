@@ -12,21 +12,21 @@ import { folderOf, type Owner, ownerHere } from './owner.ts';
 export const ENDS = 'ends';
 export const LOG = 'log-';
 
-/** What says how an attempt has ended; a result that is kept for others is one, too. */
+/** A request that ends an attempt; a result that is kept for reuse counts as one. */
 export type EndRequest = Extract<
   NewRequest,
   { type: 'task_complete' | 'task_failed' | 'task_release' | 'task_cancelled' | 'task_turn' | 'keep' }
 >;
 
-/** A line of the file of ends. */
+/** A line of the ends file. */
 export type EndLine = { readonly end: EndRequest; readonly id: string } | { readonly gone: string };
 
 export interface SpoolOptions {
-  /** For all processes of the data directory; each has a folder of its own in it. */
+  /** For all processes of the data directory; each has its own folder in it. */
   readonly folder: string;
   readonly owner: Pick<Owner, 'url' | 'name' | 'incarnation'>;
   readonly log?: WorkerLog | undefined;
-  /** For spilled logs, of all attempts; default 256 MiB. */
+  /** For the spilled logs of all attempts together; default 256 MiB. */
   readonly maxLogBytes?: number | undefined;
   readonly maxEndBytes?: number | undefined;
 }
@@ -34,8 +34,8 @@ export interface SpoolOptions {
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 /**
- * What one process of a worker has on disk because its node has not heard it: ends of attempts, and the logs that came before them.
- * Nothing here throws: a disk that fails is told of once, and then what is owed is in memory alone, as it would be without.
+ * The folder of one worker process, for what its node has not acknowledged: ends of attempts, and the logs before them. Nothing here
+ * throws: a failing disk is reported once, and from then on unacknowledged ends are in memory only, as without a spool.
  */
 export class Spool {
   readonly path: string;
@@ -52,7 +52,7 @@ export class Spool {
     this.path = join(options.folder, folderOf(this.owner));
   }
 
-  /** Ends that nobody has heard. */
+  /** Ends that the node has not acknowledged. */
   get unacknowledged(): number {
     return this.#ends?.count ?? 0;
   }
@@ -67,7 +67,7 @@ export class Spool {
     this.#guarded(() => this.#ends?.drop(endKey(end)));
   }
 
-  /** False: it is not on disk. */
+  /** False: the entries are not on disk. */
   spill(lease: LeaseProof, entries: readonly LogEntry[]): boolean {
     if (this.#logBytes >= (this.#options.maxLogBytes ?? MAX_LOG_BYTES)) return false;
     const done = this.#guarded(() => {
@@ -80,7 +80,7 @@ export class Spool {
     return done === true;
   }
 
-  /** What was spilled first of this attempt's log; undefined: nothing is left of it. */
+  /** The first spilled shipments of this attempt's log; undefined: none is left. */
   nextLog(lease: Lease): Batch | undefined {
     const file = this.#logs.get(keyOf(lease));
     return file === undefined || file.isEmpty ? undefined : this.#guarded(() => file.next());
@@ -98,7 +98,7 @@ export class Spool {
     this.#guarded(() => file.remove());
   }
 
-  /** What is owed stays for the next start. */
+  /** Unacknowledged ends and logs stay for the next start. */
   close(): void {
     const owes = this.unacknowledged > 0 || this.#logs.size > 0;
     this.#guarded(() => {
@@ -114,7 +114,7 @@ export class Spool {
 
   #open(): EndsFile {
     if (this.#ends !== undefined) return this.#ends;
-    // Results are in it, and proofs of leases.
+    // For this user only: it holds results and proofs of leases.
     mkdirSync(this.path, { recursive: true, mode: 0o700 });
     const head = JSON.stringify({ owner: this.owner });
     this.#ends = new EndsFile({ path: join(this.path, ENDS), head, maxBytes: this.#options.maxEndBytes });
@@ -125,7 +125,7 @@ export class Spool {
     const key = keyOf({ task, attempt });
     const known = this.#logs.get(key);
     if (known !== undefined) return known;
-    // Whose it is stands in the file of ends, which is therefore there first.
+    // The ends file names the owner, so it is created first.
     this.#open().touch();
     const head = JSON.stringify({ lease: { task, attempt, token } });
     const file = new LogFile(join(this.path, `${LOG}${task}-${attempt}`), head);
@@ -139,7 +139,7 @@ export class Spool {
       return act();
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Others have theirs beside it, or it was tidied away.
+      // Other spools are beside it, or it was removed.
       if (code !== 'ENOTEMPTY' && code !== 'ENOENT') this.#warnOnce((error as Error).message);
       return undefined;
     }

@@ -5,13 +5,13 @@ import type { ChildOutput, Ending, FromChild } from './messages.ts';
 const BATCH = 64 * 1024;
 
 /**
- * What a child has to say about its run, in order: the first words of a turn at once, so that a handler which then blocks is
- * heard, what follows in that turn as one message at its end. The worker
- * acknowledges what it has read; what is printed beyond the window is dropped, and a line in its place says how much.
+ * The messages of a child about its run, in order. The first one in a turn of the loop is sent at once, so that it arrives even
+ * if the handler then blocks; the rest of the turn follows as one message at its end. The worker acknowledges what it has read.
+ * Lines beyond the window are dropped, and a line in their place says how many.
  */
 export class ChildOutbox {
   readonly #send: (message: FromChild) => void;
-  /** Room again, after `full`. */
+  /** Called when there is room again after `full`. */
   readonly #onRoom: () => void;
   #run = 0;
   #lines: (number | string)[] = [];
@@ -26,12 +26,12 @@ export class ChildOutbox {
     this.#onRoom = onRoom;
   }
 
-  /** A writer that can wait should. */
+  /** A writer that can wait should wait. */
   get full(): boolean {
     return this.#dropped > 0 || this.#room - this.#cost < WINDOW / 2;
   }
 
-  /** Everything from here on belongs to this run; the worker has dealt with all that came before. */
+  /** All that follows belongs to this run; the worker has read everything from before. */
   begin(run: number): void {
     this.flush();
     this.#run = run;
@@ -46,7 +46,7 @@ export class ChildOutbox {
       return;
     }
     this.#add(stream, text, cost);
-    // A handler that never yields would gather without end.
+    // A handler that never yields to the loop would fill the memory.
     if (this.#cost >= BATCH) this.flush();
     else this.#plan();
   }
@@ -61,7 +61,7 @@ export class ChildOutbox {
     if (run !== this.#run) return;
     const wasFull = this.full;
     this.#room += cost;
-    // Down to the half before lines are taken again: one gap with a large number reads better than a thousand small ones.
+    // Lines are taken again only below half of the window: one gap with a large number reads better than a thousand small ones.
     if (this.#room - this.#cost < WINDOW / 2) return;
     this.#mark();
     if (wasFull) this.#onRoom();
@@ -71,7 +71,7 @@ export class ChildOutbox {
     if (this.#lines.length > 0 || this.#progress !== undefined) this.#send({ type: 'output', ...this.#take() });
   }
 
-  /** The last message of the run, with all that it still had to say. */
+  /** Sends the last message of the run, with all lines that are left. */
   end(ending: Pick<Ending, 'ended' | 'littered'>): void {
     this.#mark();
     this.#send({ type: 'ended', ...this.#take(), ...ending });

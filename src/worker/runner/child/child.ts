@@ -30,7 +30,7 @@ interface Current {
 findOwnPackage();
 
 const channel = process.send?.bind(process);
-// What a handler sends would be taken for ours, and libraries would believe that their own parent listens.
+// Otherwise a message of a handler would pass for ours, and libraries would take the worker for their own parent.
 delete process.send;
 const send = (message: FromChild): void => {
   if (process.connected) channel?.(message, undefined, {}, () => {});
@@ -82,7 +82,7 @@ process.on('message', (message: ToChild) => {
       break;
   }
 });
-// The worker is gone. Whoever this process has started is ended by the guard.
+// The worker is gone. The guard ends the processes that this one has started.
 process.once('disconnect', () => process.exit());
 process.on('uncaughtExceptionMonitor', (error) => send({ type: 'uncaught', error: plainError(error) }));
 process.on('exit', () => {
@@ -110,7 +110,7 @@ async function load(modules: readonly ModuleToLoad[]): Promise<void> {
 }
 
 async function serve(run: number, request: RunRequest): Promise<void> {
-  // Before anything else: a task that kills its process in its first line has been started all the same.
+  // Sent first: a task that kills its process in its first line counts as started all the same.
   send(run);
   outbox.begin(run);
   current = { run, stopped: undefined, abort: undefined, session: undefined };
@@ -118,7 +118,7 @@ async function serve(run: number, request: RunRequest): Promise<void> {
   process.env[LEASE_MARK] = leaseOf(request);
   const ended = await performHere(request, current);
   current = undefined;
-  // Nobody answers any more.
+  // No answer comes after the end of the run.
   asked.clear();
   const littered = spawns.take() || groups.size > 0 ? !(await cleanUp(request)) : false;
   capture.flush();
@@ -145,7 +145,7 @@ async function performHere(request: RunRequest, mine: Current): Promise<RunOutco
   return portable(await runHandler(definition, request, parts));
 }
 
-/** Made when somebody asks for it, as most short handlers never do. */
+/** Made at the first use: most short handlers never look at it. */
 function signalOf(mine: Current): AbortSignal {
   if (mine.abort === undefined) {
     mine.abort = new AbortController();
@@ -154,7 +154,7 @@ function signalOf(mine: Current): AbortSignal {
   return mine.abort.signal;
 }
 
-/** What was said before comes before the question. One that is asked after the end of its run has no answer. */
+/** Output from before the question is sent before it. A question after the end of its run gets no answer. */
 function ask(mine: Current, question: Question): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   if (current !== mine) return promise;
@@ -166,7 +166,7 @@ function ask(mine: Current, question: Question): Promise<Answer> {
   return promise;
 }
 
-/** What a handler says after its end belongs to nobody. */
+/** A line that a handler logs after its end is dropped. */
 function say(mine: Current, message: string): void {
   if (current === mine) outbox.line('log', boundedLine(String(message)));
 }
@@ -180,7 +180,7 @@ function report(mine: Current, value: unknown): void {
   }
 }
 
-/** The outcome in a form that crosses to the worker unchanged; a result that cannot will not be better next time. */
+/** The outcome as plain values that reach the worker unchanged. A result that cannot be sent is final: a retry would give the same. */
 function portable(ended: RunOutcome): RunOutcome {
   switch (ended.kind) {
     case 'done':
@@ -201,7 +201,7 @@ function portable(ended: RunOutcome): RunOutcome {
   }
 }
 
-/** Errors may be values of any kind. */
+/** A handler may throw any value. */
 function plainValue(value: unknown): unknown {
   if (value instanceof Error) return plainError(value);
   try {
@@ -212,7 +212,7 @@ function plainValue(value: unknown): unknown {
   }
 }
 
-/** Ends what the task has left running. False: this process must go as well, for there may be more. */
+/** Ends the processes that the task has left running. False: some may be left, so this process must end as well. */
 async function cleanUp(request: RunRequest): Promise<boolean> {
   if (!HAS_PROCESS_TABLE) for (const group of groups) signal(-group, 'SIGKILL');
   const { ended, left } = await sweep({

@@ -1,4 +1,4 @@
-/** Lines under way to the worker and not yet acknowledged: the most that the channel ever holds. */
+/** The most output that may be under way to the worker without an acknowledgement. */
 export const WINDOW: number = 4 * 1024 * 1024;
-/** What a line costs beside its text, so that a writer of empty lines meets the bound too. */
+/** The cost of a line beside its text, so that empty lines are bounded too. */
 export const LINE_COST = 64;

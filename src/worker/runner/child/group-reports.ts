@@ -3,20 +3,19 @@ type GroupReport = (pid: number, gone: boolean) => void;
 let tell: GroupReport | undefined;
 
 /**
- * For handlers that start commands in process groups of their own (`detached: true`): says so to the worker, which ends the
- * group with the task, and to the guard, which ends it when the worker itself is killed. Does nothing in a worker that
- * runs its handlers inline.
+ * For handlers that start commands in process groups of their own (`detached: true`). The worker ends the group with the
+ * task, and the guard ends it when the worker itself is killed. Does nothing where handlers run inline.
  */
 export function reportGroup(pid: number): void {
   tell?.(pid, false);
 }
 
-/** Nobody is left in the group; its number may soon be that of a stranger. */
+/** The group is empty; the system may soon give its number to another one. */
 export function reportGroupGone(pid: number): void {
   tell?.(pid, true);
 }
 
-/** For the runtime of a child process. */
+/** Called once by the program of the child process. */
 export function onGroupReport(to: GroupReport): void {
   tell = to;
 }

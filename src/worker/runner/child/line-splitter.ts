@@ -1,16 +1,16 @@
 const NEWLINE = 0x0a;
 export const MAX_LINE = 16 * 1024;
-/** Stands at the end of a line whose rest was thrown away. */
+/** Ends a line whose rest was dropped. */
 export const CUT = ' [… cut: the line is longer than 16 KiB]';
 
 /**
- * Makes lines of the bytes that a process prints. It works on bytes, because a chunk may end inside of a character but
- * never does a newline. Holds no more than the beginning of one line.
+ * Splits the bytes that a process prints into lines. It works on bytes, because a chunk may end inside a character, but a
+ * newline is one byte. It holds at most the beginning of one line.
  */
 export class LineSplitter {
   readonly #emit: (line: string) => void;
   #held: Buffer = Buffer.alloc(0);
-  /** The line was cut: everything up to its end is thrown away. */
+  /** The line was cut: the rest of it is dropped. */
   #skipping = false;
 
   constructor(emit: (line: string) => void) {
@@ -30,7 +30,7 @@ export class LineSplitter {
     }
   }
 
-  /** Gives out a last line that has no newline. */
+  /** Emits a last line that has no newline. */
   flush(): void {
     const rest = this.#held;
     this.#held = Buffer.alloc(0);
@@ -46,7 +46,7 @@ export class LineSplitter {
     } else if (whole) {
       this.#emit(this.#joined(part).toString());
     } else {
-      // A copy: a slice would keep the whole chunk that it came from alive.
+      // A copy: a slice would keep the whole chunk in memory.
       this.#held = Buffer.concat([this.#held, part]);
       return;
     }
@@ -58,14 +58,14 @@ export class LineSplitter {
   }
 }
 
-/** The text in one entry of at most 16 KiB. */
+/** The text, cut to 16 KiB. */
 export function boundedLine(text: string): string {
   if (text.length * 3 <= MAX_LINE) return text;
   const bytes = Buffer.from(text.slice(0, MAX_LINE + 1));
   return bytes.length <= MAX_LINE ? text : cut(bytes);
 }
 
-/** Cut between two characters. */
+/** Cuts between two characters. */
 function cut(bytes: Buffer): string {
   let end = MAX_LINE;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;

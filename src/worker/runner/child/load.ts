@@ -1,7 +1,7 @@
 import type { AnyTask } from '../../define/definition.ts';
 import type { ModuleToLoad } from './messages.ts';
 
-/** A module that cannot serve. */
+/** A module that does not load, or has no task. */
 export class LoadError extends Error {
   readonly module: string;
 
@@ -11,7 +11,7 @@ export class LoadError extends Error {
   }
 }
 
-/** Imports them one after the other, so that the one to blame is known even when it ends the process. */
+/** Imports the modules one after the other, so that the faulty one is known even when it ends the process. */
 export async function loadTasks(
   modules: readonly ModuleToLoad[],
   loading: (module: string) => void,
@@ -27,7 +27,7 @@ export async function loadTasks(
     if (found.length === 0) throw new LoadError(module, 'it exports no task');
     for (const task of found) {
       const other = tasks.get(task.name);
-      // The same one under two names, such as `default`, or through a module that gathers others, is no conflict.
+      // The same task under two names, such as `default`, or exported again by another module, is no conflict.
       if (other !== undefined && other !== task) {
         throw new LoadError(
           module,

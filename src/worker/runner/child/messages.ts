@@ -2,21 +2,21 @@ import type { EngineErrorInit } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
 import type { AttemptSession, RunOutcome, RunRequest, StopReason } from '../runner.ts';
 
-/** What the worker tells a child process. */
+/** Messages from the worker to a child process. */
 export type ToChild =
   | { readonly type: 'load'; readonly modules: readonly ModuleToLoad[]; readonly incarnation: string }
   | { readonly type: 'job'; readonly run: number; readonly job: RunRequest }
   | { readonly type: 'abort'; readonly run: number; readonly why: StopReason }
-  /** No more runs. (Not by disconnecting: Node then never says that everything of the child was read.) */
+  /** No more runs. (Not by disconnecting: then Node never reports that all output of the child was read.) */
   | { readonly type: 'end' }
-  /** This much of what it printed has been dealt with: it may print as much again. */
+  /** The worker has read this much of the output: the child may send as much again. */
   | { readonly type: 'ack'; readonly run: number; readonly cost: number }
   | { readonly type: 'answer'; readonly ask: number; readonly answer: Answer };
 
-/** How long the runs of handlers may take, as their definitions say, in milliseconds. */
+/** The run timeouts from the definitions of the handlers, in milliseconds. */
 export type Timeouts = Readonly<Record<string, number>>;
 
-/** A number says that the run of that number was taken, and is written before any code of the task runs. */
+/** Messages from a child process to its worker. A plain number says that this run has started, before any code of the task runs. */
 export type FromChild =
   | number
   | { readonly type: 'loading'; readonly module: string }
@@ -30,24 +30,24 @@ export type FromChild =
   | ({ readonly type: 'output' } & ChildOutput)
   | ({ readonly type: 'ended' } & Ending)
   | { readonly type: 'group'; readonly pid: number; readonly gone: boolean }
-  /** The handler wants to remember or to wait. `ask` is the number that the answer bears. */
+  /** A durable call of the handler. The answer carries the number `ask`. */
   | { readonly type: 'ask'; readonly run: number; readonly ask: number; readonly question: Question }
   | { readonly type: 'uncaught'; readonly error: PlainError };
 
-/** Run 0 is no run at all: what is printed before the first task and between two. */
+/** Run 0 is output outside of any run: before the first task, or between two. */
 export interface ChildOutput {
   readonly run: number;
-  /** Stream and text by turns: one flat list costs half of what pairs do. */
+  /** Stream and text in turn: a flat list costs half of what pairs do. */
   readonly lines: readonly (number | string)[];
-  /** Takes up this much of what the child may have under way. */
+  /** Counts against the window of the child. */
   readonly cost: number;
-  /** JSON text of the latest. */
+  /** JSON text of the latest progress value. */
   readonly progress?: string;
 }
 
 export interface Ending extends ChildOutput {
   readonly ended: RunOutcome;
-  /** Processes of the run may be left that the child could not find or end: it must go, with its group. */
+  /** Processes of the run may be left that the child could not end: it must be killed with its group. */
   readonly littered: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface ModuleToLoad {
   readonly names: readonly string[] | undefined;
 }
 
-/** An error in a form that crosses between processes. */
+/** An error as a plain value that can be sent between processes. */
 export interface PlainError {
   readonly name: string;
   readonly message: string;
@@ -68,7 +68,7 @@ export interface PlainError {
 
 export type Verb = keyof AttemptSession;
 
-/** What a run asks of the desk of its worker. */
+/** A call of the attempt's session, made by a run in a child process. */
 export interface Question {
   readonly verb: Verb;
   readonly args: readonly unknown[];
@@ -76,13 +76,13 @@ export interface Question {
 
 export type Answer =
   | { readonly ok: true; readonly value?: unknown }
-  /** An error of ours, with all that makes it one. */
+  /** An EngineError, with all its fields. */
   | { readonly ok: false; readonly ours: Omit<EngineErrorInit, 'cause'> }
   | { readonly ok: false; readonly other: PlainError };
 
 const LONGEST = 64 * 1024;
 
-/** Reading a foreign object may throw; that must not cost more than the description. */
+/** Reading a foreign object may throw; then only the description is lost. */
 export function plainError(error: unknown): PlainError {
   try {
     if (!(error instanceof Error)) return { name: 'Error', message: textOf(error).slice(0, LONGEST) };

@@ -5,10 +5,10 @@ type Done = (error?: Error | null) => void;
 export type OutputName = 'stdout' | 'stderr';
 
 /**
- * Takes the place of `process.stdout` and `process.stderr`, and so of what `console` writes to: it then goes the same way as
- * `ctx.log` and the outcome, in the same order. What is written to the descriptors themselves, by native code or by other
- * processes, is read by the worker from the pipes. Node's own streams are never made, because they make the descriptors
- * non-blocking: then a raw write of more than 64 KiB fails with EAGAIN.
+ * Replaces `process.stdout` and `process.stderr`, and so the target of `console`: their output goes the same way as `ctx.log`
+ * and the outcome, in the same order. Native code and other processes write to the descriptors themselves, and the worker reads
+ * that from the pipes. Node's own streams are never created, because they make the descriptors non-blocking: then a raw write
+ * of more than 64 KiB fails with EAGAIN.
  */
 export class OutputCapture {
   readonly #outlets: readonly OutputStream[];
@@ -21,12 +21,12 @@ export class OutputCapture {
     });
   }
 
-  /** Gives out lines that have no newline yet. */
+  /** Emits lines that have no newline yet. */
   flush(): void {
     for (const stream of this.#outlets) stream.lines.flush();
   }
 
-  /** Whoever was told to wait may go on. */
+  /** Lets waiting writers go on. */
   drain(): void {
     for (const stream of this.#outlets) stream.emit('drain');
   }
@@ -44,7 +44,7 @@ class OutputStream extends Writable {
     this.#full = full;
   }
 
-  /** Nothing is kept in the stream: a writer that does not wait when it is told to loses lines, not memory. */
+  /** The stream buffers nothing: a writer that ignores backpressure loses lines and costs no memory. */
   override write(chunk: Uint8Array | string, encodingOrDone?: BufferEncoding | Done, done?: Done): boolean {
     const encoding = typeof encodingOrDone === 'string' ? encodingOrDone : 'utf8';
     this.lines.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
@@ -53,7 +53,7 @@ class OutputStream extends Writable {
     return !this.#full();
   }
 
-  /** It has no end: the next task of this process prints as well. */
+  /** The stream never ends: the next task of this process prints as well. */
   override end(...args: readonly unknown[]): this {
     const [chunk] = args;
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) this.write(chunk);
@@ -63,7 +63,7 @@ class OutputStream extends Writable {
     return this;
   }
 
-  /** As with Node's own. */
+  /** Does nothing, as with Node's own streams. */
   override destroy(): this {
     return this;
   }

@@ -8,8 +8,8 @@ const ENTRIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A file of tasks says `import { task } from 'leasehold'` wherever it lies: in a project that has the package installed,
- * and just as well in a folder that has nothing. Where the name leads nowhere it leads to the package that runs.
+ * Makes `import { task } from 'leasehold'` work in every file of tasks, also in a folder that has no package installed. Where
+ * the name does not resolve, it resolves to the running package.
  */
 export function findOwnPackage(): void {
   registerHooks({

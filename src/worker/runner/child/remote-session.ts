@@ -4,7 +4,7 @@ import { messageOf } from '../../../protocol/turn-message.ts';
 import type { AttemptSession } from '../runner.ts';
 import type { Answer, Question, Verb } from './messages.ts';
 
-/** The desk as it is seen from a child process. */
+/** The attempt's session as a handler in a child process sees it: each call is one question to the worker, as plain values. */
 export class RemoteSession implements AttemptSession {
   readonly #ask: (question: Question) => Promise<Answer>;
 
@@ -17,7 +17,7 @@ export class RemoteSession implements AttemptSession {
   }
 
   async turn(turn: TurnRequest): Promise<Turned> {
-    // As texts, made on this side: what JSON would change on its way is refused.
+    // Encoded on this side, so that a value which JSON would change is refused here.
     return this.#get('turn', messageOf(turn));
   }
 

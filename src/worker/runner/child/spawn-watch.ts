@@ -3,12 +3,12 @@ import { subscribe } from 'node:diagnostics_channel';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Knows whether a run may have left processes behind, so that the many that start none need no look at the process table
- * (2 ms with 76 processes). Must be made before any module of a user is loaded.
+ * Knows whether a run may have left processes behind. Most runs start none, and then the process table need not be read
+ * (2 ms with 76 processes). It must be created before any module of a user is loaded.
  */
 export class SpawnWatch {
   #spawned = false;
-  /** A thread has functions of its own, which are not seen from here: from then on every run is suspect. */
+  /** A thread has functions of its own, which cannot be watched from here: after one has started, every run may have spawned. */
   #threads = false;
 
   constructor() {
@@ -16,7 +16,7 @@ export class SpawnWatch {
     subscribe('worker_threads', () => {
       this.#threads = true;
     });
-    // Those that wait for the command publish nothing, and `sh -c "daemon &"` leaves one behind all the same.
+    // The synchronous functions publish nothing, and `sh -c "daemon &"` leaves a process behind all the same.
     const { spawnSync, execSync, execFileSync } = childProcess;
     Object.assign(childProcess, {
       spawnSync: this.#noting(spawnSync),
@@ -26,7 +26,7 @@ export class SpawnWatch {
     syncBuiltinESMExports();
   }
 
-  /** Since it was last asked. */
+  /** Whether a process may have been started since the last call. */
   take(): boolean {
     const spawned = this.#spawned || this.#threads;
     this.#spawned = false;

@@ -5,7 +5,7 @@ import type { AttemptSession } from '../runner.ts';
 
 const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies'];
 
-/** On the worker's side. Never rejects: a child may ask anything. */
+/** Answers a durable call of a child process. Never rejects: a child may send anything. */
 export async function answerQuestion(question: Question, session: AttemptSession | undefined): Promise<Answer> {
   try {
     const { verb, args } = question;

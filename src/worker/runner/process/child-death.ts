@@ -4,15 +4,15 @@ import type { RunOutcome } from '../runner.ts';
 import type { ChildRun } from './child-run.ts';
 import { formatMs } from './child-run.ts';
 
-/** How a process came to its end. */
+/** How a child process ended. */
 export interface ChildDeath {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The exception that nobody caught. */
+  /** The uncaught exception. */
   readonly uncaught: PlainError | undefined;
 }
 
-/** What becomes of a run whose process has ended. */
+/** The outcome of a run whose process has ended. */
 export function outcomeOfDeath(run: ChildRun, death: ChildDeath): RunOutcome {
   if (run.outcome !== undefined) return run.outcome;
   const how = describeDeath(death);
@@ -31,7 +31,7 @@ export function describeDeath({ code, signal, uncaught }: ChildDeath): string {
   return `ended with exit code ${code}${uncaught === undefined ? '' : ` after ${uncaught.name}: ${uncaught.message}`}`;
 }
 
-/** Why a module cannot serve; nothing was claimed yet. */
+/** The error for a module that does not load; nothing was claimed yet. */
 export function unloadable(module: string, problem: string, cause?: PlainError): Error {
   return fault(
     'INVALID_INPUT',

@@ -1,16 +1,16 @@
 import type { ActiveRun, Ladder, LogSink, RunOutcome, RunRequest, SessionProvider, StopReason } from '../runner.ts';
 import { StopLadder, type TakeStep } from './stop-ladder.ts';
 
-/** One run of a job, from the call of `run` until nothing of it is left. It waits, then is in the hands of a child. */
+/** One run, from the call of `run` until no process of it is left. It waits for a child, then runs in it. */
 export class ChildRun implements ActiveRun {
   readonly request: RunRequest;
   readonly sink: LogSink;
   readonly sessions: SessionProvider | undefined;
   readonly ended: Promise<RunOutcome>;
   readonly ladder: StopLadder;
-  /** The child has told that it begins. */
+  /** The child has reported that it begins. */
   started = false;
-  /** What the child has told of the end; there may be processes left. */
+  /** The outcome that the child has reported; processes of the run may be left. */
   outcome: RunOutcome | undefined;
   #takeStep: TakeStep | undefined;
   #resolve: (ended: RunOutcome) => void;
@@ -25,7 +25,7 @@ export class ChildRun implements ActiveRun {
     this.#resolve = resolve;
     this.ladder = new StopLadder((step, why, afterMs) => {
       const what = step === 'abort' ? 'abort signal' : `${step} after ${formatMs(afterMs)}`;
-      // Who parks has asked for it, and has ended his log.
+      // A parked attempt stops by its own request, and its log is closed.
       if (why !== 'parked') this.sink.line('system', `stop (${why}): ${what}`);
       if (this.#takeStep === undefined) this.unstarted(`the task was stopped (${why}) before it was started`);
       else this.#takeStep(step, why, afterMs);
@@ -40,7 +40,7 @@ export class ChildRun implements ActiveRun {
     return `${this.request.task}/${this.request.attempt}`;
   }
 
-  /** From now on the steps of a stop are the child's to take. */
+  /** From now on the child takes the steps of a stop. */
   handOver(takeStep: TakeStep): void {
     this.#takeStep = takeStep;
   }

@@ -4,9 +4,9 @@ import { HAS_PROCESS_TABLE } from './process-table.ts';
 import { WORKER_MARK } from './sweep.ts';
 
 /**
- * Learns process groups on its standard input ("+ 123", "- 123"). At end of file, which comes when the worker ends in
- * whatever way, SIGKILL included, it ends the groups, whoever descends from them, and then whoever carries the mark of the
- * worker in its environment: those have left their group. `grep -z` compares whole entries; a text inside of another variable is none.
+ * Reads process groups from its standard input ("+ 123", "- 123"). End of file comes when the worker ends in any way, SIGKILL
+ * included. Then the guard ends the groups, their descendants, and all processes with the mark of the worker in their environment,
+ * which have left their group. `grep -z` compares whole entries, so that text inside another variable does not match.
  */
 const SCRIPT = `
 trap '' HUP INT TERM PIPE
@@ -46,7 +46,7 @@ export interface GuardOptions {
   readonly warn: (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 }
 
-/** A shell outside of the worker which ends the worker's processes when the worker cannot. One for each worker. */
+/** A shell outside of the worker that ends the worker's processes when the worker cannot. One for each worker. */
 export class Guard {
   readonly #options: GuardOptions;
   readonly #groups = new Set<number>();
@@ -58,7 +58,7 @@ export class Guard {
     this.#options = options;
   }
 
-  /** Rejects where there is no shell: without a guard nothing must be started. */
+  /** Rejects where there is no shell: without a guard no child may be started. */
   async start(): Promise<void> {
     const shell = this.#spawn();
     await once(shell, 'spawn');
@@ -86,7 +86,7 @@ export class Guard {
   #spawn(): ChildProcess {
     const { incarnation, path = '/usr/local/bin:/usr/bin:/bin' } = this.#options;
     const mark = HAS_PROCESS_TABLE ? `${WORKER_MARK}=${incarnation}` : '';
-    // In a session of its own, so that nothing sent to the worker's group reaches it; without the mark that it hunts.
+    // In a session of its own, so that signals to the worker's group do not reach it; without the mark, so that it does not kill itself.
     const shell = spawn('sh', ['-c', SCRIPT, 'leasehold-guard', mark], {
       cwd: '/',
       detached: true,

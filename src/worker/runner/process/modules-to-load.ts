@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ModuleToLoad } from '../child/messages.ts';
 
-/** Modules whose exports are tasks; or the name of each task, and the module that exports it. */
+/** Modules whose exports are tasks; or the name of each task and the module that exports it. */
 export type Modules = readonly string[] | Readonly<Record<string, string>>;
 
 export function modulesToLoad(modules: Modules): readonly ModuleToLoad[] {

@@ -6,19 +6,19 @@ import { LineSplitter } from '../child/line-splitter.ts';
 import type { OutputName } from '../child/output-capture.ts';
 import type { OutputThrottle } from './output-throttle.ts';
 
-/** A pipe holds 208 KiB, which is two turns of the loop; whoever still writes then is no process of the task. */
+/** A pipe holds 208 KiB, which is two turns of the loop; a process that still writes after these is not one of the task. */
 const MAX_DRAIN_TURNS = 32;
 
 /**
- * What a child and its descendants write to descriptors 1 and 2 themselves. Lines are handed on as they come; a writer that
- * is too fast is made to wait by its full pipe, so nothing is lost and nothing is kept here.
+ * Reads what a child and its descendants write to the descriptors 1 and 2. Lines are passed on as they come. A writer that is
+ * too fast waits for its full pipe, so nothing is lost and nothing is buffered here.
  */
 export class OutputPipes {
   readonly #throttle: OutputThrottle;
   readonly #pipes: readonly { readonly stream: Readable | null; readonly lines: LineSplitter }[];
   #count = 0;
   #read = false;
-  /** Everything is read as it comes, whatever its pace. */
+  /** Everything is read as it comes, without the throttle. */
   #open = false;
 
   constructor(child: ChildProcess, line: (stream: OutputName, text: string) => void, throttle: OutputThrottle) {
@@ -40,13 +40,13 @@ export class OutputPipes {
   }
 
   /**
-   * Reads what is left. Whatever was written before a message that has just arrived is readable in the same turn of the
-   * loop as that message, so a turn in which nothing comes has seen all of it.
+   * Reads what is left. Output from before a message that has just arrived is readable in the same turn of the loop as that
+   * message, so after a turn in which nothing comes all of it is read.
    */
   async drain(): Promise<void> {
     const waited = this.#throttle.waiting;
     this.readAll();
-    // A stream that was paused begins to read in the next turn.
+    // A paused stream begins to read in the next turn.
     if (waited) await nextTurn();
     for (let turn = 0; turn < MAX_DRAIN_TURNS; turn++) {
       this.#read = false;
@@ -57,7 +57,7 @@ export class OutputPipes {
     this.flush();
   }
 
-  /** From now on without any wait. */
+  /** Reads without the throttle from now on. */
   readAll(): void {
     this.#open = true;
     if (!this.#throttle.waiting) return;
@@ -70,7 +70,7 @@ export class OutputPipes {
     this.flush();
   }
 
-  /** Gives out lines that have no newline. */
+  /** Emits lines that have no newline. */
   flush(): void {
     for (const { lines } of this.#pipes) lines.flush();
   }

@@ -1,8 +1,8 @@
-/** What one child may make the worker read: 6.4 MB/s. More of it would keep the worker from its leases. */
+/** The most that the worker reads from one child: 6.4 MB/s. More would keep the worker from its leases. */
 export const BYTES_PER_MS = 6_400;
 export const BURST = 512 * 1024;
 
-/** Says when a stream of output has to wait. Time refills it; what was read beyond it is paid back first. */
+/** A token bucket for the output of a child. Reading may overdraw it; the debt is paid back first. */
 export class OutputThrottle {
   readonly #resume: () => void;
   readonly #now: () => number;
@@ -29,7 +29,7 @@ export class OutputThrottle {
     return this.#timer !== undefined;
   }
 
-  /** Forgives what is owed, without a call of `resume`. */
+  /** Fills it up, without a call of `resume`. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -39,7 +39,7 @@ export class OutputThrottle {
   #wake(): void {
     this.#timer = undefined;
     this.#refill();
-    // Owed by a chunk that came after the timer was set.
+    // A chunk that came after the timer was set has overdrawn it.
     if (this.#left < 0) this.#timer = setTimeout(() => this.#wake(), Math.ceil(-this.#left / BYTES_PER_MS));
     else this.#resume();
   }

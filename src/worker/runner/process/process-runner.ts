@@ -13,21 +13,21 @@ export interface ProcessRunnerOptions {
   readonly modules: Modules;
   /** How many runs at once. */
   readonly slots: number;
-  /** Marks the processes of this runner, and the guard ends whoever bears it: unique to this start, and to one runner. */
+  /** Marks the processes of this runner; the guard ends all that carry it. Unique to this start and this runner. */
   readonly incarnation: string;
   /** The environment of the child processes. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Options of Node for the child processes. */
   readonly execArgv?: readonly string[];
-  /** Started children beyond the next run's and those in use, so that a killed one is replaced at once; default 1. */
+  /** Idle children beside the one for the next run, so that a killed child is replaced at once; default 1. */
   readonly spares?: number;
-  /** After so many runs a child makes room for a new one; default: never. */
+  /** A child is replaced after so many runs; default: never. */
   readonly maxRunsPerChild?: number;
-  /** A child beyond the spares that was idle so long is ended; default 60 s. */
+  /** A child beyond the spares is ended after being idle this long; default 60 s. */
   readonly idleMs?: number;
   /** How long a child may take to load the modules; default 30 s. */
   readonly startMs?: number;
-  /** How long no child is started after three in a row that failed to start; doubles up to 30 times. Default 1 s. */
+  /** How long no child is started after three failed starts in a row; doubles, up to 30 times as long. Default 1 s. */
   readonly backoffMs?: number;
   readonly log?: { warn(message: string, fields?: Readonly<Record<string, unknown>>): void };
 }
@@ -36,16 +36,16 @@ const FAILURES_IN_A_ROW = 3;
 const MAX_BACKOFF = 30;
 const MARK = /^[\w.:@-]{1,200}$/;
 
-/** Runs tasks in warm child processes, one task at a time in each. They can be killed, and nothing of them survives. */
+/** Runs tasks in warm child processes, one task at a time in each. A run can be killed, with all the processes that it started. */
 export class ProcessRunner implements Runner {
   readonly isolates = true;
   readonly #options: ProcessRunnerOptions;
   readonly #modules: readonly ModuleToLoad[];
   readonly #guard: Guard;
   readonly #spares: number;
-  /** Those that may take a run, now or later. */
+  /** Children that may take a run, now or later. */
   readonly #children = new Set<WarmChild>();
-  /** All that are not gone, so also those that are being ended. */
+  /** All children that are not gone, also those that are ending. */
   readonly #all = new Set<WarmChild>();
   readonly #starting = new Set<WarmChild>();
   /** Longest idle first. */
@@ -86,7 +86,7 @@ export class ProcessRunner implements Runner {
     return this.#schemas.find((one) => one.handler === handler)?.schema;
   }
 
-  /** Rejects when a module does not load or two tasks have one name; then nothing of it is left running. */
+  /** Rejects when a module does not load or two tasks have the same name; then no process is left running. */
   async start(): Promise<void> {
     try {
       this.#refuseClosed();
@@ -141,7 +141,7 @@ export class ProcessRunner implements Runner {
     await this.#guard.close();
   }
 
-  /** Gives waiting runs to idle children, and sees to it that there are enough of them. */
+  /** Gives waiting runs to idle children, and starts more children where there are too few. */
   #serve(): void {
     if (this.#state !== 'open') return;
     this.#waiting = this.#waiting.filter((run) => {
@@ -156,7 +156,7 @@ export class ProcessRunner implements Runner {
     this.#watchIdle();
   }
 
-  /** The one used last, as it is the warmest; one never used only when it must be, or there is no other. */
+  /** The child used last, as it is the warmest. A child never used only where the run needs one, or there is no other. */
   #pick(alone: boolean): WarmChild | undefined {
     const index = this.#idle.findLastIndex(({ runs }) => alone === (runs === 0));
     if (index === -1) return alone ? undefined : this.#idle.pop();
@@ -167,13 +167,13 @@ export class ProcessRunner implements Runner {
     const room = this.#options.slots - this.#busy.size;
     const needed = Math.max(this.#waiting.length, 1);
     while (this.#starting.size + this.#idle.length < Math.min(needed, room) + this.#spares && this.#trySpawn());
-    // Runs that must have a new process wait while there are only used ones: an old one makes room.
+    // Runs that need a new process cannot use these children: the oldest one makes room.
     const alone = Math.min(this.#waiting.filter(({ request }) => request.alone).length, room);
     const fresh = (): number => this.#starting.size + this.#idle.filter(({ runs }) => runs === 0).length;
     while (fresh() < alone && this.#trySpawn()) this.#idle[0]?.retire();
   }
 
-  /** False: not now. */
+  /** False: no child can be started now. */
   #trySpawn(): boolean {
     if (this.#resting !== undefined) return false;
     try {
@@ -214,7 +214,7 @@ export class ProcessRunner implements Runner {
     this.#serve();
   }
 
-  /** Only a run that comes to its end proves that children work again. */
+  /** Counts the failure. Only a run that ends resets the count. */
   #notStarted(cause: string): void {
     if (this.#state !== 'open' || this.#resting !== undefined) return;
     this.#failures++;
@@ -223,7 +223,7 @@ export class ProcessRunner implements Runner {
     else this.#rest(`no child process starts: ${cause}`);
   }
 
-  /** Nothing is started for a while, and nobody waits for it. */
+  /** Starts no child for a while, and ends the waiting runs as unstarted. */
   #rest(cause: string): void {
     const times = Math.min(2 ** (this.#failures - FAILURES_IN_A_ROW), MAX_BACKOFF);
     const timer = setTimeout(
@@ -257,9 +257,9 @@ export class ProcessRunner implements Runner {
     this.#children.delete(child);
     const starting = this.#starting.delete(child);
     this.#idle = this.#idle.filter((other) => other !== child);
-    // It loaded, and then ended before it was of any use: that must not go on for ever either.
+    // It loaded and ended before its first run: that counts as a failed start too.
     if (byItself && !starting && child.runs === 0) this.#notStarted('the process ended while it was idle');
-    // Later: starting a process holds up the loop for 5 to 50 ms, and the signal to this one comes first.
+    // Later: starting a process blocks the loop for 5 to 50 ms, and the signal to this child goes first.
     else setImmediate(() => this.#serve());
   }
 
@@ -268,7 +268,7 @@ export class ProcessRunner implements Runner {
     this.#idle.push(child);
   }
 
-  /** One timer for the child that has been idle longest. */
+  /** Keeps one timer, for the child that has been idle longest. */
   #watchIdle(): void {
     if (!this.#tooManyIdle()) {
       clearTimeout(this.#idleTimer);
@@ -297,7 +297,7 @@ export class ProcessRunner implements Runner {
     try {
       this.#options.log?.warn(message, fields);
     } catch {
-      // A log that is gone must not end the runs.
+      // A broken log must not end the runs.
     }
   };
 }

@@ -7,17 +7,17 @@ export interface ProcessRow {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** In clock ticks since boot: with the pid it names a process for good. */
+  /** In clock ticks since boot; together with the pid it identifies a process for good. */
   readonly startedAt: string;
 }
 
-/** Other systems have no such files, and nothing but process groups is known there. */
+/** Other systems have no such files; there only process groups are known. */
 export const HAS_PROCESS_TABLE: boolean = canRead('/proc/self/stat');
 
-/** A turn of the loop after each so many: reading one process takes 10 to 30 µs, and a large host has thousands. */
+/** Processes read in one turn of the loop: each takes 10 to 30 µs, and a large host has thousands. */
 const PER_TURN = 64;
 
-/** All that live. A zombie does not: it waits for its parent to hear of its end. */
+/** All living processes, without zombies. */
 export async function processTable(): Promise<readonly ProcessRow[]> {
   const rows: ProcessRow[] = [];
   let count = 0;
@@ -35,7 +35,7 @@ export async function processTable(): Promise<readonly ProcessRow[]> {
 export function rowOf(pid: number): ProcessRow | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The name of the program stands in parentheses and may hold any of them, and spaces.
+  // The name of the program is in parentheses, and may itself contain parentheses and spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, parent, group, session] = fields;
   if (state === 'Z' || state === 'X') return undefined;
@@ -48,13 +48,13 @@ export function rowOf(pid: number): ProcessRow | undefined {
   };
 }
 
-/** `NAME=value` entries with which it was started; undefined where they may not be read. */
+/** The `NAME=value` entries that the process was started with; undefined where they may not be read. */
 export function environmentOf(pid: number): readonly string[] | undefined {
   const text = read(`/proc/${pid}/environ`);
   return text === '' ? [] : text?.split('\0');
 }
 
-/** It has given up its memory, and will be gone in a moment. */
+/** The process has freed its memory, and will be gone in a moment. */
 export function isEnding(pid: number): boolean {
   try {
     readFileSync(`/proc/${pid}/environ`);

@@ -5,11 +5,11 @@ export type Step = 'abort' | 'SIGTERM' | 'SIGKILL';
 /** `afterMs` counts from the first call of `stop`. */
 export type TakeStep = (step: Step, why: StopReason, afterMs: number) => void;
 
-/** setTimeout fires at once for what does not fit into 32 bits. */
+/** setTimeout fires at once for a time that does not fit into 32 bits. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * When each step of a stop is due. Steps are only ever brought forward; one that is due together with the next is skipped.
+ * Times the steps of a stop. A later call can only bring steps forward. A step that is due together with the next is skipped.
  *
  *   (going) ──stop──> abort ──abortMs──> SIGTERM ──termMs──> SIGKILL
  */
@@ -55,7 +55,7 @@ export class StopLadder {
     this.#descend();
   }
 
-  /** No step is taken any more. */
+  /** Takes no further step. */
   finish(): void {
     this.#finished = true;
     clearTimeout(this.#timer);

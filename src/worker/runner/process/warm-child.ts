@@ -45,11 +45,11 @@ export interface ChildOptions {
   readonly warn: (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 }
 
-/** What its pool hears of it. */
+/** What the pool is told about a child. */
 export interface ChildEvents {
-  /** A run has ended and the child may take another one; a littered one must not. */
+  /** A run has ended, and the child may take another one, unless it is littered. */
   readonly onFree: (child: WarmChild, littered: boolean) => void;
-  /** It will take no run any more: it was told to end, or has ended by itself. Comes once, before `gone`. */
+  /** The child takes no more runs: it was told to end, or has ended by itself. Called once, before `gone`. */
   readonly onDoomed: (child: WarmChild, byItself: boolean) => void;
 }
 
@@ -57,23 +57,23 @@ export interface ChildEvents {
 const ENTRY = fileURLToPath(new URL(`../child/child${extname(import.meta.url)}`, import.meta.url));
 /** How long an idle child may take to end by itself. */
 const RETIRE_MS = 1_000;
-/** How long the pipes may stay open after the last process of a task: only a stranger can hold them then. */
+/** How long the pipes may stay open after the last process of a task: after that only a foreign process can hold them. */
 const CLOSE_MS = 500;
 const LOOK_MS = 25;
 const ACK = WINDOW / 8;
-/** Lines of one child that belong to no task and are passed on to the worker's own log. */
+/** Lines of one child outside of any task that are passed on to the worker's own log. */
 const MAX_STRAYS = 50;
 
 /**
  * A child process with its modules loaded, which runs one task after the other. It leads a session and a process group.
  *
  *   starting ──ready──> idle <──taken, ended──> busy
- *       └────────────────┴──────doomed───────────┘ ──exit──> cleared of whatever it started ──> gone
+ *       └────────────────┴──────doomed───────────┘ ──exit──> its processes are swept ──> gone
  */
 export class WarmChild {
-  /** The names of its handlers. Rejects when it cannot serve. */
+  /** The names of its handlers. Rejects when a module does not load. */
   readonly ready: Promise<readonly string[]>;
-  /** No process of it is left. */
+  /** Resolves when no process of it is left. */
   readonly gone: Promise<void>;
   runs = 0;
   /** Known once it is ready. */
@@ -89,13 +89,13 @@ export class WarmChild {
   readonly #ready = Promise.withResolvers<readonly string[]>();
   readonly #gone = Promise.withResolvers<void>();
   readonly #closed: Promise<void>;
-  /** Groups that handlers have made, beside its own. */
+  /** Process groups that handlers have reported, beside its own. */
   readonly #groups = new Set<number>();
   #family: readonly ProcessRow[] = [];
   #timer: NodeJS.Timeout | undefined;
   #childRun: ChildRun | undefined;
   #run = 0;
-  /** The module to blame. */
+  /** The module that is being loaded. */
   #loading: string;
   #uncaught: PlainError | undefined;
   #unacknowledged = 0;
@@ -108,7 +108,7 @@ export class WarmChild {
     this.#events = events;
     this.ready = this.#ready.promise;
     this.gone = this.#gone.promise;
-    // Whoever waits for it hears of the failure; nobody has to.
+    // Nobody has to wait for it.
     this.ready.catch(() => {});
     const { env, incarnation, execArgv, modules, guard } = options;
     this.#loading = modules[0]?.module ?? '';
@@ -130,7 +130,7 @@ export class WarmChild {
     if (this.#pid === 0) return;
     guard.watch(this.#pid);
     this.#process.on('message', (message) => {
-      // A task can write to the channel by hand; what is none of ours must not end the worker.
+      // A task can write to the channel by hand; a foreign message must not end the worker.
       if (typeof message === 'number' || (typeof message === 'object' && message !== null)) {
         this.#receive(message as FromChild);
       }
@@ -166,7 +166,7 @@ export class WarmChild {
   }
 
   #send(message: ToChild): void {
-    // Its end is told by `exit`; what could not be sent needs no second report.
+    // `exit` reports the end of the child; a failed send needs no second report.
     if (this.#process.connected) this.#process.send(message, () => {});
   }
 
@@ -208,9 +208,9 @@ export class WarmChild {
 
   async #answer(run: number, ask: number, question: Question): Promise<void> {
     const childRun = run === this.#run ? this.#childRun : undefined;
-    // The run is over, and with it whoever asked.
+    // The run that asked is over.
     if (childRun === undefined) return;
-    // What it has printed belongs to the attempt, which may be about to give its lease back.
+    // Printed lines belong to the attempt, which may be about to give its lease back.
     if (question?.verb === 'turn') await this.#pipes.drain();
     const answer = await answerQuestion(question, childRun.sessions?.session);
     this.#send({ type: 'answer', ask, answer });
@@ -224,7 +224,7 @@ export class WarmChild {
     if (progress !== undefined) childRun?.sink.progress(JSON.parse(progress));
     if (cost === 0) return;
     this.#unacknowledged += cost;
-    // A child that is too fast gets its acknowledgements late, and so may print less.
+    // A child that prints too fast is acknowledged late, and so may print less.
     if (this.#throttle.spend(cost) && this.#unacknowledged >= ACK) this.#acknowledge();
   }
 
@@ -250,18 +250,18 @@ export class WarmChild {
     this.#unacknowledged = 0;
   }
 
-  /** The handler has come to its end, and the child has ended what it found of the task's processes. */
+  /** The handler has ended, and the child has ended the processes of the task that it found. */
   async #ended(ending: Ending): Promise<void> {
     const childRun = this.#childRun;
     if (childRun === undefined || ending.run !== this.#run) return;
     this.#output(ending);
     this.#unacknowledged = 0;
     childRun.outcome = ending.ended;
-    // SIGTERM has been sent: this process goes, and with it all that is left.
+    // SIGTERM has been sent: this process ends, with all that is left.
     if (this.#doomed) return this.kill();
     childRun.ladder.finish();
     await this.#pipes.drain();
-    // It has ended meanwhile: then the run ends with it.
+    // The process has ended meanwhile: `#afterExit` ends the run.
     if (this.#exited) return;
     for (const group of this.#groups) this.#group(group, true);
     this.#childRun = undefined;
@@ -291,10 +291,10 @@ export class WarmChild {
     void this.#deliver(name);
   }
 
-  /** Descendants are noted first: when their parents have ended, nothing tells whose they were. */
+  /** Descendants are recorded first: after the end of their parents nothing shows whose they were. */
   async #deliver(name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     if (!this.#exited) this.#family = [...this.#family, ...(await descendants(this.#pid))];
-    // Once the leader is gone its group is `#afterExit`'s.
+    // After the leader's end, `#afterExit` ends its group.
     if (!this.#exited) signal(-this.#pid, name);
     for (const group of this.#groups) signal(-group, name);
   }
@@ -335,7 +335,7 @@ export class WarmChild {
     this.#gone.resolve();
   }
 
-  /** SIGTERM has ended the child; what it had started has the rest of its time. */
+  /** SIGTERM has ended the child; the processes that it started have the rest of their time. */
   async #grace(): Promise<void> {
     while (this.#childRun?.ladder.reached === 'SIGTERM' && (await this.#anyAlive())) await delay(LOOK_MS);
   }
@@ -363,7 +363,7 @@ export class WarmChild {
     this.#cannotStart(unloadable(this.#loading, `it did not load within ${formatMs(this.#options.startMs)}`));
   }
 
-  /** Comes instead of everything else when the system has no process to give. */
+  /** Called instead of all else when the system cannot start a process. */
   #faulty(error: Error): void {
     if (this.#pid !== 0) {
       this.#options.warn('a child process cannot be reached', { pid: this.#pid, error: error.message });
