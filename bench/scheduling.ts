@@ -48,10 +48,10 @@ const plain = (more: Partial<PushRequest> = {}): PushRequest => ({
   input: { pad },
   ...more,
 });
-const bound = async (engine: Engine): Promise<void> => void (await engine.setLimit('bound', { concurrent: LIMIT }));
+const bound = async (engine: Engine): Promise<void> => void (await engine.limits.set('bound', { concurrent: LIMIT }));
 const manyLimits = async (engine: Engine): Promise<void> => {
-  await engine.setLimit('open', { concurrent: 1_000_000, perKey: 1_000_000 });
-  await engine.setLimit('shut', { concurrent: 0, perKey: 0 });
+  await engine.limits.set('open', { concurrent: 1_000_000, perKey: 1_000_000 });
+  await engine.limits.set('shut', { concurrent: 0, perKey: 0 });
 };
 const lane = (i: number): string => `h${i % LANES}`;
 
@@ -69,7 +69,7 @@ const SCENES: readonly Scene[] = [
     name: 'limit, not binding',
     tasks: MANY,
     slots: 500,
-    prepare: async (engine) => void (await engine.setLimit('wide', { concurrent: 1_000_000 })),
+    prepare: async (engine) => void (await engine.limits.set('wide', { concurrent: 1_000_000 })),
     request: () => plain({ limits: ['wide'] }),
   },
   { name: `${LIMIT} slots, no limit`, tasks: 60_000 * scale, slots: LIMIT, request: () => plain() },
@@ -163,7 +163,7 @@ async function drain(scene: Scene): Promise<number> {
   await fill(engine, scene.tasks, scene.request);
   // Or the server does it by itself, in the middle of one scene or another.
   await ground.vacuum(place);
-  const worker = await engine.registerWorker({ name: 'bench', incarnation: randomUUID(), slots: scene.slots });
+  const worker = await engine.workers.register({ name: 'bench', incarnation: randomUUID(), slots: scene.slots });
   // Some to warm up: what is measured is a worker in its stride.
   await work(engine, worker, scene.slots, scene.tasks * 0.1);
   const from = performance.now();

@@ -120,7 +120,7 @@ async function parked(): Promise<void> {
     const parkRate = (count * 0.9) / ((performance.now() - from) / 1000);
     const signalled = performance.now();
     for (let i = 0; i < count; i += 1000) {
-      await Promise.all(Array.from({ length: 1000 }, (_, k) => engine.signal(`c${i + k}`, k)));
+      await Promise.all(Array.from({ length: 1000 }, (_, k) => engine.waits.signal(`c${i + k}`, k)));
     }
     await work(engine, count, async (grant) => engine.complete(grant, null));
     const wakeRate = count / ((performance.now() - signalled) / 1000);
@@ -207,7 +207,7 @@ async function work(
   count: number,
   each: (grant: Awaited<ReturnType<Engine['claim']>>[number]) => Promise<unknown>,
 ): Promise<void> {
-  const worker = await engine.registerWorker({ name: 'bench', incarnation: randomUUID(), slots: SLOTS });
+  const worker = await engine.workers.register({ name: 'bench', incarnation: randomUUID(), slots: SLOTS });
   let done = 0;
   const turn = async (): Promise<void> => {
     while (done < count) {

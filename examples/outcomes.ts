@@ -1,8 +1,8 @@
-// A handler says how it ended with a value: done, come back later, or no use in trying again. Only what it throws is a
-// failure, and is tried again after a pause.
+// A handler reports its outcome with a return value: done, come back later, or give up. Only an exception is a failure, which
+// is retried after a backoff.
 import { done, giveUp, isEngineError, open, retryAfter, task } from 'leasehold';
 
-/** An API that allows one call in 300 ms, knows no paper named "lost", and stumbles once. */
+/** An API that allows one call in 300 ms, has no paper named "lost", and fails once. */
 const api = {
   freeAt: 0,
   stumbles: 1,
@@ -22,7 +22,7 @@ const fetchPaper = task('fetch-paper', {
   run(input, ctx) {
     const paper = String(input);
     const { status, retryMs, title } = api.get(paper);
-    if (status === 429) return retryAfter(retryMs ?? 1000, 'rate limit'); // costs no try, however often
+    if (status === 429) return retryAfter(retryMs ?? 1000, 'rate limit'); // uses up no try, however often
     if (status === 404) return giveUp(`there is no paper ${paper}`); // final, whatever tries are left
     if (status !== 200) throw new Error(`the API answered ${status}`); // uses up a try
     return done({ title, tries: ctx.tries }); // or simply: return { … }
@@ -33,7 +33,7 @@ const app = await open('memory:');
 const worker = app.worker({ tasks: [fetchPaper], slots: 4 });
 await worker.start();
 
-// All at once, so that the API turns most of them away at first.
+// All at once, so that the API refuses most of them at first.
 const handles = await app.pushMany(fetchPaper, ['bees', 'ants', 'shaky', 'lost']);
 for (const handle of handles) {
   try {

@@ -1,4 +1,4 @@
-// Logs and progress can be followed while a task runs, from any process; and whoever has its id can ask it to stop.
+// Any process can follow the logs and progress of a running task, and any process that has its id can cancel it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open, task } from 'leasehold';
 
@@ -7,7 +7,7 @@ const walk = task('walk', {
     for (let step = 1; step <= 100; step++) {
       ctx.log(`step ${step}`);
       ctx.progress({ done: step, of: 100 });
-      await sleep(50, undefined, { signal: ctx.signal }); // throws when the task should stop, and ends the run
+      await sleep(50, undefined, { signal: ctx.signal }); // throws when the task should stop, which ends the run
     }
   },
 });

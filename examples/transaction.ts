@@ -1,5 +1,5 @@
-// A task that is pushed inside your own SQLite transaction exists when, and only when, that transaction commits: no order
-// without its mail, and no mail for an order that was rolled back.
+// A task that is pushed inside your own SQLite transaction exists when, and only when, that transaction commits: no order is
+// without its mail, and no rolled-back order gets one.
 import { DatabaseSync } from 'node:sqlite';
 import { open, task } from 'leasehold';
 
@@ -19,7 +19,7 @@ async function order(item: string, fails = false) {
     db.prepare('INSERT INTO orders VALUES (?)').run(item);
     const mail = await app.push(sendMail, { item }, { tx: db });
     if (fails) throw new Error('the card was refused');
-    db.exec('COMMIT'); // soon: nobody else can write to the file meanwhile
+    db.exec('COMMIT'); // commit soon: the file has no other writer meanwhile
     return mail;
   } catch (error) {
     db.exec('ROLLBACK');

@@ -24,8 +24,9 @@ export { type ClaimOptions, Engine } from './engine/engine.ts';
 export type { PushRequest } from './engine/push/push.ts';
 export type { Pushed } from './engine/push/pushes.ts';
 export type { FeedItem } from './engine/read/feed.ts';
-export type { FailOptions, HeldLease, ReleaseOptions } from './engine/settle/settles.ts';
-export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/trees/subtrees.ts';
+export type { FailOptions, ReleaseOptions } from './engine/settle/settle-options.ts';
+export type { HeldLease } from './engine/settle/settles.ts';
+export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/trees/trees.ts';
 export type { ApprovalView as Approval, TaskView } from './operate/views.ts';
 export type * from './store/store.ts';
 export type {

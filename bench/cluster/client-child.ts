@@ -1,7 +1,7 @@
 /** Who pushes: many tasks on the store itself, or a few at an even pace through the nodes in turn. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '../../src/client/client.ts';
-import { mayPass } from '../../src/client/problem.ts';
+import { isTransient } from '../../src/client/problem.ts';
 import { open } from '../../src/index.ts';
 import { answerAll } from '../hub/line.ts';
 import { micros } from '../jobs/line.ts';
@@ -91,7 +91,7 @@ async function pushAnywhere(first: number, body: Body): Promise<void> {
       await (clients[(first + tried) % clients.length] as Client).call('pushTasks', { body, key, patienceMs: 0 });
       return;
     } catch (error) {
-      if (!mayPass(error) || tried >= MOST_ROUNDS * clients.length) throw error;
+      if (!isTransient(error) || tried >= MOST_ROUNDS * clients.length) throw error;
       if (tried % clients.length === clients.length - 1) await delay(ROUND_PAUSE_MS);
     }
   }

@@ -59,7 +59,7 @@ class LeaseholdQueue implements Queue {
   }
 
   async worker(hooks: Hooks): Promise<Worker> {
-    const worker = await this.#engine.registerWorker({
+    const worker = await this.#engine.workers.register({
       name: `bench-${process.pid}`,
       incarnation: crypto.randomUUID(),
       slots: SLOTS,

@@ -28,7 +28,7 @@ test('the first start makes a token that only its user can read, and the next on
   assert.deepEqual(readdirSync(folder), ['token'], 'and nothing else');
 });
 
-test('a token that was given is used and kept nowhere', (t) => {
+test('a given token is used and stored nowhere', (t) => {
   const folder = join(temporaryFolder(t), 'data');
   const given = 'a-token-of-my-own-making';
   assert.equal(adminToken(folder, given), given);
@@ -37,14 +37,14 @@ test('a token that was given is used and kept nowhere', (t) => {
   assert.equal(adminToken(folder, given), given, 'also where there is another');
 });
 
-test('every token that is taken can be sent', (t) => {
+test('every accepted token can be sent in a header', (t) => {
   const folder = temporaryFolder(t);
   for (const given of ['x'.repeat(20), `!~${'x'.repeat(30)}`, 'x'.repeat(512)]) {
     assert.equal(bearerOf(`Bearer ${adminToken(folder, given)}`), given);
   }
 });
 
-test('one that is short, has spaces or could not be sent is refused, and is not shown in the refusal', (t) => {
+test('a token that is short, has spaces or cannot be sent is refused, and the refusal does not show it', (t) => {
   const folder = temporaryFolder(t);
   for (const bad of [
     '',
@@ -61,7 +61,7 @@ test('one that is short, has spaces or could not be sent is refused, and is not 
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('a file that holds no good token is named, and is not written over', (t) => {
+test('the error names a file without a good token, and the file is not overwritten', (t) => {
   const folder = temporaryFolder(t);
   const file = adminTokenFile(folder);
   for (const text of [
@@ -82,7 +82,7 @@ test('a file that holds no good token is named, and is not written over', (t) =>
   assert.equal(adminToken(folder, undefined), 'a-token-of-my-own-making');
 });
 
-test('what cannot be read or written says so', (t) => {
+test('a file that cannot be read or written is an error', (t) => {
   const folder = temporaryFolder(t);
   mkdirSync(adminTokenFile(folder));
   assert.throws(() => adminToken(folder, undefined), { code: 'EISDIR' });
@@ -95,7 +95,7 @@ test('what cannot be read or written says so', (t) => {
 
 const ROUNDS = 300;
 
-/** What starts find that happen at the same moment, each in a thread of its own, again and again in a new folder. */
+/** The tokens that simultaneous starts find, each in a thread of its own, again and again in a new folder. */
 async function startAtOnce(t: TestContext, folder: string): Promise<readonly (readonly string[])[]> {
   const source = `
     const { workerData: { module, folder, rounds, threads, gate }, parentPort } = require('node:worker_threads');
@@ -118,7 +118,7 @@ async function startAtOnce(t: TestContext, folder: string): Promise<readonly (re
   return Promise.all(workers.map((worker) => new Promise<string[]>((resolve) => worker.once('message', resolve))));
 }
 
-test('of two that start at once one makes the token, and both have the same', async (t) => {
+test('two simultaneous starts agree on one token', async (t) => {
   const folder = temporaryFolder(t);
   const [one = [], other = []] = await startAtOnce(t, folder);
   for (let round = 0; round < ROUNDS; round++) {

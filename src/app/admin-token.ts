@@ -6,16 +6,16 @@ import { newSecret } from '../operate/secrets.ts';
 
 const FILE = 'token';
 const MIN_LENGTH = 20;
-/** As much as is taken from a header. */
+/** The server reads no more than this from a header. */
 const MAX_LENGTH = 512;
 
-/** Where a node keeps the token of whoever runs it. */
+/** Where a node keeps its admin token. */
 export function adminTokenFile(dataDir: string): string {
   return join(dataDir, FILE);
 }
 
 /**
- * The admin token: the one that was given, or the one of the data directory, which is made on the first start. Only the user who
+ * The admin token: the given one, or the one in the data directory, which is made at the first start. Only the user that
  * runs the node may read it.
  */
 export function adminToken(dataDir: string, given: string | undefined): string {
@@ -24,23 +24,23 @@ export function adminToken(dataDir: string, given: string | undefined): string {
   const found = readToken(file);
   if (found !== undefined) return found;
   mkdirSync(dataDir, { recursive: true });
-  place(file, newSecret('admin'));
+  writeOnce(file, newSecret('admin'));
   return readToken(file) ?? checked('', file);
 }
 
 /**
- * Of two that start at once, one puts its token there and the other finds it. A file appears under that name only with its text
- * in it: neither the other one nor the next start after a crash reads an empty one.
+ * When two processes start at once, one writes its token and the other finds it. The file appears under its name only with its content:
+ * neither the other process nor the next start after a crash reads an empty one.
  */
-function place(file: string, token: string): void {
-  const own = `${file}.${randomUUID()}`;
+function writeOnce(file: string, token: string): void {
+  const temporary = `${file}.${randomUUID()}`;
   try {
-    writeFileSync(own, `${token}\n`, { mode: 0o600, flag: 'wx' });
-    linkSync(own, file);
+    writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: 'wx' });
+    linkSync(temporary, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(own, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 

@@ -12,25 +12,25 @@ export interface BuiltinOptions {
   readonly name: string;
   readonly slots: number;
   readonly tags: readonly string[];
-  /** Higher ones are given work first. */
+  /** A worker with a higher priority gets work first. */
   readonly priority: number;
   readonly queues: readonly string[];
   /** Files with handlers of the user's own. */
   readonly handlers: readonly string[];
-  /** Which of `shell` and `js`, which run code that a task brings, are offered. */
+  /** Which of `shell` and `js` are offered: they run code that comes with the task. */
   readonly allow: readonly ('shell' | 'js')[];
   readonly allowHttp: readonly string[];
-  /** Modules of the `js` handler lie below this folder. */
+  /** Modules of the `js` handler must be in this folder. */
   readonly root: string;
   readonly once?: boolean;
   readonly idleExitMs?: number | undefined;
   readonly onSettled?: NonNullable<AppWorkerOptions['onSettled']>;
 }
 
-/** Handlers that come with leasehold. */
+/** The names of the built-in handlers. */
 export const BUILTIN_NAMES: readonly string[] = NAMES;
 
-/** A worker with the handlers that come with leasehold and those of handlers files, each task in a child process. */
+/** A worker with the built-in handlers and those of handlers files. Each task runs in a child process. */
 export function builtinWorker(app: App, options: BuiltinOptions): Worker {
   return app.worker(builtinWorkerOptions(options));
 }

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import type { NodeRecord } from '../store/store.ts';
 
-/** How a process is a node among others on its store. Who says nothing of it is none. */
+/** The options of a node in its cluster. A process without them is not a node. */
 export interface ClusterOptions {
   readonly id: string;
   readonly role: NodeRole;
@@ -19,14 +19,14 @@ export interface ClusterOptions {
   readonly silence: Silence;
 }
 
-/** The place of this process in its cluster. */
+/** This process as a node of its cluster. */
 export interface Cluster {
   readonly membership: Membership;
   readonly watchdog: DutyWatchdog;
   readonly silence: Silence;
 }
 
-/** Often enough to miss two beats before anybody calls it stale. */
+/** Often enough to miss two heartbeats before the node counts as stale. */
 const MOST_BEAT_MS = 10_000;
 
 export function makeCluster(
@@ -55,7 +55,9 @@ export function makeCluster(
   };
 }
 
-/** By its number it ran on this machine, and runs no more. Another machine of the same name costs a leader its term, at most. */
+/**
+ * A process with this id ran on this host, and has ended. If another host has the same name, the mistake costs a leader its term at most.
+ */
 function isGone({ host, pid }: NodeRecord): boolean {
   return host === hostname() && pid !== undefined && pid !== process.pid && !isAlive(pid);
 }

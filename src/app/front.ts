@@ -13,7 +13,7 @@ import { InsightService } from '../server/insight/insight-service.ts';
 import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
-import type { Opened } from '../server/server.ts';
+import type { OpenServices } from '../server/server.ts';
 import { LoginService } from '../server/ui/login-service.ts';
 import { HttpWorkers } from '../server/workers/http-workers.ts';
 import { LeaseTokens } from '../server/workers/lease-tokens.ts';
@@ -27,7 +27,7 @@ import type { App } from './open.ts';
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
 
-/** How agents of document 004 are served. */
+/** How agents of dazflow are served. */
 export type AgentOptions = Pick<WorkerGatewayOptions, 'byPath' | 'offlineMs'>;
 
 export interface FrontOptions {
@@ -35,16 +35,16 @@ export interface FrontOptions {
   readonly log: Log;
   readonly agents?: AgentOptions | undefined;
   readonly version: string;
-  /** What one caller may ask for by JSON-RPC in a time. */
+  /** How many JSON-RPC calls one caller may make in a time. */
   readonly rpc?: Allowance | undefined;
-  /** What a caller may push over the network; what is not given has its default. */
+  /** What a caller may push over the network. A bound that is not given has its default. */
   readonly bounds?: Partial<PushBounds> | undefined;
-  /** Whether it looks at the totals every few seconds, for the pages that show the last hour. Default: yes. */
+  /** Whether it samples the totals every few seconds, for the pages that show the last hour. Default: yes. */
   readonly samples?: boolean | undefined;
 }
 
-/** All that the server works on, made from an app that is open. */
-export function frontOf(app: App, options: FrontOptions): Opened {
+/** Everything that the server works on, made from an open app. */
+export function frontOf(app: App, options: FrontOptions): OpenServices {
   const { engine } = app;
   const { cluster } = app;
   const observes = (): boolean => cluster?.membership.doing === 'observer';
@@ -58,7 +58,7 @@ export function frontOf(app: App, options: FrontOptions): Opened {
   const insight = new InsightService({ engine });
   const broadcaster = new EventBroadcaster(engine, (event) => {
     metrics.count(event);
-    insight.note(event);
+    insight.addEvent(event);
   });
   const tokens = new TokenService(engine.store);
   broadcaster.start();
@@ -132,17 +132,17 @@ export function frontOf(app: App, options: FrontOptions): Opened {
   };
 }
 
-/** Why no work can be handed out; nothing: it can. */
+/** Why no work can be handed out; empty: it can. */
 async function obstacles(engine: Engine): Promise<readonly string[]> {
-  const late = AbortSignal.timeout(PATIENCE_MS);
-  const silent = new Promise<string>((resolve) =>
-    late.addEventListener('abort', () => resolve(`the store has not answered for ${PATIENCE_MS / 1000} s`)),
+  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  const timeout = new Promise<string>((resolve) =>
+    deadline.addEventListener('abort', () => resolve(`the store has not answered for ${PATIENCE_MS / 1000} s`)),
   );
-  const asked = engine.store.clock().then(
+  const answer = engine.store.clock().then(
     () => undefined,
     (error: unknown) =>
       isEngineError(error) ? errorOf(error).message : error instanceof Error ? error.message : String(error),
   );
-  const problem = await Promise.race([asked, silent]);
+  const problem = await Promise.race([answer, timeout]);
   return problem === undefined ? [] : [problem];
 }

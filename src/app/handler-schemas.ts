@@ -2,7 +2,7 @@ import type { JsonSchema } from '../worker/handlers/schema.ts';
 
 let known: Promise<Readonly<Record<string, JsonSchema>>> | undefined;
 
-/** What the handlers that come with leasehold take, by name. Loaded when somebody asks. */
+/** The input schemas of the built-in handlers, by name. Loaded at the first call. */
 export function handlerSchemas(): Promise<Readonly<Record<string, JsonSchema>>> {
   known ??= load();
   return known;

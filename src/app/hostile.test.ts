@@ -26,8 +26,8 @@ import type { CallerTransaction } from '../store/store.ts';
 import { open } from './open.ts';
 
 /**
- * What only one of the stores could keep, or would choke on, is refused or replaced at the edge: every entry that takes a
- * text or a number is given all of these on each store, and must answer the same on each, and never with a defect.
+ * Values that only one of the stores could keep, or would fail on, are refused or replaced at the edge. Every entry point that takes a text
+ * or a number gets all of these on each store. It must answer the same on each, and never with a bug.
  */
 
 interface Place {
@@ -91,7 +91,7 @@ async function place(
   const { engine } = app;
   await registry.register({ worker_id: 'known' });
   await queueRun(runs, { run_id: 'known', prompt: 'x' });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'one', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'one', slots: 1 });
   return { engine, work, registry, runs, worker, within };
 }
 
@@ -105,7 +105,7 @@ async function running({ engine, worker }: Place): Promise<{ task: number; attem
   return grant;
 }
 
-/** Its record, as far as it does not differ from store to store. */
+/** Its record, without what differs from store to store. */
 async function told({ engine }: Place, task: number): Promise<unknown> {
   const { state, payload, result, unique } = (await engine.get(task)) ?? assert.fail('it is gone');
   return { state, payload, result: result?.replace(/"stack":.*/s, ''), unique };
@@ -151,26 +151,26 @@ const TEXTS: Readonly<Record<string, Entry<string>>> = {
   },
   'appendLog: text': async (p, text) => {
     const { task, attempt } = await running(p);
-    await p.engine.appendLog({ task, attempt }, [{ seq: 1, at: 1, stream: 'stdout', text }]);
-    return p.engine.readLog(task);
+    await p.engine.logs.append({ task, attempt }, [{ seq: 1, at: 1, stream: 'stdout', text }]);
+    return p.engine.logs.read(task);
   },
   'registerWorker: name': ({ engine }, text) =>
-    engine.registerWorker({ name: text, incarnation: randomUUID(), slots: 1 }),
+    engine.workers.register({ name: text, incarnation: randomUUID(), slots: 1 }),
   'registerWorker: incarnation': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: text, slots: 1 }),
+    engine.workers.register({ name: 'w', incarnation: text, slots: 1 }),
   'registerWorker: tags': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, tags: [text] }),
+    engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, tags: [text] }),
   'registerWorker: host': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, host: text }),
+    engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, host: text }),
   'registerWorker: handlers': ({ engine }, text) =>
-    engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, handlers: [text] }),
+    engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, handlers: [text] }),
   'beat: status': async ({ engine, worker }, text) => {
-    await engine.beat({ worker, status: text });
-    return (await engine.workers()).find((row) => row.worker === worker)?.status;
+    await engine.workers.beat({ worker, status: text });
+    return (await engine.workers.list()).find((row) => row.worker === worker)?.status;
   },
   'beat: metadata': async ({ engine, worker }, text) => {
-    await engine.beat({ worker, metadata: { [text]: text } });
-    return (await engine.workers()).find((row) => row.worker === worker)?.metadata;
+    await engine.workers.beat({ worker, metadata: { [text]: text } });
+    return (await engine.workers.list()).find((row) => row.worker === worker)?.metadata;
   },
   pause: ({ engine }, text) => engine.pause(text),
   resume: ({ engine }, text) => engine.resume(text),
@@ -230,7 +230,7 @@ const TEXTS: Readonly<Record<string, Entry<string>>> = {
   'requestCancel: reason': ({ runs }, text) => requestCancel(runs, 'known', text),
 };
 
-/** The first ones no store could keep unchanged; the others every store must. */
+/** No store could keep the first ones unchanged; every store must keep the others. */
 const HOSTILE = {
   nul: 'a\u0000b',
   'only nul': '\u0000',
@@ -250,7 +250,7 @@ const HOSTILE = {
   long: 'ä'.repeat(20_000),
 };
 
-/** Whole numbers that may be too large for a column, and what is no whole number. */
+/** Whole numbers that may be too large for a column, and values that are no whole numbers. */
 const NUMBERS: Readonly<Record<string, Entry<number>>> = {
   'get: task': async ({ engine }, n) => (await engine.get(n)) === undefined,
   cancel: ({ engine }, n) => engine.cancel(n),
@@ -277,20 +277,22 @@ const NUMBERS: Readonly<Record<string, Entry<number>>> = {
     return p.engine.release({ task, attempt }, { delayMs: n });
   },
   'appendLog: attempt': async (p, n) =>
-    p.engine.appendLog({ task: (await running(p)).task, attempt: n }, [{ seq: 1, at: 1, stream: 'stdout', text: 'x' }]),
+    p.engine.logs.append({ task: (await running(p)).task, attempt: n }, [
+      { seq: 1, at: 1, stream: 'stdout', text: 'x' },
+    ]),
   'appendLog: seq': async (p, n) => {
     const { task, attempt } = await running(p);
-    await p.engine.appendLog({ task, attempt }, [{ seq: n, at: 1, stream: 'stdout', text: 'x' }]);
-    return (await p.engine.readLog(task)).map(({ seq }) => seq);
+    await p.engine.logs.append({ task, attempt }, [{ seq: n, at: 1, stream: 'stdout', text: 'x' }]);
+    return (await p.engine.logs.read(task)).map(({ seq }) => seq);
   },
   'appendLog: at': async (p, n) => {
     const { task, attempt } = await running(p);
-    await p.engine.appendLog({ task, attempt }, [{ seq: 1, at: n, stream: 'stdout', text: 'x' }]);
-    return (await p.engine.readLog(task)).map(({ at }) => at);
+    await p.engine.logs.append({ task, attempt }, [{ seq: 1, at: n, stream: 'stdout', text: 'x' }]);
+    return (await p.engine.logs.read(task)).map(({ at }) => at);
   },
-  'readLog: after': async (p, n) => p.engine.readLog(1, { after: { attempt: n, seq: 0 } }),
-  'readLog: after seq': async (p, n) => p.engine.readLog(1, { after: { attempt: 0, seq: n } }),
-  'readLog: task': ({ engine }, n) => engine.readLog(n),
+  'readLog: after': async (p, n) => p.engine.logs.read(1, { after: { attempt: n, seq: 0 } }),
+  'readLog: after seq': async (p, n) => p.engine.logs.read(1, { after: { attempt: 0, seq: n } }),
+  'readLog: task': ({ engine }, n) => engine.logs.read(n),
   'list: before': async ({ engine }, n) => void (await engine.list({ limit: 1, before: n })),
   'list: limit': async ({ engine }, n) => void (await engine.list({ limit: n })),
   'push: priority': async ({ engine }, n) => void (await engine.push({ ...PUSH, priority: n })),
@@ -302,12 +304,12 @@ const NUMBERS: Readonly<Record<string, Entry<number>>> = {
   'push: late wait': async ({ engine }, n) => void (await engine.push({ ...PUSH, runAt: 8e15, waitTimeout: n })),
   'push: window': async ({ engine }, n) =>
     void (await engine.push({ ...PUSH, unique: { key: randomUUID(), window: n } })),
-  'beat: worker': ({ engine }, n) => engine.beat({ worker: n }),
+  'beat: worker': ({ engine }, n) => engine.workers.beat({ worker: n }),
   cancelRequests: ({ engine }, n) => engine.cancelRequests(n),
   'registerWorker: slots': async ({ engine }, n) =>
-    void (await engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: n })),
+    void (await engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: n })),
   'registerWorker: pid': async ({ engine }, n) =>
-    void (await engine.registerWorker({ name: 'w', incarnation: randomUUID(), slots: 1, pid: n })),
+    void (await engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, pid: n })),
   'putTrigger: priority': async ({ engine }, n) =>
     void (await putTrigger(engine, { ...PUSH, name: 'p', cron: '0 0 1 1 *', priority: n })),
   'registry.register: pid': async ({ registry }, n) => void (await registry.register({ worker_id: 'pids', pid: n })),
@@ -334,7 +336,7 @@ const ODD = [
   1e300,
 ];
 
-/** The answer or the code of the error; a defect is never right. */
+/** The answer or the code of the error; a bug is never right. */
 async function outcome(call: () => Promise<unknown>): Promise<unknown> {
   try {
     const answer = await call();
@@ -373,18 +375,22 @@ async function compare<T>(
   assert.deepEqual(wrong, [], `\n${wrong.join('\n')}`);
 }
 
-/** Numbers of tasks and workers differ from store to store. */
+/** Without the numbers of tasks and workers, which differ from store to store. */
 function simple(told: unknown): unknown {
   const { refused, message, answer } = told as { refused?: string; message?: string; answer?: unknown };
   if (refused !== undefined) return { refused, ...(LOST.has(refused) ? {} : { message }) };
   return typeof answer === 'number' ? { answer: 'a number' } : told;
 }
 
-test('texts: every entry answers alike on each store, and never with a defect', { timeout: 120_000 }, async (t) => {
+test('texts: every entry point answers the same on each store, and never with a bug', {
+  timeout: 120_000,
+}, async (t) => {
   await compare(t, TEXTS, Object.entries(HOSTILE));
 });
 
-test('numbers: every entry answers alike on each store, and never with a defect', { timeout: 120_000 }, async (t) => {
+test('numbers: every entry point answers the same on each store, and never with a bug', {
+  timeout: 120_000,
+}, async (t) => {
   await compare(
     t,
     NUMBERS,

@@ -11,10 +11,10 @@ import { announceNode, liveNode } from './node-file.ts';
 const folder = tempFolder('node-file');
 let folders = 0;
 const newFolder = (): string => join(folder, String(++folders));
-/** Above the largest that there is. */
+/** Above the largest process id. */
 const NOBODY = 2 ** 30;
 
-test('a node is found by its file while it lives, and the file is for its user alone', async (t) => {
+test('a node is found by its file while it runs, and only its user can read the file', async (t) => {
   const dir = newFolder();
   assert.equal(await liveNode(dir), undefined);
   const { service } = await nodeScene(t);
@@ -26,7 +26,7 @@ test('a node is found by its file while it lives, and the file is for its user a
   assert.ok(!existsSync(join(dir, 'node.json')));
 });
 
-test('a file that a node left behind leads nowhere: no such process, or nobody who answers', async (t) => {
+test('a file that a node left behind is ignored: no such process, or no answer', async (t) => {
   const dir = newFolder();
   const { service } = await nodeScene(t);
   announceNode(dir, { url: service.address, pid: NOBODY });
@@ -40,7 +40,7 @@ test('a file that a node left behind leads nowhere: no such process, or nobody w
   }
 });
 
-test('whoever else listens there by now is shown no token', async (t) => {
+test('another program that listens there by now gets no token', async (t) => {
   const dir = newFolder();
   const headers: unknown[] = [];
   const server = createServer((request, answer) => {
@@ -55,7 +55,7 @@ test('whoever else listens there by now is shown no token', async (t) => {
   assert.deepEqual(headers, [undefined]);
 });
 
-test('a node takes back its own file and not that of the next one', () => {
+test('a node removes its own file and not that of the next one', () => {
   const dir = newFolder();
   const first = announceNode(dir, { url: 'http://127.0.0.1:1', pid: 1 });
   announceNode(dir, { url: 'http://127.0.0.1:2', pid: 2 });
@@ -63,7 +63,7 @@ test('a node takes back its own file and not that of the next one', () => {
   assert.match(readFileSync(join(dir, 'node.json'), 'utf8'), /:2"/);
 });
 
-test('who listens on every address is asked on that of this machine', () => {
+test('a node that listens on every address is called on the loopback address', () => {
   const dir = newFolder();
   for (const [url, asked] of [
     ['http://0.0.0.0:7420', 'http://127.0.0.1:7420'],

@@ -2,30 +2,30 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { Client } from '../client/client.ts';
 
-/** Where a node answers, for commands of the same directory. */
+/** Where a node answers, for commands that use the same data directory. */
 export interface NodeAddress {
   readonly url: string;
   readonly pid: number;
 }
 
 const FILE = 'node.json';
-/** A node answers this at once; one that does not cannot be counted on. */
+/** A node answers at once. One that does not cannot be relied on. */
 const PATIENCE_MS = 3000;
 
-/** Tells commands where the node of this directory answers. The answer takes it back, unless another node has come meanwhile. */
+/** Tells commands where the node of this directory answers. Returns a function that takes it back, unless another node has replaced it. */
 export function announceNode(dataDir: string, node: NodeAddress): () => void {
   mkdirSync(dataDir, { recursive: true });
   const file = join(dataDir, FILE);
-  const own = `${file}.${node.pid}`;
-  // Under its name only with its text in it, for whoever looks at this very moment.
-  writeFileSync(own, `${JSON.stringify({ url: reachable(node.url), pid: node.pid })}\n`, { mode: 0o600 });
-  renameSync(own, file);
+  const temporary = `${file}.${node.pid}`;
+  // The file appears under its name only with its content, for a command that reads it at this moment.
+  writeFileSync(temporary, `${JSON.stringify({ url: reachable(node.url), pid: node.pid })}\n`, { mode: 0o600 });
+  renameSync(temporary, file);
   return () => {
     if (readNode(dataDir)?.pid === node.pid) rmSync(file, { force: true });
   };
 }
 
-/** The node of this directory, if it lives: its process is there, and it answers. */
+/** The node of this directory, if its process runs and it answers. */
 export async function liveNode(dataDir: string): Promise<string | undefined> {
   const node = readNode(dataDir);
   if (node === undefined || !isThere(node.pid)) return undefined;
@@ -53,12 +53,12 @@ function isThere(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is there, and belongs to somebody else.
+    // The process is there, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Who listens on all addresses is asked on this machine's own. */
+/** A node that listens on all addresses is called on the loopback address. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { isEngineError } from '../core/errors.ts';
 import { refusal } from '../store/conformance/kit/scene.ts';
-import { SqliteStore } from '../store/sqlite/store.ts';
+import { Writer } from '../store/sqlite/file/writer.ts';
 import { VirtualWorld } from '../testing.ts';
 import { type Node, openNode } from './node.ts';
 
-test('durations may be written as text, and the pruner keeps what they say', async (t) => {
+test('durations may be texts, and the pruner follows them', async (t) => {
   const world = new VirtualWorld();
   const node = await openNode('memory:', {
     world,
@@ -24,7 +24,7 @@ test('durations may be written as text, and the pruner keeps what they say', asy
   assert.deepEqual([events.length, reset], [1, false]);
 });
 
-test('workers beat at a third of a lease that is short, and are told how long a task may run', async (t) => {
+test('workers beat at a third of a short lease, and get the run timeout', async (t) => {
   const terms = async (options: Parameters<typeof openNode>[1]): Promise<unknown> => {
     const node = await openNode('memory:', { duties: false, ...options });
     t.after(() => node.close());
@@ -39,7 +39,7 @@ test('workers beat at a third of a lease that is short, and are told how long a 
 });
 
 test('options that make no sense are refused, and the store is closed again', async (t) => {
-  const close = t.mock.method(SqliteStore.prototype, 'close');
+  const close = t.mock.method(Writer.prototype, 'close');
   for (const [n, options] of [
     { leaseMs: Number.NaN },
     { leaseMs: 'soon' },
@@ -63,11 +63,11 @@ test('an unknown option is refused before anything is opened', async () => {
   assert.equal(await refusal(openNode('memory:', null as never)), 'INVALID_INPUT');
 });
 
-test('whoever waits for work or for events hears at once that the node was closed', async () => {
+test('waiting claims and followers learn at once that the node was closed', async () => {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const heard: string[] = [];
   const hear = (who: string, waiting: Promise<unknown>): void =>
     void refusal(waiting).then((code) => heard.push(`${who} ${code}`));
@@ -94,10 +94,10 @@ const CLUSTER = {
   silence: { staleMs: 30_000, deadMs: 120_000 },
 } as const;
 
-/** Every duty that there is on SQLite. */
+/** Every duty that a SQLite store needs. */
 const EVERY = ['stager', 'reaper', 'cron', 'pruner', 'auditor'];
 
-test('a program leaves the duties to the leader of a cluster while there is one, and keeps house when there is none', async () => {
+test('a program leaves the duties to the leader of a cluster while there is one, and holds them when there is none', async () => {
   const world = new VirtualWorld();
   const url = `memory:${randomUUID()}`;
   const program = await openNode(url, { world });
@@ -114,7 +114,7 @@ test('a program leaves the duties to the leader of a cluster while there is one,
   assert.deepEqual(world.waits, []);
 });
 
-test('of several nodes the leader alone holds the duties, and the next one has them when it resigns', async () => {
+test('of several nodes only the leader holds the duties, and the next one gets them when it resigns', async () => {
   const world = new VirtualWorld();
   const url = `memory:${randomUUID()}`;
   const nodes: Node[] = [];
@@ -146,7 +146,7 @@ test('a node that may not lead closes what it has opened', async (t) => {
   const world = new VirtualWorld();
   const url = `memory:${randomUUID()}`;
   const first = await openNode(url, { world }, { id: 'n1', ...CLUSTER });
-  const close = t.mock.method(SqliteStore.prototype, 'close');
+  const close = t.mock.method(Writer.prototype, 'close');
   assert.equal(await refusal(openNode(url, { world }, { id: 'n2', ...CLUSTER, role: 'leader' })), 'CONFLICT');
   assert.equal(close.mock.callCount(), 1);
   const short = { id: 'n3', ...CLUSTER, leaderLeaseMs: 29_000 };

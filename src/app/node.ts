@@ -16,27 +16,27 @@ import { openStore, type StoreOptions } from './store-url.ts';
 import { realWorld } from './world.ts';
 
 export interface NodeOptions extends Partial<StoreOptions> {
-  /** How long a claim holds without being renewed: `30s`, or milliseconds. */
+  /** How long a claim holds without a renewal: `30s`, or milliseconds. */
   readonly leaseMs?: Duration;
   /** How long finished tasks, events and keys are kept: `7d`, or milliseconds. */
   readonly retentionMs?: Duration;
-  /** A worker that has been silent for so long counts as lost; default 30 s. */
+  /** A worker that has been silent for this long counts as lost; default 30 s. */
   readonly workerStaleMs?: number;
-  /** How often workers say that they live; at most a third of a lease; default 10 s. */
+  /** How often workers send a heartbeat; at most a third of a lease; default 10 s. */
   readonly heartbeatMs?: Duration;
-  /** How long a task may run where neither it nor its handler says so; default: no bound. */
+  /** How long a task may run when neither the task nor its handler sets a timeout; default: no bound. */
   readonly taskTimeoutMs?: Duration | undefined;
-  /** How often a waiting claim looks for work that no hint told of: `1s`, or milliseconds. */
+  /** How often a waiting claim looks for work without a hint: `1s`, or milliseconds. */
   readonly pollMs?: Duration;
-  /** How often at least leases that ran out are looked for: `1s`, or milliseconds. */
+  /** How often at least to look for expired leases: `1s`, or milliseconds. */
   readonly cleanupMs?: Duration;
-  /** Whether this process tries for the housekeeping duties while no node leads; default true. */
+  /** Whether this process takes the housekeeping duties while no node leads; default true. */
   readonly duties?: boolean;
   readonly dutyMs?: number;
   readonly log?: Log;
   /**
-   * Writes traces: `true` by the OpenTelemetry SDK that this process has set up; default false. Not by a world that is given: who
-   * owns the clock has no thread that renews.
+   * Writes traces; `true`: with the OpenTelemetry SDK that this process has set up; default false. Not with a `world` of your own,
+   * which has no renewal thread.
    */
   readonly traces?: boolean | Tracing | undefined;
 }
@@ -65,7 +65,7 @@ export interface Node {
   readonly log: Log;
   /** What it asks of its workers. */
   readonly terms: WorkTerms;
-  /** Its place among the nodes of the store; a process that only uses the store has none. */
+  /** Its membership in a cluster; undefined for a process that only uses the store. */
   readonly cluster: Cluster | undefined;
   close(): Promise<void>;
 }
@@ -107,22 +107,22 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
   const terms = termsOf(engine, options);
   const incarnation = randomUUID();
   const roster = rosterOf(engine, incarnation, options, cluster);
-  const place = cluster && makeCluster(cluster, { engine, roster, incarnation, log });
+  const member = cluster && makeCluster(cluster, { engine, roster, incarnation, log });
   const unwatch = store.watch({ wanted: () => engine.waiting, onChange: (lanes, slots) => engine.hint(lanes, slots) });
-  if (duties && place === undefined) roster.start();
+  if (duties && member === undefined) roster.start();
   return {
     engine,
     roster,
     log,
     terms,
-    cluster: place,
+    cluster: member,
     async close() {
       unwatch();
-      place?.watchdog.stop();
-      await place?.membership.leave();
+      member?.watchdog.stop();
+      await member?.membership.leave();
       await roster.stop();
       await store.close();
-      // Who still waits for work or for events looks again, and hears at once that the store is closed.
+      // Claims and followers that still wait look again, and get `STORE_CLOSED` at once.
       engine.hint();
     },
   };
@@ -136,7 +136,7 @@ function termsOf(engine: Engine, { heartbeatMs = DEFAULT_HEARTBEAT_MS, taskTimeo
   };
 }
 
-/** The leader of a cluster runs it; who is no node leaves the duties to the leader, while there is one. */
+/** A node's roster runs while the node leads. A process that is not a node leaves the duties to a leader, while there is one. */
 function rosterOf(
   engine: Engine,
   incarnation: string,

@@ -20,7 +20,7 @@ function fileUrl(): string {
   return `sqlite:${join(folder, `${randomUUID()}.db`)}`;
 }
 
-/** In virtual time, where nothing moves by itself but what is awaited. */
+/** In virtual time, where only what is awaited makes progress. */
 async function still(t: TestContext, options: OpenOptions = {}) {
   const world = new VirtualWorld();
   const app = await open('memory:', { world, duties: false, ...options });
@@ -74,9 +74,9 @@ for (const [name, url] of [
         return ctx.attempt;
       },
     });
-    // Only the thread renews, so that nothing else is taken for it.
+    // Only the thread renews, so that nothing else is mistaken for it.
     t.mock.method(app.engine, 'renew', () => Promise.reject(fault('STORE_UNAVAILABLE')));
-    /** Until its lease was renewed: then the thread is there, however busy the machine is. */
+    /** Runs until its lease was renewed: then the thread is there, however busy the host is. */
     const warm = task('warm', {
       maxAttempts: 100,
       retry: { baseMs: 0 },
@@ -133,7 +133,7 @@ test('many are pushed in order, and all of them run', async (t) => {
   assert.deepEqual(await app.pushMany(echo, []), []);
 });
 
-test('a push takes what its task says, unless it says otherwise itself', async (t) => {
+test('a push uses the options of its task, unless it sets them itself', async (t) => {
   const { app, world } = await still(t);
   const picky = task('picky', { queue: 'slow', maxAttempts: 7, timeout: '5s', run: () => 1 });
   const plain = await app.engine.get((await app.push(picky, 0)).task);
@@ -148,7 +148,7 @@ test('a push takes what its task says, unless it says otherwise itself', async (
   assert.deepEqual([same?.queue, same?.maxTries, same?.state], ['slow', 7, 'ready']);
 });
 
-test('a unique key leads to the task that is there, and refuses another input', async (t) => {
+test('a unique key leads to the existing task, and refuses another input', async (t) => {
   const { app } = await still(t);
   const first = await app.push(echo, { a: 1, b: 2 }, { unique: 'order-1' });
   const again = await app.push(echo, { b: 2, a: 1 }, { unique: 'order-1' });
@@ -158,7 +158,7 @@ test('a unique key leads to the task that is there, and refuses another input', 
   assert.equal((await app.push(echo, 1, { op: 'once' })).id, op.id);
 });
 
-test('options that nobody knows are refused at run time', async (t) => {
+test('unknown options are refused at run time', async (t) => {
   const { app } = await still(t);
   assert.equal(await refusal(open('memory:', { lease: 5 } as never)), 'UNKNOWN_OPTION');
   assert.equal(await refusal(app.push(echo, 1, { prio: 5 } as never)), 'UNKNOWN_OPTION');
@@ -170,7 +170,7 @@ test('options that nobody knows are refused at run time', async (t) => {
   assert.deepEqual(await app.engine.list({ limit: 10 }), []);
 });
 
-test('a task that is part of a transaction of the caller exists when, and only when, that commits', async (t) => {
+test('a task in a transaction of the caller exists if, and only if, that commits', async (t) => {
   const url = fileUrl();
   const app = await open(url, { durability: 'normal' });
   t.after(() => app.close());
@@ -196,7 +196,7 @@ test('a task that is part of a transaction of the caller exists when, and only w
   assert.equal((await app.stats('echo')).completed, 3);
 });
 
-test('an input that is refused inside a transaction leaves the transaction to its owner', async (t) => {
+test('an input that is refused inside a transaction leaves the transaction open', async (t) => {
   const url = fileUrl();
   const app = await open(url, { durability: 'normal', duties: false });
   t.after(() => app.close());
@@ -249,7 +249,7 @@ test('closing drains the workers: what runs comes to its end', async (t) => {
   assert.equal(await refusal(app.push(slow, 1)), 'STORE_CLOSED');
 });
 
-test('closing with a time gives back what does not end in it', async (t) => {
+test('closing with a drain time gives back what does not end in it', async (t) => {
   const url = fileUrl();
   const app = await open(url, { durability: 'normal' });
   const started = Promise.withResolvers<void>();
@@ -270,7 +270,7 @@ test('closing with a time gives back what does not end in it', async (t) => {
   assert.deepEqual([record?.state, record?.tries, record?.attempt], ['ready', 0, 1]);
 });
 
-test('an app can be used and forgotten', async () => {
+test('an app can be disposed by `await using`', async () => {
   let kept: App;
   {
     await using app = await open('memory:', { world: new VirtualWorld(), duties: false });
@@ -311,7 +311,7 @@ test('a program that opens, works and closes ends by itself, and at once', async
   }
 });
 
-test('a task that takes nothing is pushed with nothing, and a clock of the caller is believed', async (t) => {
+test('a task without input is pushed without one, and a clock of the caller is used', async (t) => {
   const app = await open('memory:', { clock: { wall: () => 1_000_000, monotonic: () => performance.now() } });
   t.after(() => app.close());
   const { id } = await app.push(task('nothing', { run: () => 1 }));

@@ -8,7 +8,7 @@ import type { Clock } from '../core/world.ts';
 import type { Pushed } from '../engine/push/pushes.ts';
 import type { Explanation } from '../engine/read/explain.ts';
 import type { SignalOptions } from '../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/trees.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
@@ -42,7 +42,7 @@ import { realWorld } from './world.ts';
 export type { GraphTaskInput, PushOptions } from './library/pushing.ts';
 
 export interface OpenOptions extends NodeOptions {
-  /** Another clock than the machine's own, for tests; leases are then renewed from the loop. */
+  /** Another clock than the host's own, for tests; leases are then renewed from the loop. */
   readonly clock?: Clock;
 }
 
@@ -52,19 +52,19 @@ const HOLD_MS = 60_000;
 export type NodeUrl = `http://${string}` | `https://${string}`;
 
 /**
- * Opens a store and everything that works on it: `sqlite:./work.db`, `postgres://…`, or `memory:`. With the address of a node,
- * `http://…` or `https://…`, the same calls go there instead; both are a `Leasehold`.
+ * Opens a store and everything that works on it: `sqlite:./work.db`, `postgres://…`, or `memory:`. With the address of a node, `http://…`
+ * or `https://…`, the same calls go there instead. Both are a `Leasehold`.
  */
 export function open(url: NodeUrl, options?: RemoteOptions): Promise<RemoteApp>;
 export function open(url: string, options?: OpenOptions): Promise<App>;
 export async function open(url: string, options: OpenOptions | RemoteOptions = {}): Promise<App | RemoteApp> {
   if (!/^https?:\/\//.test(url)) return openApp(url, options as OpenOptions);
-  // Loaded here: who works on a store needs no client.
+  // Loaded here: a program that works on a store needs no client.
   const { openRemote } = await import('./remote/remote-app.ts');
   return openRemote(url, options as RemoteOptions);
 }
 
-/** On a store; with a place in a cluster it is a node. */
+/** An app on a store. With cluster options it is a node. */
 export async function openApp(url: string, options: OpenOptions, cluster?: ClusterOptions): Promise<App> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
@@ -73,7 +73,7 @@ export async function openApp(url: string, options: OpenOptions, cluster?: Clust
   return new App(await openNode(named, nodeOptions, cluster), renewalOf(named, nodeOptions));
 }
 
-/** The library: push work, run workers, see what becomes of it. */
+/** The library: push tasks, run workers, follow results. */
 export class App implements Leasehold {
   readonly #node: Node;
   readonly #renewal: RenewalAddress | undefined;
@@ -84,7 +84,7 @@ export class App implements Leasehold {
     this.#renewal = renewal;
   }
 
-  /** The engine beneath, for what the library does not offer. */
+  /** The engine below, for what the library does not offer. */
   get engine(): Node['engine'] {
     return this.#node.engine;
   }
@@ -118,49 +118,49 @@ export class App implements Leasehold {
     return pushed.map((one) => new TaskHandle<ResultOf<T>>(this.engine, one));
   }
 
-  /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. Answers handles by name. */
+  /** Tasks that wait for each other, all or nothing; cycles and unknown names are refused. Answers handles by name. */
   async pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, TaskHandle>>> {
     const requests = await graphOf(graph);
     const pushed = await this.engine.pushGraph(graphRequests(this.engine, requests));
     return Object.fromEntries(pushed.map((one, i) => [requests[i]?.name, new TaskHandle(this.engine, one)]));
   }
 
-  /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
+  /** Wakes the task that has waited longest on the channel. If none waits, the signal is kept for the next one. */
   signal(channel: string, body?: unknown, options: SignalOptions = {}): Promise<SignalView> {
     return signal(this.engine, channel, body, options);
   }
 
-  /** Tasks that wait for somebody to decide, oldest first. */
+  /** Tasks that wait for somebody's decision, oldest first. */
   approvals({ limit = 100 }: { readonly limit?: number } = {}): Promise<readonly ApprovalView[]> {
     return approvals(this.engine, limit);
   }
 
-  /** Decides for a task that waits for it; the first decision counts, and a second one is refused with `CONFLICT`. */
+  /** Decides for a task that waits for a decision. The first decision counts; a second one is refused with `CONFLICT`. */
   decide(id: string, decision: Decision): Promise<void> {
     return decide(this.engine, id, decision);
   }
 
-  /** Why a task is where it is: judged by what claims go by, now. */
+  /** Why a task is in its state, by the rules that claims use now. */
   async explain(id: string): Promise<Explanation> {
     return this.engine.explain(this.engine.parseId(id));
   }
 
-  /** Makes a limit or changes it, for everybody at once; answers its revision. */
+  /** Makes a limit or changes it, for the whole cluster at once; answers its revision. */
   setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
-    return this.engine.setLimit(name, limit, by);
+    return this.engine.limits.set(name, limit, by);
   }
 
   removeLimit(name: string, by?: string): Promise<void> {
-    return this.engine.removeLimit(name, by);
+    return this.engine.limits.remove(name, by);
   }
 
   limits(): Promise<readonly LimitRecord[]> {
-    return this.engine.limits();
+    return this.engine.limits.list();
   }
 
-  /** What is said of a worker by its name: holds at once for those that live, and for all that come. */
+  /** Settings of a worker by its name. They hold at once for running workers, and for all that register later. */
   setWorker(setting: WorkerSetting): Promise<void> {
-    return this.engine.setWorker(setting);
+    return this.engine.workers.set(setting);
   }
 
   /** A worker in this process. It runs after `start()`, and `close()` drains it. */
@@ -177,12 +177,12 @@ export class App implements Leasehold {
     return worker;
   }
 
-  /** Stops all its workers; they can be stopped one by one too. */
+  /** Stops all workers of this app; each can also be stopped by itself. */
   async stopWorkers(options: Parameters<Worker['stop']>[0] = {}): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
   }
 
-  /** A handle on a task of which only the id is known. */
+  /** A handle for a task of which only the id is known. */
   handle(id: string): TaskHandle {
     return new TaskHandle(this.engine, { id, task: this.engine.parseId(id), fresh: false });
   }
@@ -201,14 +201,14 @@ export class App implements Leasehold {
     return this.engine.retry(this.engine.parseId(id));
   }
 
-  /** Cancels a task, everything that was made to wait for it, and what any of these has spawned; those that run are asked. */
+  /** Cancels a task, everything that was made to wait for it, and what any of these has spawned. Running tasks are asked to stop. */
   async cancelTree(id: string, options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
-    return this.engine.cancelTree(this.engine.parseId(id), options);
+    return this.engine.trees.cancel(this.engine.parseId(id), options);
   }
 
-  /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
+  /** Runs the failed and cancelled ones among the same tasks again. Completed ones keep their results. */
   async retryTree(id: string, options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
-    return this.engine.retryTree(this.engine.parseId(id), options);
+    return this.engine.trees.retry(this.engine.parseId(id), options);
   }
 
   stats(queue: string): Promise<QueueStats> {
@@ -220,10 +220,10 @@ export class App implements Leasehold {
   }
 
   workers(): Promise<readonly WorkerRecord[]> {
-    return this.engine.workers();
+    return this.engine.workers.list();
   }
 
-  /** What happens, behind that position of the feed: no gap, no repeat. */
+  /** The events after this position of the feed: no gap, no repeat. */
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
     for await (const item of this.engine.events(options)) {
       yield item.kind !== 'event'
@@ -232,7 +232,7 @@ export class App implements Leasehold {
     }
   }
 
-  /** The place among the nodes of the store, of a process that is one. */
+  /** The membership in a cluster, of a process that is a node. */
   get cluster(): Node['cluster'] {
     return this.#node.cluster;
   }
@@ -242,7 +242,7 @@ export class App implements Leasehold {
     return this.#node.roster.held();
   }
 
-  /** Has leases that have run out taken back now, and says of which tasks they were. */
+  /** Has expired leases taken back now, and answers which tasks they were of. */
   recoverStale(): Promise<Recovered> {
     const { engine, roster } = this.#node;
     return recoverStale(engine, roster.held().includes('reaper') ? () => roster.tick('reaper') : undefined);
@@ -252,7 +252,7 @@ export class App implements Leasehold {
   async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
     const { drainMs } = options;
     const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
-    // Our threads and timers do not hold the process; whoever waits for their end does, or it would end in the middle.
+    // Our threads and timers do not keep the process alive. While this close waits, something must, or the process would end in the middle.
     const hold = setInterval(() => {}, HOLD_MS);
     try {
       await this.stopWorkers(stop);
@@ -266,9 +266,9 @@ export class App implements Leasehold {
   }
 }
 
-/** A simulated world has no thread: whoever owns the clock renews from the loop. */
+/** A simulated world has no thread: leases are then renewed from the loop. */
 export function renewalOf(url: string, options: NodeOptions): RenewalAddress | undefined {
   if (options.world !== undefined) return undefined;
-  const module = new URL(`./direct-renewals${extname(import.meta.url)}`, import.meta.url).href;
+  const module = new URL(`./link/direct-renewals${extname(import.meta.url)}`, import.meta.url).href;
   return { module, data: { url, durability: options.durability } satisfies DirectRenewalData };
 }

@@ -7,13 +7,13 @@ export interface OperateNodeOptions {
   readonly token: string | undefined;
   /** It has answered a moment ago. */
   readonly seen: boolean;
-  /** Told when a stream has lost its node, and with nothing when it has it again. */
+  /** Called when a stream has lost its node, and with undefined when it is connected again. */
   readonly onAway?: ((error: Error | undefined) => void) | undefined;
 }
 
 const GREETING_MS = 10_000;
 
-/** Asks a node what an operator asks a store. That it is there is seen first: a call would try again for a while. */
+/** A node, opened for an operator. It is called once first: an ordinary call would be repeated for a while before it fails. */
 export async function operateNode({ seen, ...options }: OperateNodeOptions): Promise<Operator> {
   const client = new Client(options);
   if (!seen) await client.call('health', { patienceMs: 0, timeoutMs: GREETING_MS });

@@ -8,7 +8,7 @@ import { operate } from './operate.ts';
 
 const folder = tempFolder('operate');
 
-test('a store that does not exist is made only for who asks for it', async () => {
+test('a store that does not exist is made only on request', async () => {
   const file = join(folder, 'none', 'x.db');
   assert.equal(await refusal(operate({ store: `sqlite:${file}` })), 'NOT_FOUND');
   assert.equal(existsSync(file), false);

@@ -11,9 +11,9 @@ import { realWorld } from './world.ts';
 export interface OperateOptions {
   readonly store: string;
   readonly durability?: 'full' | 'normal';
-  /** Whether a store that does not exist is made; who only looks wants none. */
+  /** Whether a store that does not exist is made; commands that only read want none. */
   readonly create?: boolean;
-  /** After how much of it a node counts as stale, and as dead. */
+  /** After how much silence a node counts as stale, and as dead. */
   readonly silence?: Silence;
 }
 
@@ -32,23 +32,23 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
   return new EngineOperator(new Engine({ store, world }), silence);
 }
 
-/** The file that a store's URL names; a store in memory cannot be seen from outside. */
+/** The file of a store's URL. A store in memory cannot be opened from outside. */
 export function fileOf(url: string): string {
   if (!url.startsWith('memory:')) return url.replace(/^sqlite:/, '');
   throw fault(
     'INVALID_INPUT',
-    { field: 'store URL', problem: 'a store in memory belongs to one process, and this one would end with it' },
+    { field: 'store URL', problem: 'a store in memory belongs to one process, and cannot be opened from outside' },
     { hint: 'Name a file: --store sqlite:PATH, or --data-dir DIR.' },
   );
 }
 
 function requireFile(file: string): void {
-  // With another scheme it is no file; openStore says what is wrong with it.
+  // A URL with another scheme is no file; openStore reports what is wrong with it.
   if (/^[a-z][a-z0-9+.-]*:/.test(file) || existsSync(file)) return;
   throw noStore(file);
 }
 
-/** Who only looks makes no tables either. */
+/** A command that only reads makes no tables either. */
 async function requireTables(url: string, world: World): Promise<void> {
   const { readSchema } = await import('../store/postgres/migrate/migrate-database.ts');
   const { version } = await readSchema(url, world);

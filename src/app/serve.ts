@@ -19,17 +19,17 @@ export interface ServeOptions extends NodeOptions {
   readonly host: string;
   readonly port: number;
   readonly version: string;
-  /** The token that may do everything; made when it is asked for, once the address is ours. */
+  /** The token that may do everything. Made when it is asked for, once the address is bound. */
   readonly adminToken: () => string;
-  /** Other names that the server is asked for by. */
+  /** Other host names by which the server is called. */
   readonly names?: readonly string[] | undefined;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   readonly insecure?: boolean | undefined;
-  /** Agents of document 004. */
+  /** Agents of dazflow. */
   readonly agents?: AgentOptions | undefined;
-  /** Where others reach it; what it tells them to call. */
+  /** Where others reach it: the address that it tells them to call. */
   readonly publicUrl?: string | undefined;
-  /** Connections of one address, and streams of one token, at a time; 0: no bound. */
+  /** Connections per address, and streams per token, at a time; 0: no bound. */
   readonly maxConnections?: number | undefined;
   readonly maxStreams?: number | undefined;
   readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
@@ -37,25 +37,25 @@ export interface ServeOptions extends NodeOptions {
   readonly bounds?: Partial<PushBounds> | undefined;
   /** The built-in worker; undefined: none. */
   readonly worker?: BuiltinOptions | undefined;
-  /** How it is a node among others; undefined: it is none. */
+  /** Its role in a cluster; undefined: it is not a node of one. */
   readonly cluster?: Omit<ClusterOptions, 'address' | 'version'> | undefined;
-  /** What one caller may ask for by JSON-RPC in a time. */
+  /** How many JSON-RPC calls one caller may make in a time. */
   readonly rpcAllowance?: Allowance | undefined;
-  /** Where the files of the web UI lie; default: where they are built, or in the package. */
+  /** Where the files of the web UI are; default: where they are built, or in the package. */
   readonly pages?: (() => string | undefined) | undefined;
-  /** Whether it looks at the totals every few seconds. Default: yes. */
+  /** Whether it samples the totals every few seconds. Default: yes. */
   readonly samples?: boolean | undefined;
   /** How long a stop waits for running tasks. */
   readonly drainMs?: number;
 }
 
-/** Who runs the node. */
+/** The identity of the person who runs the node. */
 const ADMIN = { role: 'admin', name: 'admin', token: undefined } as const;
 
-/** Who says it twice does not want to wait for handlers that tidy up. */
+/** A second stop does not wait for handlers that clean up. */
 const AT_ONCE = { abortMs: 0, termMs: 0 };
 
-/** What a person who watches a node wants to know at a glance. */
+/** What a person who watches a node wants to see at a glance. */
 export interface NodeSnapshot {
   readonly queues: readonly QueueRecord[];
   /** The duties that this process holds. */
@@ -78,10 +78,10 @@ export interface WorkerSnapshot {
 export interface Service {
   readonly app: App;
   readonly address: string;
-  /** A link that lets a browser in once, within ten minutes, as who runs the node. */
+  /** A link that logs a browser in as admin, once, within ten minutes. */
   loginLink(): string;
   glance(): Promise<NodeSnapshot>;
-  /** Puts another worker in the place of the built-in one, which finishes what it has. The old one stays if it cannot start. */
+  /** Replaces the built-in worker by another one; the old one finishes what it has. If the new one cannot start, the old one stays. */
   replaceWorker(options: BuiltinOptions): Promise<readonly string[]>;
   /** Drains; a second call with `force` stops what still runs at once. */
   close(options?: { readonly force?: boolean }): Promise<void>;
@@ -104,7 +104,18 @@ export async function serve(options: ServeOptions): Promise<Service> {
     ...most
   } = options;
   const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
-  const outside = { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience };
+  const outside = {
+    host,
+    port,
+    version,
+    names,
+    tls,
+    insecure,
+    publicUrl,
+    maxConnections,
+    maxStreams,
+    timeouts: patience,
+  };
   const server = await Server.listen({ ...outside, pages: () => pages(), log: rest.log });
   let app: App | undefined;
   try {
@@ -134,10 +145,10 @@ class RunningService implements Service {
   readonly #server: Server;
   readonly #options: ServeOptions;
   #worker: Worker | undefined;
-  #shown: BuiltinOptions | undefined;
+  #workerOptions: BuiltinOptions | undefined;
   #closing: Promise<void> | undefined;
-  /** What a change of role brings about, one after the other. */
-  #turn: Promise<void> = Promise.resolve();
+  /** Reactions to changes of the role, one after the other. */
+  #roleChanges: Promise<void> = Promise.resolve();
 
   constructor(
     app: App,
@@ -151,16 +162,16 @@ class RunningService implements Service {
     this.address = server.address;
     this.#server = server;
     this.#worker = worker;
-    this.#shown = options.worker;
+    this.#workerOptions = options.worker;
     this.#options = options;
     app.cluster?.membership.onChange(() => {
-      this.#turn = this.#turn.then(() => this.#follow()).catch((error: unknown) => this.#complain(error));
+      this.#roleChanges = this.#roleChanges.then(() => this.#follow()).catch((error: unknown) => this.#warn(error));
     });
   }
 
   async glance(): Promise<NodeSnapshot> {
     const worker = this.#worker;
-    const { name, slots } = this.#shown ?? { name: '', slots: 0 };
+    const { name, slots } = this.#workerOptions ?? { name: '', slots: 0 };
     return {
       queues: await this.app.queues(),
       duties: this.app.duties(),
@@ -172,14 +183,14 @@ class RunningService implements Service {
 
   async replaceWorker(options: BuiltinOptions): Promise<readonly string[]> {
     if (isObserver(this.app)) {
-      this.#shown = options;
+      this.#workerOptions = options;
       return [];
     }
     const next = builtinWorker(this.app, options);
     await next.start();
     const before = this.#worker;
     this.#worker = next;
-    this.#shown = options;
+    this.#workerOptions = options;
     void before?.stop(this.#drain());
     return next.handlers;
   }
@@ -190,7 +201,7 @@ class RunningService implements Service {
     return this.#closing;
   }
 
-  /** An observer has no worker and serves none; who is one no more has its worker back. */
+  /** An observer has no worker and serves none. A node that is an observer no more gets its worker back. */
   async #follow(): Promise<void> {
     if (this.#closing !== undefined) return;
     if (isObserver(this.app)) {
@@ -198,21 +209,23 @@ class RunningService implements Service {
       const before = this.#worker;
       this.#worker = undefined;
       await before?.stop(this.#drain());
-    } else if (this.#worker === undefined && this.#shown !== undefined) {
-      const next = builtinWorker(this.app, this.#shown);
+    } else if (this.#worker === undefined && this.#workerOptions !== undefined) {
+      const next = builtinWorker(this.app, this.#workerOptions);
       await next.start();
       this.#worker = next;
     }
   }
 
-  #complain(error: unknown): void {
-    this.#options.log?.warn('the built-in worker did not follow the role of its node', { error: String(error) });
+  #warn(error: unknown): void {
+    this.#options.log?.warn('the built-in worker could not be changed for the new role of its node', {
+      error: String(error),
+    });
   }
 
-  /** First leadership and the duties, so that another node has them while this one ends what it runs. */
+  /** Gives leadership and the duties away first, so that another node has them while this one finishes what it runs. */
   async #close(): Promise<void> {
     await this.app.cluster?.membership.resign();
-    await this.#turn;
+    await this.#roleChanges;
     await this.#server.close();
     await this.app.stopWorkers(this.#drain());
     await this.app.close();

@@ -23,7 +23,7 @@ test('sqlite: opens the file of that path, and memory: no file', async () => {
   }
 });
 
-test('sqlite: with the word memory for a path is refused: it would be gone with the process, or be a file of that name', async () => {
+test('sqlite: with memory as its path is refused: it would be gone with the process, or be a file of that name', async () => {
   for (const url of ['sqlite:memory:', 'sqlite:memory:x', 'sqlite::memory:']) {
     await assert.rejects(openStore(url, options), (error) => {
       assert.ok(isEngineError(error, 'INVALID_INPUT'), `${url}: ${String(error)}`);
@@ -37,7 +37,7 @@ test('sqlite: with the word memory for a path is refused: it would be gone with 
   assert.ok(existsSync(file));
 });
 
-test('other URLs are refused, with what is wrong and what would be right', async () => {
+test('other URLs are refused, with the problem and the right form', async () => {
   const cases = { 'sqlite:': /names no file/, 'work.db': /no scheme/, 'mysql://x': /mysql: is not a store/ };
   for (const [url, problem] of Object.entries(cases)) {
     await assert.rejects(openStore(url, options), (error) => {

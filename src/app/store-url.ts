@@ -7,7 +7,7 @@ import { withoutPassword } from './store-name.ts';
 
 export interface StoreOptions {
   readonly world: World;
-  /** SQLite: `full` (default) survives the loss of power, `normal` survives kill -9. */
+  /** SQLite: `full` (default) survives a power loss, `normal` survives kill -9. */
   readonly durability?: Durability;
   /** SQLite: a thread for checkpoints and recounts; short-lived processes do without. Default true. */
   readonly housekeeping?: boolean;
@@ -22,13 +22,13 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
     case 'sqlite': {
       const file = url.slice('sqlite:'.length);
       if (file === '') throw badUrl(url, 'it names no file');
-      // SQLite's own word for it, and ours: who writes it wants no file, and who wants a file of that name writes ./ first.
+      // `:memory:` and `memory:` are refused here: their user wants no file. A file of that name is written with ./ in front.
       if (/^:?memory:/.test(file)) throw badUrl(url, 'a store in memory is memory: or memory:NAME, without sqlite:');
       return openSqlite({ ...options, file });
     }
     case 'postgres':
     case 'postgresql': {
-      // Loaded when it is asked for: who works on a file does not pay for the driver.
+      // Loaded on demand: a program that works on a file does not pay for the driver.
       const { openPostgres } = await import('../store/postgres/open.ts');
       return openPostgres({ url, world: options.world });
     }

@@ -27,7 +27,7 @@ function moduleOf(name: string, source: string): string {
   return pathToFileURL(file).href;
 }
 
-test('a task for a process without its module is refused at the start, before anything is claimed', async (t) => {
+test('a process task without its module is refused at the start, before anything is claimed', async (t) => {
   const app = await still(t);
   const far = task('far', { isolation: 'process', run: () => 1 });
   const handle = await app.push(far, 0);
@@ -42,7 +42,7 @@ test('a task for a process without its module is refused at the start, before an
   assert.equal(await handle.state(), 'ready');
 });
 
-test('what makes no sense is refused when the worker is made', async (t) => {
+test('options that make no sense are refused when the worker is made', async (t) => {
   const app = await still(t);
   const bad: readonly [object, string][] = [
     [{ tasks: undefined }, 'INVALID_INPUT'],
@@ -116,8 +116,8 @@ test('an inline task that killed its worker before runs in a process of its own 
   const { shy } = (await import(url)) as { shy: typeof echo };
   const app = await open('memory:', { leaseMs: 400, durability: 'normal' });
   t.after(() => app.close());
-  // Another worker claims it and is never heard of again.
-  const victim = await app.engine.registerWorker({ name: 'victim', incarnation: 'gone', slots: 1 });
+  // Another worker claims it and falls silent.
+  const victim = await app.engine.workers.register({ name: 'victim', incarnation: 'gone', slots: 1 });
   const handle = await app.push(shy, 0);
   assert.equal((await app.engine.claim({ worker: victim, max: 1 })).length, 1);
   await app.worker({ tasks: [shy] }).start();

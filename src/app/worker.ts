@@ -20,21 +20,21 @@ export interface AppWorkerOptions {
   /** Handlers that run at once; default 8. */
   readonly slots?: number;
   readonly tags?: readonly string[];
-  /** Higher ones are given work first; default 0. */
+  /** A worker with a higher priority gets work first; default 0. */
   readonly priority?: number;
-  /** What placement by version looks at: `1.4.2`. */
+  /** The version that placement checks: `1.4.2`. */
   readonly version?: string;
   /** Only these queues; default all. */
   readonly queues?: readonly string[];
-  /** How people know it; default host and process id. */
+  /** The name that people see; default host and process id. */
   readonly name?: string;
   /** Modules that export tasks: each runs in a child process. */
   readonly modules?: readonly string[];
   /** Claims one task, runs it, and ends. */
   readonly once?: boolean;
-  /** Ends when nothing came for this long. */
+  /** Ends after this long without a task. */
   readonly idleExit?: Duration;
-  /** Tasks claimed beyond the slots at most, when they are short; default 250, 0 for none. */
+  /** The most tasks that are claimed beyond the slots, when they are short; default 250, 0 for none. */
   readonly lookahead?: number;
   /** From the abort signal to SIGTERM; default 2 s. */
   readonly abortGrace?: Duration;
@@ -44,7 +44,7 @@ export interface AppWorkerOptions {
   readonly maxBlock?: Duration;
   /** The environment of child processes; default that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Told of every task that it has parted with. */
+  /** Called for every task that leaves the worker. */
   readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
 }
 
@@ -78,7 +78,7 @@ export interface WorkerParts {
   readonly name: string;
 }
 
-/** Puts a worker together from tasks: inline functions in its loop, the others in child processes. */
+/** Makes a worker from tasks: inline functions run in its loop, the others in child processes. */
 export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worker {
   checkOptions('worker options', options, KNOWN);
   const { tasks, modules = [], queues, tags } = options;
@@ -86,13 +86,13 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
   const slots = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
   const incarnation = randomUUID();
   const inline = tasks.filter(({ isolation }) => isolation === 'inline');
-  const apart = tasks.filter(({ isolation }) => isolation === 'process');
+  const isolated = tasks.filter(({ isolation }) => isolation === 'process');
   let runnersMade = 0;
   const children: MakeChildren = (found, spares) =>
     new ProcessRunner({
       modules: found,
       slots,
-      // Each runner ends what bears its mark, and nothing of the others.
+      // Each runner ends the processes that carry its own mark, and none of the others.
       incarnation: `${incarnation}.${++runnersMade}`,
       env: options.env ?? environment(),
       log: parts.log,
@@ -100,7 +100,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     });
   const runners: Runner[] = [];
   if (inline.length > 0) runners.push(new InlineRunner(inline, parts.world.timers));
-  if (apart.length > 0) runners.push(fromModules(apart, children));
+  if (isolated.length > 0) runners.push(fromModules(isolated, children));
   if (modules.length > 0) runners.push(children(modules));
   const shielded = inline.filter(({ module }) => module !== undefined);
   return new Worker({
@@ -127,7 +127,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
 
 type MakeChildren = (modules: readonly string[] | Readonly<Record<string, string>>, spares?: number) => Runner;
 
-/** An inline task that can be found in a module is moved out of the worker once it is suspected to kill it. */
+/** An inline task with a module moves out of the worker's process once it is suspected to kill it. */
 function shieldOf(tasks: readonly AnyTask[], children: MakeChildren): Runner {
   return new LazyRunner({
     handlers: tasks.map(nameOf),
@@ -137,7 +137,7 @@ function shieldOf(tasks: readonly AnyTask[], children: MakeChildren): Runner {
   });
 }
 
-/** A task that no child could find is refused when the worker starts. */
+/** A task that no child process could import is refused when the worker starts. */
 function fromModules(tasks: readonly AnyTask[], children: MakeChildren): Runner {
   if (tasks.every(({ module }) => module !== undefined)) return children(modulesOf(tasks));
   return new LazyRunner({

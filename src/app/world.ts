@@ -3,10 +3,10 @@ import type { World } from '../core/world.ts';
 
 export type { Tracing } from '../core/task/trace.ts';
 
-/** The longest a Node timer can wait; beyond it one fires at once. */
+/** The longest time that a Node timer can wait; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The real clock, chance and timers: the only ones outside the tests. */
+/** The real clock, randomness and timers: the only ones outside the tests. */
 export function realWorld(tracing?: Tracing): World {
   const bootOffset = monotonicNow() - performance.now();
   return {
@@ -27,7 +27,7 @@ export function realWorld(tracing?: Tracing): World {
   };
 }
 
-/** CLOCK_MONOTONIC: the same for all processes of the host, which `performance.now()` is not until it is shifted by this. */
+/** CLOCK_MONOTONIC: the same for all processes of the host. `performance.now()` is not, until it is shifted by this. */
 function monotonicNow(): number {
   const [seconds, nanos] = process.hrtime();
   return seconds * 1000 + nanos / 1e6;

@@ -23,7 +23,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./node/top.ts')).top,
   },
   worker: {
-    doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
+    doc: 'Run a worker, for a node on another host or directly on a store: many at once share the work',
     load: async () => (await import('./node/worker.ts')).worker,
   },
   push: {
@@ -104,7 +104,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         load: async () => (await import('./workers/list.ts')).list,
       },
       create: {
-        doc: 'Make room for a worker on another machine, and show the secret that it joins with',
+        doc: 'Make room for a worker on another host, and show the secret that it joins with',
         load: async () => (await import('./workers/create.ts')).create,
       },
       rotate: {
@@ -184,7 +184,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   doctor: {
-    doc: 'Check this machine and the store, and say what to do about what is wrong',
+    doc: 'Check this host and the store, and say what to do about what is wrong',
     load: async () => (await import('./store/doctor.ts')).doctor,
   },
   backup: {

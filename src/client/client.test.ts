@@ -9,8 +9,8 @@ import { temporaryFolder } from '../../test/support/leasehold.ts';
 import { nodeScene } from '../../test/support/node-scene.ts';
 import { type EngineError, fault, isEngineError } from '../core/errors.ts';
 import { Client, type ClientOptions } from './client.ts';
-import { originOf } from './origins.ts';
-import { REAL_PACE } from './patience.ts';
+import { originOf } from './endpoints.ts';
+import { REAL_CLOCK } from './retry-backoff.ts';
 
 const TASK = { queue: 'q', handler: 'h', input: { a: 1 } };
 
@@ -115,7 +115,7 @@ test('whatever never reached a node is sent again, until there is one', async (t
   const sleep = async (): Promise<void> => {
     if (++pauses === 3) back = await nodeScene(t, { port: Number(port), adminToken: () => node.admin });
   };
-  const client = new Client({ url, token: node.admin, pace: { ...REAL_PACE, sleep } });
+  const client = new Client({ url, token: node.admin, clock: { ...REAL_CLOCK, sleep } });
   assert.equal((await client.call('pauseQueue', { params: { queue: 'q' } })).paused, true);
   assert.equal(pauses, 3);
   assert.ok(back);
@@ -124,8 +124,12 @@ test('whatever never reached a node is sent again, until there is one', async (t
 test('who has waited long enough hears that nobody is there', async () => {
   let now = 0;
   const sleep = async (ms: number): Promise<void> => void (now += ms);
-  const pace = { now: () => now, random: () => 1, sleep };
-  const gone = new Client({ url: 'http://127.0.0.1:9', pace, fetch: () => Promise.reject(new TypeError('no')) });
+  const clock = { now: () => now, random: () => 1, sleep };
+  const gone = new Client({
+    url: 'http://127.0.0.1:9',
+    clock,
+    fetch: () => Promise.reject(new TypeError('no')),
+  });
   assert.equal((await errorOf(gone.call('listQueues'))).code, 'NODE_UNREACHABLE');
   assert.equal(now, 15_000);
   assert.equal((await errorOf(gone.call('health', { patienceMs: 0 }))).code, 'NODE_UNREACHABLE');
@@ -135,7 +139,7 @@ test('who has waited long enough hears that nobody is there', async () => {
 test('a request that takes too long ends with TIMEOUT, and only what may be repeated is asked for again', async (t) => {
   const asked: string[] = [];
   const url = await stranger(t, ({ method }) => void asked.push(String(method)));
-  const client = new Client({ url, timeoutMs: 400, patienceMs: 1, pace: { ...REAL_PACE, random: () => 0 } });
+  const client = new Client({ url, timeoutMs: 400, patienceMs: 1, clock: { ...REAL_CLOCK, random: () => 0 } });
   assert.equal((await errorOf(client.call('pauseQueue', { params: { queue: 'q' } }))).code, 'TIMEOUT');
   assert.deepEqual(asked, ['POST']);
   assert.equal((await errorOf(client.call('listQueues'))).code, 'TIMEOUT');
@@ -188,7 +192,7 @@ test('a stream that is cut again and again brings every event once, in order', a
   const follower = new Client({
     url: proxy.url,
     token: node.admin,
-    pace: { ...REAL_PACE, sleep: () => Promise.resolve() },
+    clock: { ...REAL_CLOCK, sleep: () => Promise.resolve() },
     onAway: (error) => void away.push(error?.message),
   });
   t.after(() => follower.close());
@@ -215,14 +219,14 @@ test('a stream that is cut again and again brings every event once, in order', a
 });
 
 test('a log is followed to the end of its task over cuts, and a log that ends is not asked for again', async (t) => {
-  const { client, proxy, node } = await scene(t, { pace: { ...REAL_PACE, sleep: () => Promise.resolve() } });
+  const { client, proxy, node } = await scene(t, { clock: { ...REAL_CLOCK, sleep: () => Promise.resolve() } });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const { id } = await engine.push({ queue: 'q', handler: 'h' });
   const [lease] = await engine.claim({ worker, max: 1 });
   assert.ok(lease);
   const say = (from: number, to: number): Promise<void> =>
-    engine.appendLog(
+    engine.logs.append(
       lease,
       Array.from({ length: to - from }, (_, i) => ({ seq: from + i, at: 1, stream: 'log', text: `line ${from + i}` })),
     );
@@ -250,8 +254,8 @@ test('a stream that is refused is not asked for again, and one that nobody bring
   await assert.rejects(Array.fromAsync(nobody.stream('streamEvents', {})), { code: 'UNAUTHENTICATED' });
   assert.equal(proxy.seen.length, 1);
   let now = 0;
-  const pace = { now: () => now, random: () => 1, sleep: async (ms: number) => void (now += ms) };
-  const gone = new Client({ url: proxy.url, pace, fetch: () => Promise.reject(new TypeError('no')) });
+  const clock = { now: () => now, random: () => 1, sleep: async (ms: number) => void (now += ms) };
+  const gone = new Client({ url: proxy.url, clock, fetch: () => Promise.reject(new TypeError('no')) });
   await assert.rejects(Array.fromAsync(gone.stream('streamEvents', {})), { code: 'NODE_UNREACHABLE' });
   assert.equal(now, 600_000);
 });
@@ -264,7 +268,7 @@ test('of several nodes the next one is asked when one is away, at once and by ev
   const { token } = await nodes[0].token('operator');
   const slept: number[] = [];
   const sleep = (ms: number): Promise<void> => Promise.resolve(void slept.push(ms));
-  const client = new Client({ url: `${proxy.url}, ${second}`, token, pace: { ...REAL_PACE, sleep } });
+  const client = new Client({ url: `${proxy.url}, ${second}`, token, clock: { ...REAL_CLOCK, sleep } });
   t.after(() => client.close());
   await client.call('pushTasks', { body: TASK });
   assert.equal(client.origin, proxy.url);

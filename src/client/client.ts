@@ -1,46 +1,49 @@
 import { fault } from '../core/errors.ts';
 import { isRepeatable, type RepeatableName, type RequestOf, type StreamName } from '../protocol/paths.ts';
 import type { AnswerOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.ts';
+import { Endpoints } from './endpoints.ts';
 import type { Message } from './messages.ts';
-import { Origins } from './origins.ts';
-import { type Pace, Patience, REAL_PACE } from './patience.ts';
-import { mayPass, wasNeverSent } from './problem.ts';
+import { isTransient, wasNeverSent } from './problem.ts';
 import { type Params, type Query, type Request, readAnswer, requestOf, send } from './request.ts';
-import { resuming } from './resuming.ts';
+import { resumableStream } from './resumable-stream.ts';
+import { REAL_CLOCK, RetryBackoff, type RetryClock } from './retry-backoff.ts';
 import { Semaphore } from './semaphore.ts';
 
 export type { AnswerOf };
 
 export interface ClientOptions {
-  /** Of the node: `http://127.0.0.1:7420`; of several of one cluster with commas between them: when one is away it goes to the next. */
+  /**
+   * The address of the node, `http://127.0.0.1:7420`, or of several nodes of one cluster with commas between them: when one
+   * is away the client goes to the next.
+   */
   readonly url: string;
-  /** Without one only what is open to everybody can be called. */
+  /** Without one only open routes can be called. */
   readonly token?: string | undefined;
-  /** Who acts, for histories, where a token stands for several. */
+  /** The name that histories record, where several people share a token. */
   readonly by?: string | undefined;
   /** How long one request may take; default 30 s. */
   readonly timeoutMs?: number | undefined;
-  /** How long what may be repeated is repeated while the node is away; default 15 s. */
+  /** How long a repeatable call is retried while the node is away; default 15 s. */
   readonly patienceMs?: number | undefined;
-  /** The same for a stream, from the moment on that it broke; default 10 min. */
+  /** The same for a stream, from the moment it broke; default 10 min. */
   readonly streamPatienceMs?: number | undefined;
-  /** Told when a stream has lost its node, and with nothing when it has it again. */
+  /** Called when a stream has lost its node, and without an error when it is back. */
   readonly onAway?: ((error: Error | undefined) => void) | undefined;
-  readonly pace?: Pace | undefined;
+  readonly clock?: RetryClock | undefined;
   readonly fetch?: typeof fetch | undefined;
 }
 
-interface AskOptions {
+interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Instead of that of the client. */
+  /** Overrides that of the client. */
   readonly timeoutMs?: number | undefined;
-  /** Instead of that of the client; 0 asks once. */
+  /** Overrides that of the client; 0 asks once. */
   readonly patienceMs?: number | undefined;
-  /** Instead of that of the client. */
+  /** Overrides that of the client. */
   readonly by?: string | undefined;
 }
 
-/** Of a change of a tree: called as tasks are found, and then as they are seen to. A node tells nothing before the end. */
+/** For a change of a tree: called as tasks are found, and then as they are done. A node reports nothing before the end. */
 interface ProgressPart {
   readonly onProgress?: ((progress: { readonly found: number; readonly done: number }) => void) | undefined;
 }
@@ -51,20 +54,20 @@ type QueryPart<N extends RouteName> = [keyof QueryOf<N>] extends [never]
   ? unknown
   : { readonly query?: Queried<QueryOf<N>> | undefined };
 type Queried<T> = { readonly [K in keyof T]?: T[K] extends (infer I)[] ? readonly I[] : T[K] | undefined };
-/** The key under which a repeat is done once; made where none is given. */
+/** The idempotency key of the call; made where none is given. */
 type KeyPart<N extends RouteName> = N extends RepeatableName ? { readonly key?: string | undefined } : unknown;
 
-/** What a call takes besides its name. */
-export type Ask<N extends RouteName> = AskOptions &
+/** The input of a call besides its name. */
+export type CallInput<N extends RouteName> = CallOptions &
   Part<'params', ParamsOf<N>> &
   QueryPart<N> &
   BodyPart<N> &
   KeyPart<N> &
   (N extends 'cancelTask' | 'retryTask' ? ProgressPart : unknown);
 
-export type Needs<T> = Record<never, never> extends T ? [ask?: T] : [ask: T];
+export type CallArgs<T> = Record<never, never> extends T ? [ask?: T] : [ask: T];
 
-interface Loose extends AskOptions {
+interface UntypedCall extends CallOptions {
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: unknown;
@@ -74,56 +77,56 @@ interface Loose extends AskOptions {
 const TIMEOUT_MS = 30_000;
 const PATIENCE_MS = 15_000;
 const STREAM_PATIENCE_MS = 600_000;
-/** Three of the words that a node says to show that it is there. */
+/** Three pings of a node. */
 const SILENT_MS = 45_000;
-/** Each has a connection of its own; who wants a thousand answers gets them as fast through these. */
+/** Each request has a connection of its own; a thousand answers come as fast through these. */
 const AT_ONCE = 16;
 
-/** A node as its caller sees it, or the nodes of a cluster as one. */
+/** A node, or the nodes of a cluster as one. */
 export class Client {
-  readonly #origins: Origins;
+  readonly #endpoints: Endpoints;
   readonly #options: ClientOptions;
-  readonly #pace: Pace;
+  readonly #clock: RetryClock;
   readonly #semaphore = new Semaphore(AT_ONCE);
   readonly #closing = new AbortController();
 
   constructor(options: ClientOptions) {
-    this.#origins = new Origins(options.url);
+    this.#endpoints = new Endpoints(options.url);
     this.#options = options;
-    this.#pace = options.pace ?? REAL_PACE;
+    this.#clock = options.clock ?? REAL_CLOCK;
   }
 
-  /** Of the node that is asked at present. */
+  /** The node that is asked at present. */
   get origin(): string {
-    return this.#origins.now;
+    return this.#endpoints.current;
   }
 
-  /** Of all that may be asked. */
+  /** All nodes that may be asked. */
   get origins(): readonly [string, ...string[]] {
-    return this.#origins.all;
+    return this.#endpoints.all;
   }
 
-  /** Whoever waits for an answer hears that it was closed. */
+  /** Calls that wait for an answer reject. */
   close(): void {
     this.#closing.abort(fault('STORE_CLOSED'));
   }
 
-  async call<N extends RouteName>(name: N, ...[ask]: Needs<Ask<N>>): Promise<AnswerOf<N>> {
-    return (await this.#asked(name, (ask ?? {}) as Loose)) as AnswerOf<N>;
+  async call<N extends RouteName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
+    return (await this.#callWithRetry(name, (ask ?? {}) as UntypedCall)) as AnswerOf<N>;
   }
 
-  /** The messages of a stream behind the one of the id `last`, over as many connections as it takes. */
+  /** The messages of a stream after the id `last`, over as many connections as it takes. */
   async *stream<N extends StreamName>(
     name: N,
-    ask: Ask<N> & { readonly last?: string | undefined },
+    ask: CallInput<N> & { readonly last?: string | undefined },
   ): AsyncGenerator<Message & { readonly data: string }> {
-    const { params, query, last, signal } = ask as Loose & { readonly last?: string };
+    const { params, query, last, signal } = ask as UntypedCall & { readonly last?: string };
     const { onAway, streamPatienceMs = STREAM_PATIENCE_MS } = this.#options;
     const closing = this.#closing.signal;
-    let asked = this.origin;
-    yield* resuming({
+    let origin = this.origin;
+    yield* resumableStream({
       connect: (behind, over) => {
-        asked = this.origin;
+        origin = this.origin;
         const request = this.#request(name, {
           ...(params === undefined ? {} : { params }),
           query: { ...query, ...(name === 'readLog' ? { follow: true } : {}) },
@@ -136,21 +139,21 @@ export class Client {
       },
       last,
       ends: name !== 'streamEvents',
-      patience: new Patience(this.#pace, streamPatienceMs),
+      backoff: new RetryBackoff(this.#clock, streamPatienceMs),
       signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
       onAway,
-      onBroken: () => this.#origins.leave(asked),
+      onBroken: () => this.#endpoints.failOver(origin),
       silentMs: SILENT_MS,
     });
     if (!signal?.aborted) closing.throwIfAborted();
   }
 
-  async #asked(name: RouteName, ask: Loose): Promise<unknown> {
+  async #callWithRetry(name: RouteName, ask: UntypedCall): Promise<unknown> {
     const { key = isRepeatable(name) ? crypto.randomUUID() : undefined } = ask;
     const closing = this.#closing.signal;
     const signal = ask.signal === undefined ? closing : AbortSignal.any([ask.signal, closing]);
     signal.throwIfAborted();
-    const patience = new Patience(this.#pace, ask.patienceMs ?? this.#options.patienceMs ?? PATIENCE_MS);
+    const backoff = new RetryBackoff(this.#clock, ask.patienceMs ?? this.#options.patienceMs ?? PATIENCE_MS);
     for (let tries = 1; ; tries++) {
       const { origin } = this;
       const request = this.#request(name, ask, key);
@@ -159,11 +162,11 @@ export class Client {
         return await this.#semaphore.pass(() => this.#once(request, signal, ask.timeoutMs));
       } catch (error) {
         signal.throwIfAborted();
-        if (!mayPass(error)) throw error;
-        this.#origins.leave(origin);
+        if (!isTransient(error)) throw error;
+        this.#endpoints.failOver(origin);
         if (!(harmless || wasNeverSent(error))) throw error;
-        // Nobody has to be waited for while there is another one to ask.
-        if (tries % this.origins.length === 0 && !(await patience.wait(signal))) throw error;
+        // No pause while there is another node to ask.
+        if (tries % this.origins.length === 0 && !(await backoff.wait(signal))) throw error;
       }
     }
   }
@@ -187,7 +190,7 @@ export class Client {
     return send(request, { fetch: this.#options.fetch ?? globalThis.fetch, signal });
   }
 
-  #request(name: RouteName, { params, query, body, by = this.#options.by }: Loose, key?: string): Request {
+  #request(name: RouteName, { params, query, body, by = this.#options.by }: UntypedCall, key?: string): Request {
     const { token } = this.#options;
     const headers = {
       accept: 'application/json',

@@ -1,14 +1,14 @@
-/** One message of an event stream. A comment, which only says that somebody is there, has no data. */
+/** One message of an event stream. A comment, which only shows that the node is there, has no data. */
 export interface Message {
   readonly id?: string;
   readonly event?: string;
   readonly data?: string;
 }
 
-/** What is longer is no message of ours. */
+/** A longer message is not one of ours. */
 const LONGEST = 64 * 1024 * 1024;
 
-/** Bytes as they come, whatever pieces they come in. A message that was cut off by the end is none. */
+/** Reads messages from bytes, in whatever pieces they come. A message that is cut off by the end is dropped. */
 export class MessageReader {
   readonly #decoder = new TextDecoder();
   #text = '';
@@ -23,7 +23,7 @@ export class MessageReader {
       messages.push(parse(this.#text.slice(0, end.index)));
       this.#text = this.#text.slice(end.index + end[0].length);
     }
-    if (this.#text.length > LONGEST) throw new Error('a message of the stream has no end');
+    if (this.#text.length > LONGEST) throw new Error('a message of the stream is too long');
     return messages;
   }
 }

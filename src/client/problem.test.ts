@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
-import { errorOfAnswer, errorOfFetch, mayPass, wasNeverSent } from './problem.ts';
+import { errorOfAnswer, errorOfFetch, isTransient, wasNeverSent } from './problem.ts';
 
 const URL = 'http://node';
 
@@ -24,32 +24,32 @@ test('an answer that is none of ours says that there is no node, and is tried ag
   for (const answer of [undefined, null, 'text', {}, { error: 'no' }, { error: { code: 'toString' } }]) {
     const error = errorOfAnswer(answer, 404, URL);
     assert.equal(error.code, 'NODE_UNREACHABLE');
-    assert.match(error.message, /no node \(HTTP 404\)/);
-    assert.equal(mayPass(error), false);
+    assert.match(error.message, /is not a node \(HTTP 404\)/);
+    assert.equal(isTransient(error), false);
   }
-  assert.equal(mayPass(errorOfAnswer(undefined, 502, URL)), true);
+  assert.equal(isTransient(errorOfAnswer(undefined, 502, URL)), true);
 });
 
 test('of a request that got no answer it is known whether it was sent, and whether there is hope', () => {
   const failed = (code: string): unknown => Object.assign(new TypeError('fetch failed'), { cause: { code } });
   const refused = errorOfFetch(failed('ECONNREFUSED'), URL);
-  assert.deepEqual([mayPass(refused), wasNeverSent(refused)], [true, true]);
+  assert.deepEqual([isTransient(refused), wasNeverSent(refused)], [true, true]);
   assert.match(refused.message, /nobody listens there/);
   const broken = errorOfFetch(failed('ECONNRESET'), URL);
-  assert.deepEqual([mayPass(broken), wasNeverSent(broken)], [true, false]);
+  assert.deepEqual([isTransient(broken), wasNeverSent(broken)], [true, false]);
   const unknown = errorOfFetch(failed('ENOTFOUND'), URL);
-  assert.deepEqual([mayPass(unknown), wasNeverSent(unknown)], [false, false]);
+  assert.deepEqual([isTransient(unknown), wasNeverSent(unknown)], [false, false]);
   const untrusted = errorOfFetch(failed('DEPTH_ZERO_SELF_SIGNED_CERT'), URL);
-  assert.equal(mayPass(untrusted), false);
+  assert.equal(isTransient(untrusted), false);
   assert.match(untrusted.hint ?? '', /NODE_EXTRA_CA_CERTS/);
   const both = Object.assign(new AggregateError([{ code: 'ECONNREFUSED' }, { code: 'ECONNREFUSED' }]), {});
   assert.equal(wasNeverSent(errorOfFetch(new TypeError('fetch failed', { cause: both }), URL)), true);
-  assert.equal(mayPass(errorOfFetch(new TypeError('Failed to fetch'), URL)), true, 'a browser says no more');
+  assert.equal(isTransient(errorOfFetch(new TypeError('Failed to fetch'), URL)), true, 'a browser says no more');
 });
 
 test('what passes by itself is told from what does not', () => {
   assert.deepEqual(
-    [fault('STORE_BUSY'), fault('TIMEOUT'), fault('LIMIT_REACHED'), fault('CONFLICT'), new Error('x')].map(mayPass),
+    [fault('STORE_BUSY'), fault('TIMEOUT'), fault('LIMIT_REACHED'), fault('CONFLICT'), new Error('x')].map(isTransient),
     [true, true, false, false, false],
   );
 });

@@ -6,7 +6,7 @@ import { errorOfAnswer, errorOfFetch, tooOld } from './problem.ts';
 export type Params = Readonly<Record<string, string | number>>;
 export type Query = Readonly<Record<string, unknown>>;
 
-/** One request, ready to be sent as often as it takes. */
+/** One request, which can be sent as often as needed. */
 export interface Request {
   readonly name: RouteName;
   readonly method: string;
@@ -16,7 +16,7 @@ export interface Request {
 }
 
 export interface RequestParts {
-  /** Of the node, without a path. */
+  /** The address of the node, without a path. */
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly params?: Params | undefined;
@@ -37,7 +37,7 @@ export function requestOf(name: RouteName, { origin, headers, params = {}, query
   };
 }
 
-/** A part of a path that is `.` or `..` would be taken for another path, however it is written. */
+/** A path segment `.` or `..` would lead to another path, however it is encoded. */
 function segment(part: string, value: string | number | undefined): string {
   const text = String(value ?? '');
   if (text === '' || text === '.' || text === '..') {
@@ -57,13 +57,13 @@ function searchOf(query: Query): string {
   return search.toString();
 }
 
-export interface Sending {
+export interface SendOptions {
   readonly fetch: typeof fetch;
   readonly signal: AbortSignal;
 }
 
-/** Sends it once; what is refused is thrown. */
-export async function send(request: Request, { fetch, signal }: Sending): Promise<Response> {
+/** Sends the request once; throws the error that the node answers with. */
+export async function send(request: Request, { fetch, signal }: SendOptions): Promise<Response> {
   const { name, method, url, headers, body } = request;
   // A redirect would take the token to an address that nobody has named.
   const init = { method, headers, signal, redirect: 'error' as const };
@@ -79,7 +79,7 @@ export async function send(request: Request, { fetch, signal }: Sending): Promis
     : error;
 }
 
-/** What came back, read to its end. */
+/** The whole answer. */
 export async function readAnswer(response: Response, { name, url }: Request): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text().catch((thrown: unknown) => {
@@ -89,7 +89,7 @@ export async function readAnswer(response: Response, { name, url }: Request): Pr
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    const problem = 'what answers there is no node';
+    const problem = 'what answers there is not a node';
     throw fault('NODE_UNREACHABLE', { url: originOf(url), problem, hopeless: true }, { cause });
   }
 }

@@ -1,4 +1,4 @@
-/** Lets so many through at once; the others wait in line. */
+/** Runs so many at once; the others wait in order. */
 export class Semaphore {
   #free: number;
   readonly #line: (() => void)[] = [];

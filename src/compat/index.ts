@@ -1,19 +1,19 @@
 export { idempotencyKey } from '../app/library/manual.ts';
 export {
+  type Capabilities,
+  type PlacementConstraints,
+  placementFromConstraints,
+  tagsFromCapabilities,
+} from './apflow/placement-constraints.ts';
+export {
   type AgentConfig,
   type AgentRules,
   limitsFromGroups,
   type PushRules,
   rulesFromAgentConfig,
   tagsFromAgent,
-} from './agent-config.ts';
-export { type BackendConfig, type BackendType, type SDKRuntimeWrapper } from './backend-config.ts';
-export {
-  type Capabilities,
-  type PlacementConstraints,
-  placementFromConstraints,
-  tagsFromCapabilities,
-} from './placement-constraints.ts';
+} from './dazflow/agent-config.ts';
+export { type BackendConfig, type BackendType } from './flatmachines/backend-config.ts';
 export {
   createRegistrationBackend,
   type RegistrationBackend,
@@ -21,8 +21,10 @@ export {
   type WorkerRecord,
   type WorkerRegistration,
   type WorkerStatus,
-} from './registration-backend.ts';
-export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './runs.ts';
+} from './flatmachines/registration-backend.ts';
+export type { SDKRuntimeWrapper } from './flatmachines/sdk-runtime.ts';
+export { createWorkBackend, type WorkBackend, type WorkItem, type WorkPool } from './flatmachines/work-backend.ts';
+export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './universal-agent/runs.ts';
 export {
   acknowledgeCancel,
   acquireRunLease,
@@ -39,5 +41,4 @@ export {
   type RuntimeDb,
   releaseRunLease,
   requestCancel,
-} from './runtime-db.ts';
-export { createWorkBackend, type WorkBackend, type WorkItem, type WorkPool } from './work-backend.ts';
+} from './universal-agent/runtime-db.ts';

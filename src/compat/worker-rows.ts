@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Manual, WorkerRecord } from '../app/library/manual.ts';
 
-/** A registration of the document: its incarnation also carries the start time that the worker told. */
+/** Marks a registration of FlatMachines, whose incarnation also carries the start time that the worker gave. */
 const MARK = 'registered ';
 
 export function incarnationOf(startedAt: string | undefined): string {
   return `${MARK}${randomUUID()}${startedAt === undefined ? '' : ` ${startedAt}`}`;
 }
 
-/** What the worker itself said of its start. */
-export function toldStart({ incarnation }: WorkerRecord): string | undefined {
+/** The start time that the worker gave. */
+export function statedStart({ incarnation }: WorkerRecord): string | undefined {
   return /^registered \S+ (.+)$/.exec(incarnation)?.[1];
 }
 
@@ -19,19 +19,19 @@ export function newestOf(rows: readonly WorkerRecord[], name: string): WorkerRec
   return rows.findLast((row) => row.name === name);
 }
 
-/** A sign of life is worth a write this often. */
+/** How often a sign of life is written. */
 const SIGN_MS = 5000;
 
 interface Row {
   readonly worker: number;
-  /** Made here: it says goodbye when this object is closed. */
+  /** Created here: it goes offline when this object is closed. */
   readonly own: boolean;
   signedAt: number;
 }
 
 /**
- * The rows under which one object holds leases: that of the worker's registration, if it has one in the same store, else
- * one of its own for each worker id. Leases are never inherited with a row; the attempt alone gives the right to a task.
+ * The worker rows under which one object holds leases: the row of the worker's registration, if the same store has one, else
+ * a row of its own for each worker id. Leases are never inherited with a row; the attempt alone gives the right to a task.
  */
 export class WorkerRows {
   readonly #manual: Manual;
@@ -43,18 +43,18 @@ export class WorkerRows {
     this.#handlers = handlers;
   }
 
-  /** The number of the row; asking for it is a sign of life. */
+  /** The number of the row. Asking for it is a sign of life. */
   async numberOf(name: string): Promise<number> {
     const { engine } = this.#manual;
     for (;;) {
       const row = await this.#row(name);
       const now = engine.world.clock.monotonic();
       if (now - row.signedAt < SIGN_MS) return row.worker;
-      if (await engine.beat({ worker: row.worker })) {
+      if (await engine.workers.beat({ worker: row.worker })) {
         row.signedAt = now;
         return row.worker;
       }
-      // It was away for so long that the store has forgotten it.
+      // The store has forgotten the row after a long silence.
       this.#rows.delete(name);
     }
   }
@@ -63,7 +63,7 @@ export class WorkerRows {
     const { engine } = this.#manual;
     for (const settled of await Promise.allSettled(this.#rows.values())) {
       if (settled.status !== 'fulfilled' || !settled.value.own) continue;
-      await engine.beat({ worker: settled.value.worker, state: 'offline' }).catch(() => false);
+      await engine.workers.beat({ worker: settled.value.worker, state: 'offline' }).catch(() => false);
     }
   }
 
@@ -78,7 +78,7 @@ export class WorkerRows {
 
   async #findOrMake(name: string): Promise<Row> {
     const { engine } = this.#manual;
-    const found = newestOf(await engine.workers(), name);
+    const found = newestOf(await engine.workers.list(), name);
     if (found !== undefined && found.incarnation.startsWith(MARK) && found.state !== 'offline') {
       return { worker: found.worker, own: false, signedAt: Number.NEGATIVE_INFINITY };
     }

@@ -133,7 +133,7 @@ test('a flag goes before a variable, and a variable before the default', () => {
   assert.equal(load(['--port=3000', '--port', '4000'], env).port, 4000, 'the last flag counts');
 });
 
-test('our own variable goes before the spelling of document 003, and an empty one counts as absent', () => {
+test('our own variable goes before the spelling of apflow, and an empty one counts as absent', () => {
   const env = {
     LEASEHOLD_LEASE_DURATION_SECONDS: '',
     APFLOW_LEASE_DURATION_SECONDS: '20',
@@ -143,6 +143,14 @@ test('our own variable goes before the spelling of document 003, and an empty on
   assert.equal(load([], { ...env, LEASEHOLD_LEASE_DURATION_SECONDS: '0.5' }).leaseDuration, 500);
 });
 
+test('a setting that has been renamed takes its old spelling, and shows only the new one', () => {
+  for (const old of ['004', 'dazflow']) {
+    assert.deepEqual(load(['--compat', old]).compat, ['dazflow']);
+    assert.deepEqual(load([], { LEASEHOLD_COMPAT: old }).compat, ['dazflow']);
+  }
+  refused(['--compat', '003'], {}, 'INVALID_INPUT', /"003" is not one of dazflow/);
+});
+
 test('the variables that count in seconds take bare numbers, flags take units', () => {
   assert.equal(load([], { LEASEHOLD_LEASE_DURATION_SECONDS: '1m30s' }).leaseDuration, 90_000);
   assert.equal(load(['--lease-duration', '5s']).leaseDuration, 5000);
@@ -150,7 +158,7 @@ test('the variables that count in seconds take bare numbers, flags take units', 
   refused(['--lease-duration', '50ms'], {}, 'INVALID_INPUT', /less than 100ms/);
 });
 
-test('the settings of document 003 are taken as it writes them, and in the short spelling of its program', () => {
+test('the settings of apflow are taken as its document writes them, and in the short spelling of its program', () => {
   const long = {
     APFLOW_CLUSTER_ENABLED: 'true',
     APFLOW_NODE_ID: 'node-1',

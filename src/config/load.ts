@@ -5,19 +5,19 @@ import { suggest } from './suggest.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A word without a flag, in its place: `QUEUE` of `push QUEUE [JSON]`. */
+/** A positional argument: `QUEUE` of `push QUEUE [JSON]`. */
 export interface Argument {
-  /** What stands for it in the help. */
+  /** The placeholder in the help. */
   readonly name: string;
   readonly doc: string;
   readonly optional?: true;
-  /** Takes all that follow, one at least; only the last one may. */
+  /** Takes all that follow, at least one; only the last argument may. */
   readonly many?: true;
-  /** A number that may be below zero, so that `-5` is taken for it and not for a flag. */
+  /** A number that may be below zero: `-5` is its value, not a flag. */
   readonly signed?: true;
 }
 
-/** What a command takes: its name for the errors, its arguments, and the settings that have a meaning for it. */
+/** What a command takes: its name for errors, its arguments, and its settings. */
 export interface Usage {
   readonly name: string;
   readonly args?: readonly Argument[];
@@ -27,11 +27,11 @@ export interface Usage {
 /** One call of a command. */
 export interface Call {
   readonly config: Config;
-  /** As many as the usage asks for at least, and as it takes at most. */
+  /** Checked against the usage. */
   readonly args: readonly string[];
 }
 
-/** Settings by precedence: flag, then environment, then default. Whatever is not understood is refused. */
+/** Settings by precedence: flag, then environment, then default. Anything that is not understood is refused. */
 export function loadConfig(usage: Usage, args: readonly string[], env?: Environment): Config {
   return loadCall(usage, args, env).config;
 }
@@ -60,15 +60,15 @@ export type Source = 'flag' | 'environment' | 'default';
 
 const SOURCES = new WeakMap<Config, ReadonlyMap<OptionKey, Source>>();
 
-/** Who said it: of two settings that exclude each other, the one that was said more plainly counts. */
+/** The source of a setting: of two settings that exclude each other, the more explicit one counts. */
 export function sourceOf(config: Config, key: OptionKey): Source {
   return SOURCES.get(config)?.get(key) ?? 'default';
 }
 
-/** The variable that counts: the first of its names under which something is said. */
+/** The variable that counts: the first of its names that is set. */
 function variableOf(key: OptionKey, env: Environment): string | undefined {
   const { env: names, foreignEnv } = optionOf(key);
-  // Set to nothing is how shells and container files leave a variable out.
+  // Shells and container files leave a variable out by setting it to nothing.
   return names.find((name) => env[name] !== undefined && env[name] !== '' && !foreignEnv?.test(env[name]));
 }
 
@@ -103,7 +103,7 @@ function readLine(usage: Usage, args: readonly string[]): Line {
   return { flags, words };
 }
 
-/** Numbers below zero stand behind a sign that begins no flag while flags are read. */
+/** Hides negative numbers from the flag parser. */
 const BEHIND = '\u0000';
 const hidden = (text: string): string => (/^-\d+$/.test(text) ? BEHIND + text : text);
 const shown = (text: string): string => text.replace(BEHIND, '');
@@ -113,7 +113,7 @@ interface Spelling {
   readonly negated: boolean;
 }
 
-/** Every way in which an option of the command may be written. */
+/** Every spelling of the options of a command. */
 function spellings(keys: readonly OptionKey[]): ReadonlyMap<string, Spelling> {
   const known = new Map<string, Spelling>();
   for (const key of keys) {
@@ -146,7 +146,7 @@ function flagValue(key: OptionKey, { rawName, value: text, inlineValue: inline }
     refuseValue(rawName, inline);
     return parse('', rawName);
   }
-  // `--port --json`: the next flag is not the value that was forgotten. `--store=-x` says that it is.
+  // `--port --json`: the next flag is not the forgotten value. `--store=-x` gives a value that begins with a dash.
   const forgotten = text?.startsWith('-') && !inline && !(signed && /^-\d/.test(text));
   if (text === undefined || forgotten) {
     throw fault('INVALID_INPUT', { field: rawName, problem: `it needs a value (${value})` });
@@ -206,12 +206,12 @@ function unexpected(usage: Usage, text: string): Error {
 }
 
 /**
- * A variable that is one slip away from ours is refused: ignoring it would be worse. Others that begin the same way are
- * left alone, since Kubernetes puts LEASEHOLD_SERVICE_HOST and the like beside a service of that name.
+ * Refuses a variable that is one typing error away from ours: ignoring it would be worse. Other variables with our prefix
+ * are left alone, since Kubernetes sets LEASEHOLD_SERVICE_HOST and the like beside a service of that name.
  */
 function refuseNearMisses(env: Environment): void {
   const ours = OPTION_KEYS.flatMap((key) => optionOf(key).env).filter((name) => name.startsWith(PREFIX));
-  // Without the prefix, which would lend its letters to the comparison.
+  // Without the prefix, whose letters would make everything look alike.
   const tails = ours.map((name) => name.slice(PREFIX.length));
   for (const name of Object.keys(env)) {
     if (!name.startsWith(PREFIX) || ours.includes(name)) continue;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadConfig } from './load.ts';
 import {
@@ -45,7 +45,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   staleThreshold: ['1m', 60_000],
   offlineAfter: ['1s', 1000],
   taskTimeout: ['10m', 600_000],
-  compat: ['004', ['004']],
+  compat: ['dazflow', ['dazflow']],
   retention: ['2d', 172_800_000],
   role: ['observer', 'observer'],
   cluster: ['off', false],
@@ -122,6 +122,16 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   to: ['postgres://db/work', 'postgres://db/work'],
   json: ['', true],
 };
+
+test('each family of options is in the table, and no two of them name an option alike', async () => {
+  const keys: string[] = [];
+  for (const file of readdirSync(new URL('options/', import.meta.url))) {
+    const families: Record<string, object> = await import(new URL(`options/${file}`, import.meta.url).href);
+    for (const [name, family] of Object.entries(families))
+      if (name.endsWith('_OPTIONS')) keys.push(...Object.keys(family));
+  }
+  assert.deepEqual(keys.sort(), [...OPTION_KEYS].sort());
+});
 
 test('every option has a flag that sets it, and nothing else changes but what follows from it', () => {
   const plain = loadConfig(ALL, [], {});

@@ -6,7 +6,7 @@ import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { NODE_OVERRIDES, type NodeOverride } from '../core/node.ts';
 import { parseTest } from '../core/placement/tag.ts';
 
-/** How the text of a flag or a variable becomes a value. `name` is what the error calls it. */
+/** Parses the text of a flag or a variable. `name` is its name in errors. */
 export type Parse<T> = (text: string, name: string) => T;
 
 export function filled(text: string, name: string): string {
@@ -34,6 +34,11 @@ export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> 
     if (found !== undefined) return found;
     throw refuse(name, `${quote(text)} is not one of ${words.join(', ')}`);
   };
+}
+
+/** Accepts old spellings of a value. */
+export function renamed<T>(spellings: Readonly<Record<string, string>>, parse: Parse<T>): Parse<T> {
+  return (text, name) => parse(Object.hasOwn(spellings, text) ? (spellings[text] as string) : text, name);
 }
 
 /** A comma list of these words, or `none`. */
@@ -72,7 +77,7 @@ export function onOrOff(text: string, name: string): boolean {
   return word === 'on' || word === 'true' || word === '1';
 }
 
-/** The variables that count in seconds take a bare number, whole or not, and also the form with a unit. */
+/** Variables that count in seconds take a bare number, whole or not, and also a number with a unit. */
 export function secondsOrDuration(text: string): Duration {
   return /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1000) : text;
 }
@@ -82,7 +87,7 @@ export function hostName(text: string, name: string): readonly string[] {
   throw refuse(name, `${quote(text)} is not the name or address of a host`);
 }
 
-/** An address without anything behind the port: nothing is put together from texts that could be misread. */
+/** An address without a path, so that joining it with a path cannot go wrong. */
 export function publicUrl(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && (text === url.origin || text === `${url.origin}/`)) {
@@ -103,7 +108,7 @@ export function workerName(text: string): string {
   return checkName('worker', text);
 }
 
-/** Of any worker that may be there; one of our own has a plainer name. */
+/** The name of any worker; workers of other programs may have capitals and colons. */
 export function workerId(text: string): string {
   return checkWorkerId('worker name', text);
 }
@@ -121,7 +126,7 @@ export function tagTest(text: string, name: string): readonly string[] {
   return [text];
 }
 
-/** `none` takes a bound away. */
+/** `none` removes a bound. */
 export function orNone<T>(parse: Parse<T>): Parse<T | null> {
   return (text, name) => (text === 'none' ? null : parse(text, name));
 }
@@ -140,7 +145,7 @@ export function rate(text: string, name: string): Span {
   return { max: Number(max), windowMs: parseDuration(window, name) };
 }
 
-/** `openai`, `openai:alice`, `openai:alice*2`: the key ends where a weight begins, at the end. */
+/** `openai`, `openai:alice`, `openai:alice*2`: a `*` with digits at the very end is the weight. */
 export function limitUse(text: string, name: string): readonly LimitUseInput[] {
   const [, limit = '', key, weight] = /^([^:*]*)(?::(.*?))?(?:\*(\d{1,10}))?$/s.exec(text) ?? [];
   if (limit === '' || key === '') throw refuse(name, `${quote(text)} is not NAME, NAME:KEY or NAME:KEY*WEIGHT`);

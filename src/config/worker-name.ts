@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 
-/** `host-1234`: tells the processes of a fleet apart; what a worker's name may not have becomes a dash. */
+/** `host-1234`: distinguishes the processes of a fleet. Characters that a worker's name may not have become a dash. */
 export function defaultWorkerName(): string {
   return workerNameFor(hostname(), process.pid);
 }
 
-/** `host`: the same at every start, for what is there once. */
+/** `host`: the same at every start, for a node. */
 export function hostWorkerName(): string {
   return workerNameFor(hostname());
 }

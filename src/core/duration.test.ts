@@ -32,7 +32,7 @@ test('a duration is read from text with units or from a number of milliseconds',
   for (const [input, ms] of readings) assert.equal(parseDuration(input), ms, String(input));
 });
 
-test('a text that could be read in two ways is refused, and the error names it', () => {
+test('an ambiguous text is refused, and the error names it', () => {
   const texts = [
     '',
     '30',
@@ -82,7 +82,7 @@ test('what is written is read back as the same duration', () => {
   );
 });
 
-test('writing a duration that is negative or broken is a defect', () => {
+test('formatting a negative or broken duration is a bug', () => {
   for (const ms of [-1, 0.5, Number.NaN, Infinity]) {
     assert.throws(
       () => formatDuration(ms),

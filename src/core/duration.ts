@@ -15,7 +15,7 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
-// Each unit once, largest first, whole numbers: there is one way to read any accepted text.
+// Each unit once, largest first, whole numbers: every accepted text has one meaning.
 const PATTERN = /^(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
 /** Whole milliseconds from 0 to 100 years. `field` names the place in the error. */

@@ -96,7 +96,7 @@ test('nothing else is taken for an engine error', () => {
   }
 });
 
-test('an engine error is told apart by its code', () => {
+test('an engine error is recognised by its code', () => {
   const error: unknown = fault('TIMEOUT');
   assert.ok(isEngineError(error));
   assert.ok(isEngineError(error, 'TIMEOUT'));
@@ -126,7 +126,7 @@ test('a detail in a message is one bounded, well-formed line, and an object neve
   assert.equal(fault('NOT_FOUND', Object.create({ id: 'inherited' })).message, 'There is no object of that name.');
 });
 
-test('a text that came from elsewhere is a code of ours or is not', () => {
+test('a text from elsewhere is one of our codes or it is not', () => {
   assert.ok(isErrorCode('LEASE_LOST'));
   for (const text of ['', 'lease_lost', 'constructor', '__proto__']) assert.equal(isErrorCode(text), false, text);
 });

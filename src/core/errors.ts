@@ -6,14 +6,14 @@ export interface CatalogueEntry {
   readonly status: number;
   /** True when the same call may succeed later without any change to it. */
   readonly retryable: boolean;
-  /** `{name|fallback}` takes the detail `name`; the fallback keeps the sentence whole when that detail is absent. */
+  /** `{name|fallback}` stands for the detail `name`; the fallback completes the sentence when that detail is absent. */
   readonly message: string;
   readonly hint?: string;
 }
 
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
-/** Every error the engine reports, once. `docs/reference/errors.md` lists the same codes, held by a test. */
+/** Every error that the engine reports, once. `docs/reference/errors.md` lists the same codes; a test enforces it. */
 export const CATALOGUE = Object.freeze({
   INVALID_INPUT: {
     family: 'request',
@@ -48,20 +48,20 @@ export const CATALOGUE = Object.freeze({
     status: 429,
     retryable: true,
     message: 'The limit {limit|of this task} takes no more tasks now.',
-    hint: 'Push it again when some of what the limit holds has ended, or raise the limit.',
+    hint: 'Push it again when some tasks of the limit have ended, or raise the limit.',
   },
   TOO_MANY: {
     family: 'request',
     status: 429,
     retryable: true,
-    message: 'That is more than is taken at once: {problem|others are to have their turn}.',
+    message: 'Too much at once: {problem|other callers need their turn}.',
     hint: 'Wait as long as Retry-After says and try again, with less at a time.',
   },
   UNSUPPORTED: {
     family: 'request',
     status: 501,
     retryable: false,
-    message: 'A {store|plain} store cannot do this: it has no {part|more than a plain queue needs}.',
+    message: 'A {store|plain} store cannot do this: it has no {part|such part}.',
     hint: 'Use a SQLite file or Postgres, which have every part; plain queues, retries and delays work on any store.',
   },
   INVALID_ID: {
@@ -103,14 +103,14 @@ export const CATALOGUE = Object.freeze({
     family: 'request',
     status: 421,
     retryable: false,
-    message: 'The request was meant for somebody else: {problem|the name in its Host header is not ours}.',
+    message: 'The request is meant for another server: {problem|its Host header has another name}.',
     hint: 'Ask for the address that the node prints when it starts.',
   },
   READ_ONLY: {
     family: 'request',
     status: 403,
     retryable: false,
-    message: 'This node only answers questions: {problem|it is an observer}.',
+    message: 'This node only answers reads: {problem|it is an observer}.',
     hint: 'Ask another node, which GET /api/v1/cluster lists, or give this one another role: leasehold cluster role NODE auto.',
   },
   UNKNOWN_OPTION: {
@@ -195,7 +195,7 @@ export const CATALOGUE = Object.freeze({
     status: 500,
     retryable: false,
     message: 'The store has schema version {found|unknown here}, newer than this program understands.',
-    hint: 'Upgrade leasehold on this machine to the version that the other processes run.',
+    hint: 'Upgrade leasehold on this host to the version that the other processes run.',
   },
   RUNTIME_TOO_OLD: {
     family: 'environment',
@@ -209,7 +209,7 @@ export const CATALOGUE = Object.freeze({
     status: 503,
     retryable: true,
     message: 'No node can be reached at {url|that address}: {problem|the connection failed}.',
-    hint: 'Check the address that "leasehold up" prints, that the node runs, and that this machine can reach it.',
+    hint: 'Check the address that "leasehold up" prints, that the node runs, and that this host can reach it.',
   },
   NODE_TOO_OLD: {
     family: 'environment',
@@ -237,7 +237,7 @@ export const CATALOGUE = Object.freeze({
     family: 'environment',
     status: 500,
     retryable: false,
-    message: 'Something that must always hold does not: {problem|no more is known}.',
+    message: 'An internal check failed: {problem|no more is known}.',
     hint: 'This is a defect in leasehold; please report it with this message and its stack.',
   },
   TASK_FAILED: {
@@ -280,7 +280,7 @@ for (const entry of Object.values(CATALOGUE)) Object.freeze(entry);
 
 export type ErrorCode = keyof typeof CATALOGUE;
 
-/** Whether a text that came from elsewhere is a code of ours. */
+/** Whether a text from elsewhere is one of our codes. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(CATALOGUE, text);
 }
@@ -295,7 +295,7 @@ export interface EngineErrorInit {
   readonly cause?: unknown;
 }
 
-/** What goes on the wire. Never the cause or the stack: those may hold what the caller must not see. */
+/** The error on the wire. Never the cause or the stack: those may contain what the caller must not see. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -305,7 +305,7 @@ export interface ErrorBody {
 
 const BRAND: unique symbol = Symbol.for('leasehold.error');
 
-/** The one error class. Made by `fault()`; the constructor is for errors that arrive with their text over the wire. */
+/** The one error class. `fault()` makes it; the constructor is for errors that arrive with their text over the wire. */
 export class EngineError extends Error {
   readonly code: ErrorCode;
   readonly retryable: boolean;
@@ -323,7 +323,7 @@ export class EngineError extends Error {
   }
 
   static {
-    // On the prototype: the stack then begins with the name, and neither shows among the fields when it is printed.
+    // On the prototype: the stack then begins with the name, and neither appears among the fields when it is printed.
     Object.defineProperties(EngineError.prototype, { name: { value: 'EngineError' }, [BRAND]: { value: true } });
   }
 
@@ -366,7 +366,7 @@ export function isEngineError(error: unknown, code?: ErrorCode): error is Engine
   return error instanceof EngineError && (code === undefined || error.code === code);
 }
 
-/** For what can only be false through a defect of our own; bad input gets its own code. */
+/** For conditions that only a bug of ours can make false; bad input gets its own code. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw fault('INTERNAL', { problem: message });
 }

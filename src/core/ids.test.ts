@@ -23,7 +23,7 @@ function seeded(seed: number): (bound: number) => number {
   };
 }
 
-/** The published algorithm for any length, written plainly, to hold the unrolled one against. */
+/** The published algorithm for any length, written plainly, to compare the unrolled one with. */
 function halfSipHash(k0: number, k1: number, bytes: Uint8Array): number {
   const v = Int32Array.of(k0, k1, k0 ^ 0x6c796765, k1 ^ 0x74656462);
   const get = (i: number): number => v[i] ?? 0;
@@ -57,7 +57,7 @@ function halfSipHash(k0: number, k1: number, bytes: Uint8Array): number {
 }
 
 test('the check bits come from HalfSipHash-2-4 as its authors published it', () => {
-  // Their vectors: key 00..07, message of n bytes 00, 01, ... for n = 0 to 13.
+  // Vectors of the authors: key 00..07, message of n bytes 00, 01, ... for n = 0 to 13.
   const published = [
     0x5b9f35a9, 0xb85a4727, 0x03a662fa, 0x04e7fe8a, 0x89466e2a, 0x69b6fac5, 0x23fc6358, 0xc563cf8b, 0x8f84b8d0,
     0x79e706f8, 0x3479b094, 0x50300808, 0x2f87f057, 0xff63e677,
@@ -211,7 +211,7 @@ test('a wrong character anywhere is refused', () => {
   }
 });
 
-test('an id or a time outside 48 bits cannot be encoded, and a key that is none makes no codec', () => {
+test('an id or a time outside 48 bits cannot be encoded, and a bad key makes no codec', () => {
   const isDefect = (error: unknown): boolean => isEngineError(error, 'INTERNAL');
   for (const wrong of [-1, MAX_ID + 1, 0.5, Number.NaN, Infinity]) {
     assert.throws(() => codec.encode('task_', wrong, BORN), isDefect);

@@ -18,19 +18,19 @@ export interface DecodedId {
 
 export interface IdCodec {
   readonly encode: (prefix: Prefix, id: number, createdAt: number) => string;
-  /** `undefined` for every text that `encode` of this cluster and prefix cannot have made. */
+  /** `undefined` for every text that `encode` cannot have made for this cluster and prefix. */
   readonly decode: (prefix: Prefix, text: string) => DecodedId | undefined;
 }
 
 export const MAX_ID = 2 ** 48 - 1;
 
-/** Part of what the check bits cover: never reuse or renumber. */
+/** The check bits cover it: never reuse or renumber. */
 const KIND: Readonly<Record<Prefix, number>> = { task_: 1, wrk_: 2, run_: 3 };
 
 const UUID_LENGTH = 36;
 const HEX_DIGITS = '0123456789abcdef';
 const BYTE_HEX: readonly string[] = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'));
-/** Upper case is absent on purpose: an id has one spelling, so it can be compared as text. */
+/** Upper case is absent on purpose: an id has one spelling, so ids can be compared as text. */
 const NIBBLE = Int8Array.from({ length: 128 }, (_, code) => HEX_DIGITS.indexOf(String.fromCharCode(code)));
 
 export function makeIdCodec(clusterKeyHex: string): IdCodec {
@@ -48,7 +48,7 @@ export function makeIdCodec(clusterKeyHex: string): IdCodec {
       KIND[prefix],
     ) >>> 6;
 
-  // Tasks pushed together share all but the last twelve digits: the head of the last id is kept (0.3 to 0.15 µs).
+  // Tasks that are pushed together share all but the last twelve digits: the head of the last id is kept (0.3 to 0.15 µs).
   let head = '';
   let headPrefix: Prefix | undefined;
   let headAt = -1;
@@ -84,7 +84,7 @@ export function makeIdCodec(clusterKeyHex: string): IdCodec {
       const variant = readHex(text, at + 19, 4);
       const tailHigh = readHex(text, at + 24, 6);
       const tailLow = readHex(text, at + 30, 6);
-      // A digit that is no hex makes its field negative; version and variant then cannot match.
+      // A character that is not a hex digit makes its field negative; version and variant then cannot match.
       if (timeHigh < 0 || timeLow < 0 || tailHigh < 0 || tailLow < 0) return undefined;
       if (version >> 12 !== 0x7 || variant >> 14 !== 0b10) return undefined;
       const createdAt = timeHigh * 2 ** 16 + timeLow;
@@ -141,13 +141,13 @@ function hex16(low16: number): string {
 /** The value of up to 8 hex digits, negative if any of them is not one. */
 function readHex(text: string, from: number, length: number): number {
   let value = 0;
-  let seen = 0;
+  let bits = 0;
   for (let i = from; i < from + length; i += 1) {
     const nibble = NIBBLE[text.charCodeAt(i)] ?? -1;
-    seen |= nibble;
+    bits |= nibble;
     value = (value << 4) | nibble;
   }
-  return seen < 0 ? -1 : value >>> 0;
+  return bits < 0 ? -1 : value >>> 0;
 }
 
 function littleEndianWord(keyHex: string, from: number): number {

@@ -51,7 +51,7 @@ test('handlers may also have capitals, colons and slashes in their names', () =>
   }
 });
 
-test('a name that is no text is refused by its type, and a long one is shown in part', () => {
+test('a name that is not a text is refused by its type, and a long one is shown in part', () => {
   for (const name of [undefined, null, 5, {}, ['a']]) {
     assert.match(
       refusal(() => checkName('queue', name)),

@@ -30,7 +30,9 @@ export function checkName(kind: string, name: unknown): string {
   throw fault('INVALID_INPUT', { field: `${kind} name`, problem: `${describe(name)} is not ${rule.text}` });
 }
 
-/** What some worker may be called, whoever registers it; more than one may call a worker of one's own. */
+/**
+ * The name of any worker. Programs that register workers themselves may use longer names, with more characters, than `checkName` allows.
+ */
 export function checkWorkerId(field: string, name: unknown): string {
   if (typeof name === 'string' && WORKER_ID.pattern.test(name)) return name;
   throw fault('INVALID_INPUT', { field, problem: `${describe(name)} is not ${WORKER_ID.text}` });

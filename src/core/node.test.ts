@@ -15,7 +15,7 @@ import {
 const STANDS: readonly NodeStatus[] = ['boot', 'electing', 'leader', 'worker', 'observer'];
 const EVENTS: readonly NodeEvent[] = ['asked', 'won', 'refused', 'lost', 'retry'];
 
-/** The changes of document 003, section 11; whatever is not named here leaves a node as it stands. */
+/** The changes of apflow's design "Distributed Core", section 11. Any other event leaves the status of a node as it is. */
 const CHANGES: Readonly<Record<string, NodeStatus>> = {
   // The same for `auto` and `leader`.
   'boot asked lead': 'electing',
@@ -26,7 +26,7 @@ const CHANGES: Readonly<Record<string, NodeStatus>> = {
   'electing refused lead': 'worker',
   'leader lost lead': 'worker',
   'worker retry lead': 'electing',
-  // What was under way when it was told to be something else.
+  // The election was under way when it was asked for something else.
   'electing won worker': 'leader',
   'electing refused worker': 'worker',
   'leader lost worker': 'worker',
@@ -35,7 +35,7 @@ const CHANGES: Readonly<Record<string, NodeStatus>> = {
   'leader lost observer': 'worker',
 };
 
-test('a node goes from stand to stand as the table says, and by nothing else', () => {
+test('the status of a node changes as the table says, and by nothing else', () => {
   let seen = 0;
   for (const status of STANDS) {
     for (const event of EVENTS) {
@@ -50,13 +50,13 @@ test('a node goes from stand to stand as the table says, and by nothing else', (
   assert.equal(seen, STANDS.length * EVENTS.length * NODE_ROLES.length);
 });
 
-test('who is asked to be an observer or a worker is one, from wherever it stands', () => {
+test('a node that is asked to be an observer or a worker is one, whatever it was', () => {
   for (const status of STANDS) {
     for (const role of ['observer', 'worker'] as const) assert.equal(nextStatus(status, 'asked', role), role);
   }
 });
 
-test('an election never begins for who may not lead', () => {
+test('an election never begins for a node that may not lead', () => {
   for (const role of ['worker', 'observer'] satisfies NodeRole[]) {
     for (const status of STANDS.filter((one) => one !== 'electing')) {
       for (const event of EVENTS) assert.notEqual(nextStatus(status, event, role), 'electing');

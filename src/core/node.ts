@@ -1,20 +1,20 @@
 /**
- * What a node may be asked to be. `auto`: it leads if nobody does, and serves in any case. `leader`: it leads, or does not start.
- * `worker`: it serves, and never leads. `observer`: it answers questions, and does nothing else.
+ * The role of a node. `auto`: it leads if no node does, and serves in any case. `leader`: it leads, or does not start. `worker`: it serves,
+ * and never leads. `observer`: it answers reads, and does nothing else.
  */
 export const NODE_ROLES = ['auto', 'leader', 'worker', 'observer'] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];
 
-/** What a node may be asked for while it runs; `auto` takes that back, and it goes by what it was started with. */
+/** The role that a node may be given while it runs. `auto` takes that back: the node returns to the role that it was started with. */
 export const NODE_OVERRIDES = ['auto', 'worker', 'observer'] as const;
 export type NodeOverride = (typeof NODE_OVERRIDES)[number];
 
-/** How a node stands: what it does at present. */
+/** What a node does at present. */
 export type NodeStatus = 'boot' | 'electing' | 'leader' | 'worker' | 'observer';
 
 /**
- * What moves it. `asked`: it was told its role, at the start or later. `won` and `refused`: how an election went. `lost`: the term
- * could not be renewed in time. `retry`: it is time for the next election.
+ * What changes the status. `asked`: the node got its role, at the start or later. `won` and `refused`: the result of an election. `lost`:
+ * the term could not be renewed in time. `retry`: the next election is due.
  */
 export type NodeEvent = 'asked' | 'won' | 'refused' | 'lost' | 'retry';
 
@@ -46,7 +46,7 @@ export function mayLead(role: NodeRole): role is 'auto' | 'leader' {
   return role === 'auto' || role === 'leader';
 }
 
-/** Of its last beat: how long a node may be silent. */
+/** How long a node may be silent since its last heartbeat. */
 export interface Silence {
   readonly staleMs: number;
   readonly deadMs: number;
@@ -54,7 +54,7 @@ export interface Silence {
 
 export const DEFAULT_SILENCE: Silence = { staleMs: 30_000, deadMs: 120_000 };
 
-/** `left`: it said goodbye. */
+/** `left`: it has signed off. */
 export const NODE_HEALTH = ['healthy', 'stale', 'dead', 'left'] as const;
 export type NodeHealth = (typeof NODE_HEALTH)[number];
 
@@ -63,7 +63,7 @@ export function nodeHealth(silentMs: number, { staleMs, deadMs }: Silence): Node
   return silentMs > staleMs ? 'stale' : 'healthy';
 }
 
-/** What a holder of duties is called: everything but what tells its incarnation from others of the name. */
+/** The name of a duty's holder: without the part that tells its incarnation from others of the same name. */
 export function holderName(holder: string): string {
   const end = holder.lastIndexOf('/');
   return end === -1 ? holder : holder.slice(0, end);

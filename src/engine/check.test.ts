@@ -28,14 +28,14 @@ test('options are an object with known keys, inherited ones included', () => {
   }
 });
 
-test('a lease may bring more than its task and attempt along', () => {
+test('a lease may have more fields than its task and attempt', () => {
   checkLease({ task: 1, attempt: 0 });
   checkLease({ task: 2 ** 40, attempt: 7, lane: 3 } as never);
   assert.throws(() => checkLease({ task: 2 ** 53, attempt: 1 }), invalid);
   assert.throws(() => checkLease({ task: 1, attempt: 0.5 }), invalid);
 });
 
-test('no list of names lets all through, an empty one none', () => {
+test('no list of names lets all through, an empty list lets nothing through', () => {
   assert.equal(checkNames('queues', 'queue', undefined), undefined);
   assert.deepEqual(checkNames('queues', 'queue', []), new Set());
   assert.deepEqual(checkNames('handlers', 'handler', ['Mail:send']), new Set(['Mail:send']));
@@ -44,7 +44,7 @@ test('no list of names lets all through, an empty one none', () => {
   assert.throws(() => checkNames('queues', 'queue', null), invalid);
 });
 
-test('a wait may be a part of a millisecond or endless, and never less than nothing', () => {
+test('a wait may be a fraction of a millisecond or endless, and never negative', () => {
   for (const fine of [0, 0.5, 1000, Number.POSITIVE_INFINITY]) assert.equal(checkWaitMs(fine), fine);
   for (const wrong of [-1, Number.NaN, '1s', null]) assert.throws(() => checkWaitMs(wrong), invalid);
 });

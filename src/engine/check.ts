@@ -10,24 +10,24 @@ import { STATES } from '../core/task/task.ts';
 import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
 
 /**
- * What callers hand to the engine, looked at once, at its edge. Past it a call can only meet the world's faults: nothing
- * of the wrong form reaches a store, where it would come out as a defect of ours.
+ * Validation of everything that callers give to the engine, once, at its edge. Past it only the environment can make a call fail. Nothing
+ * malformed reaches a store, where it would look like a bug of ours.
  */
 
-/** A lease shorter than this is lost before anybody can act on it; a longer one than a day says nothing about its holder. */
+/** A shorter lease is lost before anybody can act on it. A lease of more than a day says nothing about its holder. */
 const MIN_LEASE_MS = 10;
 const MAX_LEASE_MS = 24 * 3_600_000;
 const MIN_RETENTION_MS = 1000;
 const MAX_INTERVAL_MS = 3_600_000;
 const MAX_SLOTS = 1_000_000;
-/** Grants of one claim and rows of one list: more in one answer would hold the loop for too long. */
+/** Grants of one claim, and rows of one list: more in one answer would block the loop for too long. */
 const MAX_ROWS = 1000;
 
 /** The last moment that a JavaScript date can name. */
 export const MAX_TIME = 8_640_000_000_000_000;
 /** Processes and lines are counted in 32 bits by every store. */
 export const MAX_COUNT = 2_147_483_647;
-/** One entry of a log. */
+/** The text of one log line. */
 const MAX_TEXT_BYTES = 65_536;
 
 const LIST: ReadonlySet<string> = new Set([
@@ -52,7 +52,7 @@ const WORKER: ReadonlySet<string> = new Set([
   'version',
   'address',
   'told',
-  // Beside what a store keeps of the worker itself.
+  // Not part of the worker's own record.
   'schemas',
 ] satisfies (keyof NewWorker | 'schemas')[]);
 const SETTING: ReadonlySet<string> = new Set([
@@ -73,7 +73,7 @@ const BEAT: ReadonlySet<string> = new Set([
 ] satisfies (keyof WorkerBeat)[]);
 const METADATA = { field: 'metadata', maxBytes: 65_536 } as const;
 
-/** An object that has no other keys than these. */
+/** Refuses anything but an object with these keys only. */
 export function checkOptions(what: string, options: unknown, known: ReadonlySet<string>): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw refuse(what, 'it must be an object');
@@ -90,7 +90,7 @@ export function whole(field: string, value: unknown, min: number, max: number): 
   throw refuse(field, `it must be a whole number from ${min} to ${max}`);
 }
 
-/** Of a task or a worker: stores count them from one. */
+/** The number of a task or a worker: stores count them from one. */
 function isNumber(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
@@ -100,12 +100,12 @@ export function checkTask(task: unknown): void {
   if (typeof task !== 'string') throw refuse('task', 'it must be the number of a task');
   throw fault(
     'INVALID_INPUT',
-    { field: 'task', problem: 'it is a text, and the engine knows tasks by their numbers' },
+    { field: 'task', problem: 'it is a text, and must be the number of a task' },
     { hint: 'Turn a public id into its number with engine.parseId.' },
   );
 }
 
-/** On the path of every settle: a few comparisons for a lease that is fine. Any count may be an attempt; the fence decides. */
+/** On the path of every settle: a valid lease costs a few comparisons. Any integer may be an attempt; the fence decides. */
 export function checkLease(lease: Lease): void {
   if (typeof lease !== 'object' || lease === null) {
     throw refuse('lease', 'it must be an object with a task and an attempt');
@@ -117,7 +117,7 @@ export function checkLease(lease: Lease): void {
 
 export function checkWorker(worker: unknown): number {
   if (isNumber(worker) && (worker as number) <= MAX_ID) return worker as number;
-  throw refuse('worker', 'it must be the number that registerWorker gave');
+  throw refuse('worker', 'it must be the number that workers.register returned');
 }
 
 export function checkMax(max: unknown): number {
@@ -129,7 +129,7 @@ export function checkStaleMs(staleMs: Duration): number {
   return checkDuration('workerStaleMs', staleMs, MIN_LEASE_MS, MAX_LEASE_MS);
 }
 
-/** How often work is looked for, or leases that ran out. */
+/** How often to look for work, or for expired leases. */
 export function checkIntervalMs(field: string, ms: Duration): number {
   return checkDuration(field, ms, MIN_LEASE_MS, MAX_INTERVAL_MS);
 }
@@ -145,7 +145,7 @@ export function checkRetentionMs(retentionMs: Duration): number {
 /** A wait without an end is allowed: its signal may end it. */
 export function checkWaitMs(waitMs: unknown): number {
   if (typeof waitMs === 'number' && waitMs >= 0) return waitMs;
-  throw refuse('waitMs', 'it must be a number of milliseconds from 0 on');
+  throw refuse('waitMs', 'it must be a number of milliseconds, 0 or more');
 }
 
 export function checkFlag(field: string, flag: unknown): void {
@@ -162,8 +162,8 @@ export function checkList(field: string, list: unknown): void {
 }
 
 /**
- * Entries of a log as a store can keep them. What a task prints is not its fault: characters that no store takes are
- * replaced, not refused.
+ * Log lines in a form that a store can keep. A task is not to blame for what it prints: characters that no store takes
+ * are replaced, not refused.
  */
 export function checkLogEntries(entries: unknown): readonly LogEntry[] {
   checkList('entries', entries);
@@ -200,7 +200,7 @@ export function checkLimit(limit: unknown): number {
   return whole('limit', limit, 1, MAX_ROWS);
 }
 
-/** The names that a claim is limited to; undefined is no limit, an empty list lets nothing through. */
+/** The names that a claim is limited to. Undefined: no limit. An empty list lets nothing through. */
 export function checkNames(field: string, kind: string, names: unknown): ReadonlySet<string> | undefined {
   if (names === undefined) return undefined;
   checkList(field, names);
@@ -228,7 +228,7 @@ function checkQueues(queues: unknown): readonly string[] {
   return (queues as readonly unknown[]).map((queue) => checkName('queue', queue));
 }
 
-/** Of a worker. */
+/** The priority of a worker. */
 function checkPriority(priority: unknown): number {
   return whole('priority', priority, -MAX_COUNT, MAX_COUNT);
 }
@@ -273,18 +273,18 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
   };
 }
 
-/** Of its own handlers only, each once, and as JSON that is no worse than an input. */
+/** Schemas of its own handlers only, one for each. As JSON they must pass the same checks as an input. */
 export function checkSchemas(
   schemas: readonly HandlerSchema[] = [],
   handlers: readonly string[] = [],
 ): readonly HandlerSchema[] {
   checkList('schemas', schemas);
-  const told = new Map(schemas.map(({ handler, schema }) => [handler, readSchema(schema)]));
-  const stranger = [...told.keys()].find((handler) => !handlers.includes(handler));
-  if (stranger !== undefined) throw refuse('schemas', `the worker does not offer the handler ${stranger}`);
-  const bytes = told.values().reduce((sum, schema) => sum + utf8Length(schema), 0);
+  const byHandler = new Map(schemas.map(({ handler, schema }) => [handler, readSchema(schema)]));
+  const unknown = [...byHandler.keys()].find((handler) => !handlers.includes(handler));
+  if (unknown !== undefined) throw refuse('schemas', `the worker does not offer the handler ${unknown}`);
+  const bytes = byHandler.values().reduce((sum, schema) => sum + utf8Length(schema), 0);
   if (bytes > MAX_SCHEMAS_BYTES) throw fault('TOO_LARGE', { field: 'schemas', maxBytes: MAX_SCHEMAS_BYTES });
-  return [...told].map(([handler, schema]) => ({ handler, schema }));
+  return [...byHandler].map(([handler, schema]) => ({ handler, schema }));
 }
 
 function readSchema(text: string): string {
@@ -292,7 +292,7 @@ function readSchema(text: string): string {
   try {
     schema = JSON.parse(text);
   } catch {
-    throw refuse('schemas', 'one of them is no JSON');
+    throw refuse('schemas', 'one of them is not JSON');
   }
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw refuse('schemas', 'each must be the text of a JSON object');
@@ -300,7 +300,7 @@ function readSchema(text: string): string {
   return encodePayload(schema, { maxBytes: MAX_SCHEMA_BYTES, field: 'schemas' });
 }
 
-/** What a worker says of itself; its metadata is any JSON value of at most 64 KiB. */
+/** What a worker reports of itself. Its metadata is any JSON value of at most 64 KiB. */
 export interface Beat extends Omit<WorkerBeat, 'metadata'> {
   readonly metadata?: unknown;
 }

@@ -8,13 +8,13 @@ import { type Batcher, type BatcherOptions, Coalescer } from './coalescer.ts';
 interface Rig {
   readonly world: VirtualWorld;
   readonly batcher: Batcher<string, string>;
-  /** The items of each flush, in the order of the flushes. */
+  /** The items of each batch, in the order of the batches. */
   readonly sent: string[][];
-  /** Lets the oldest flush that is under way end. */
+  /** Lets the oldest batch that is under way end. */
   readonly answer: () => Promise<void>;
 }
 
-/** A kind whose flushes stay under way until they are answered. Items that begin with "bad" break their flush. */
+/** A batcher whose batches stay under way until they are answered. Items that begin with "bad" break their batch. */
 function rig(options: Partial<BatcherOptions<string, string>> = {}): Rig {
   const world = new VirtualWorld();
   const sent: string[][] = [];
@@ -38,7 +38,7 @@ function rig(options: Partial<BatcherOptions<string, string>> = {}): Rig {
   return { world, batcher, sent, answer };
 }
 
-test('a call on an idle kind leaves in the next turn, without waiting for time to pass', async () => {
+test('a call of an idle batcher leaves in the next turn, without waiting for time to pass', async () => {
   const { world, batcher, sent, answer } = rig();
   const call = batcher.submit('a');
   assert.deepEqual(sent, []);
@@ -58,7 +58,7 @@ test('calls of one turn leave together, in order, and each gets its own answer',
   assert.deepEqual(await Promise.all(calls), ['a!', 'b!', 'c!']);
 });
 
-test('calls that are made during a flush leave together in the next one', async () => {
+test('calls during a batch leave together in the next one', async () => {
   const { world, batcher, sent, answer } = rig();
   const first = batcher.submit('a');
   await world.settle();
@@ -74,7 +74,7 @@ test('calls that are made during a flush leave together in the next one', async 
   assert.deepEqual(await Promise.all(later), ['b!', 'c!', 'd!']);
 });
 
-test('a call is answered after its own flush, and not before', async () => {
+test('a call is answered after its own batch, and not before', async () => {
   const { world, batcher, answer } = rig();
   let answered = false;
   void batcher.submit('a').then(() => {
@@ -86,7 +86,7 @@ test('a call is answered after its own flush, and not before', async () => {
   assert.equal(answered, true);
 });
 
-test('no more flushes are under way than the kind allows', async () => {
+test('no more batches are under way than the batcher allows', async () => {
   const { world, batcher, sent, answer } = rig({ maxInFlight: 2, maxItems: 1 });
   const calls = ['a', 'b', 'c', 'd'].map((item) => batcher.submit(item));
   await world.settle();
@@ -99,7 +99,7 @@ test('no more flushes are under way than the kind allows', async () => {
   assert.deepEqual(await Promise.all(calls), ['a!', 'b!', 'c!', 'd!']);
 });
 
-test('a flush takes no more items than the kind allows, and the order is kept over all flushes', async () => {
+test('a batch takes no more items than the batcher allows, and the order is kept over all batches', async () => {
   const { world, batcher, sent, answer } = rig({ maxItems: 4 });
   const items = Array.from({ length: 11 }, (_, n) => `${n}`);
   const calls = items.map((item) => batcher.submit(item));
@@ -129,7 +129,7 @@ test('items of one call stay together', async () => {
   assert.deepEqual(await Promise.all(calls), [['a!', 'b!', 'c!'], ['d!', 'e!', 'f!'], ['g!']]);
 });
 
-test('a call with more items than a flush can take is split, and answered in one piece', async () => {
+test('a call with more items than a batch can take is split, and gets one answer', async () => {
   const { world, batcher, sent, answer } = rig({ maxItems: 4 });
   const items = Array.from({ length: 10 }, (_, n) => `${n}`);
   const call = batcher.submitMany(items);
@@ -152,7 +152,7 @@ test('a call with no items is answered with none, and nothing is sent', async ()
   assert.deepEqual(sent, []);
 });
 
-test('single calls and calls with several items share a flush, and each gets its own answers', async () => {
+test('single calls and calls with several items share a batch, and each gets its own answers', async () => {
   const { world, batcher, sent, answer } = rig();
   const calls = [batcher.submit('a'), batcher.submitMany(['b', 'c']), batcher.submit('d'), batcher.submitMany(['e'])];
   await world.settle();
@@ -161,7 +161,7 @@ test('single calls and calls with several items share a flush, and each gets its
   assert.deepEqual(await Promise.all(calls), ['a!', ['b!', 'c!'], 'd!', ['e!']]);
 });
 
-test('one bad item does not fail the others: the flush is halved until it stands alone', async () => {
+test('one bad item does not fail the others: the batch is halved until it stands alone', async () => {
   const { world, batcher, sent, answer } = rig();
   const calls = ['a', 'b', 'bad', 'd', 'e', 'f', 'g', 'h'].map((item) => batcher.submit(item));
   const outcomes = Promise.allSettled(calls);
@@ -171,7 +171,7 @@ test('one bad item does not fail the others: the flush is halved until it stands
     (await outcomes).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'refused')),
     ['a!', 'b!', 'refused', 'd!', 'e!', 'f!', 'g!', 'h!'],
   );
-  // 1 bad of 8: the whole, then two halves of each part that has it.
+  // 1 bad item of 8: the whole batch, then two halves of each part that has it.
   assert.equal(sent.length, 7);
 });
 
@@ -187,7 +187,7 @@ test('two bad items are both found', async () => {
   );
 });
 
-test("an INTERNAL error is taken for one item's own, and halved", async () => {
+test('an INTERNAL error is blamed on one item, and the batch is halved', async () => {
   const { world, batcher, answer } = rig({
     send: async (items) => {
       if (items.includes('x')) throw fault('INTERNAL', { problem: 'x' });
@@ -203,7 +203,7 @@ test("an INTERNAL error is taken for one item's own, and halved", async () => {
   );
 });
 
-test('a fault of the world concerns all: every caller is told at once, and nothing is sent again', async () => {
+test('an error of the environment concerns all: every caller gets it at once, and nothing is sent again', async () => {
   let sends = 0;
   const { world, batcher } = rig({
     send: () => {
@@ -217,7 +217,7 @@ test('a fault of the world concerns all: every caller is told at once, and nothi
   assert.equal(sends, 1);
 });
 
-test('after a failed flush the next one leaves as always', async () => {
+test('after a failed batch the next one leaves as always', async () => {
   const { world, batcher, answer } = rig();
   const bad = batcher.submit('bad').catch(() => 'refused');
   await world.settle();
@@ -227,14 +227,14 @@ test('after a failed flush the next one leaves as always', async () => {
   assert.deepEqual([await bad, await good], ['refused', 'good!']);
 });
 
-test('a caller that comes when too many wait is told so once its patience is over, and only such callers are', async () => {
+test('a caller that comes when too many wait is refused once its patience is over, and no other caller is', async () => {
   const { world, batcher, answer } = rig({ maxItems: 2, maxPending: 3, patienceMs: 1000 });
   const first = batcher.submit('under way');
   await world.settle();
   const early = ['a', 'b', 'c'].map((item) => batcher.submit(item));
   const crowded = refusal(batcher.submit('d'));
   await world.advance(1001);
-  await answer(); // The next flush takes a and b.
+  await answer(); // The next batch takes a and b.
   await answer(); // Then c; d has waited too long.
   await answer();
   assert.equal(await first, 'under way!');
@@ -250,7 +250,7 @@ test('a caller that comes when too many wait is served when room comes within it
   assert.deepEqual(await Promise.all(calls), ['a!', 'b!', 'c!', 'd!']);
 });
 
-test('all kinds of a coalescer leave in the same turn, so that a store can commit them together', async () => {
+test('all batchers of a coalescer flush in the same turn, so that a store can commit them together', async () => {
   const world = new VirtualWorld();
   const coalescer = new Coalescer(world);
   const order: string[] = [];
@@ -274,7 +274,7 @@ test('all kinds of a coalescer leave in the same turn, so that a store can commi
   await Promise.all(calls);
 });
 
-test('what goes wrong after the commit sends nothing again', async () => {
+test('an error after the commit sends nothing again', async () => {
   const { world, batcher, sent, answer } = rig({
     sent: () => {
       throw new Error('a hook is broken');
@@ -287,7 +287,7 @@ test('what goes wrong after the commit sends nothing again', async () => {
   assert.deepEqual(sent, [['a', 'b']]);
 });
 
-test('large items leave in several flushes', async () => {
+test('large items leave in several batches', async () => {
   const { world, batcher, sent, answer } = rig({ maxBytes: 10, sizeOf: (item) => item.length });
   const single = ['aaaa', 'bbbb', 'cccc'].map((item) => batcher.submit(item));
   const many = batcher.submitMany(['dddd', 'eeeeeeeeeeeeeeee', 'ffff', 'gggg']);
@@ -300,7 +300,7 @@ test('large items leave in several flushes', async () => {
   assert.deepEqual(sent, [['aaaa', 'bbbb'], ['cccc', 'dddd'], ['eeeeeeeeeeeeeeee'], ['ffff', 'gggg']]);
 });
 
-test('the parts of one call are not a crowd to each other', async () => {
+test('the parts of one call do not count as a crowd', async () => {
   const { world, batcher, answer } = rig({ maxPending: 10, patienceMs: 100 });
   const many = batcher.submitMany(Array.from({ length: 40 }, (_, n) => `i${n}`));
   for (let n = 0; n < 4; n++) {

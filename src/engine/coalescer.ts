@@ -2,15 +2,15 @@ import { EngineError, fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 
 /**
- * Gathers calls into flushes behind an API that takes one item at a time.
+ * Collects calls into batches behind an API that takes one item at a time.
  *
- * A call on an idle kind leaves in the next turn of the loop; calls made while a flush is under way leave together in the
- * next one. There is no timer, so an idle caller waits for nothing. A caller is answered after its own commit, never
- * before. Measured on SQLite with full durability: 6 k → 75 k tasks a second.
+ * A call of an idle batcher leaves in the next turn of the loop. Calls that arrive while a batch is under way leave together in the next
+ * one. There is no timer, so an idle caller waits for nothing. A caller is answered after its own commit, never before. Measured on SQLite
+ * with full durability: 6 k → 75 k tasks a second.
  */
 export class Coalescer {
   readonly #world: World;
-  readonly #kinds: Flushing[] = [];
+  readonly #batchers: Flushing[] = [];
   #scheduled = false;
 
   constructor(world: World) {
@@ -19,17 +19,17 @@ export class Coalescer {
 
   batcher<I, A>(options: BatcherOptions<I, A>): Batcher<I, A> {
     const batcher = new Batcher<I, A>(options, this.#world, () => this.#schedule());
-    this.#kinds.push(batcher);
+    this.#batchers.push(batcher);
     return batcher;
   }
 
-  /** All kinds leave in the same turn, so that a store which can will commit them together. */
+  /** All batchers flush in the same turn, so that a store that can will commit them together. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
     this.#world.timers.soon(() => {
       this.#scheduled = false;
-      for (const kind of this.#kinds) kind.flush();
+      for (const batcher of this.#batchers) batcher.flush();
     });
   }
 }
@@ -43,16 +43,16 @@ export interface BatcherOptions<I, A> {
   /** One answer per item, in order. */
   readonly send: (items: readonly I[]) => Promise<readonly A[]>;
   /**
-   * Gives hints after the callers were answered. Not part of `send`: whatever goes wrong here, the items are committed and
-   * must not be sent again.
+   * Gives hints after the callers were answered. Not part of `send`: the items are committed, and an error here must
+   * not make them be sent again.
    */
   readonly sent?: (items: readonly I[], answers: readonly A[]) => void;
   readonly maxItems: number;
-  /** A flush of large items is cut off here, so that it does not hold the loop. */
+  /** A batch of large items ends here, so that it does not block the loop. */
   readonly maxBytes?: number;
   readonly sizeOf?: (item: I) => number;
   readonly maxInFlight: number;
-  /** Above this many waiting items a caller's patience counts. */
+  /** Above this many waiting items, a new caller waits for at most `patienceMs`. */
   readonly maxPending?: number;
   readonly patienceMs?: number;
 }
@@ -69,12 +69,12 @@ interface Entry<I, A> {
   readonly reject: (error: unknown) => void;
 }
 
-const nobody = (): void => {};
+const ignore = (): void => {};
 
 const MAX_PENDING = 10_000;
 const PATIENCE_MS = 10_000;
 
-/** One queue of the coalescer: calls of one sort, which one store verb takes many of. */
+/** A queue of calls of one kind, which one store verb takes many of. */
 export class Batcher<I, A> implements Flushing {
   readonly #options: BatcherOptions<I, A>;
   readonly #world: World;
@@ -93,13 +93,13 @@ export class Batcher<I, A> implements Flushing {
     return new Promise<A>((resolve, reject) => {
       const bytes = this.#options.sizeOf?.(item) ?? 0;
       const since = this.#crowdedSince();
-      this.#add({ item, items: undefined, size: 1, bytes, since, resolve, resolveMany: nobody, reject });
+      this.#add({ item, items: undefined, size: 1, bytes, since, resolve, resolveMany: ignore, reject });
     });
   }
 
-  /** Items of one call stay together; more than a flush can take are split over several. */
+  /** Items of one call stay together. More than one batch can take are split over several. */
   async submitMany(items: readonly I[]): Promise<readonly A[]> {
-    // Asked once: the parts of one call are not each other's crowd.
+    // Read once: the parts of one call do not count as the crowd of each other.
     const since = this.#crowdedSince();
     const parts = this.#split(items).map(
       ({ items: part, bytes }) =>
@@ -110,7 +110,7 @@ export class Batcher<I, A> implements Flushing {
             size: part.length,
             bytes,
             since,
-            resolve: nobody,
+            resolve: ignore,
             resolveMany,
             reject,
           });
@@ -155,7 +155,7 @@ export class Batcher<I, A> implements Flushing {
     return parts;
   }
 
-  /** From when on a caller's patience counts: 0 while there is room. */
+  /** Since when a caller's patience counts; 0 while there is room. */
   #crowdedSince(): number {
     return this.#pending < (this.#options.maxPending ?? MAX_PENDING) ? 0 : this.#world.clock.monotonic();
   }
@@ -201,14 +201,14 @@ export class Batcher<I, A> implements Flushing {
     try {
       this.#options.sent?.(items, answers);
     } catch {
-      // Only hints come from here, and a hint that fails is a lost one: a scan finds what it hid.
+      // Only hints are given here. A failed hint is a lost one: a scan finds what it hid.
     }
   }
 
-  /** A fault of the world concerns all; any other may be one item's own, and is narrowed down to it by halving. */
+  /** An error of the environment concerns all items. Any other may belong to one item, which is found by halving the batch. */
   async #divide(batch: readonly Entry<I, A>[], error: unknown): Promise<void> {
-    const worldly = error instanceof EngineError && error.code !== 'INTERNAL';
-    if (worldly || batch.length === 1) {
+    const environmental = error instanceof EngineError && error.code !== 'INTERNAL';
+    if (environmental || batch.length === 1) {
       for (const entry of batch) entry.reject(error);
       return;
     }

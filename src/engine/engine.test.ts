@@ -21,7 +21,7 @@ interface Rig {
   readonly running: (request?: { queue?: string; maxAttempts?: number }) => Promise<Grant>;
 }
 
-/** An engine on a store in memory, whose books are checked when the test is over. */
+/** An engine on a store in memory, whose invariants are checked when the test is over. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -30,7 +30,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await store.close();
   });
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const claim = async (): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant, 'there was nothing to claim');
@@ -62,12 +62,11 @@ test('a task goes from push to completion, and its result is kept', async (t) =>
   assert.deepEqual([record?.state, record?.result], ['completed', '{"sent":true}']);
 });
 
-test('the engine tells when something will be due, so that a sleeping duty can be woken', async (t) => {
+test('the engine reports when a task will be due, so that a sleeping duty can be woken', async (t) => {
   const { engine, claim, world } = await rig(t);
   const due: number[] = [];
   const leases: number[] = [];
-  engine.onDue = (inMs) => void due.push(inMs);
-  engine.onLease = (inMs) => void leases.push(inMs);
+  engine.listen({ due: (inMs) => void due.push(inMs), leased: (inMs) => void leases.push(inMs) });
   await engine.push(TASK);
   await engine.push({ ...TASK, delay: 5000 });
   await engine.push({ ...TASK, runAt: world.clock.wall() + 7000 });
@@ -78,7 +77,7 @@ test('the engine tells when something will be due, so that a sleeping duty can b
   assert.deepEqual(due, [5000, 7000, 900]);
 });
 
-test('a task that waits is cancelled at once, one that runs is asked, and its worker hears of it', async (t) => {
+test('a waiting task is cancelled at once, a running one is asked to stop, and its worker sees the request', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running({ queue: 'a' });
   const waiting = await engine.push({ ...TASK, queue: 'b' });
@@ -145,7 +144,7 @@ test('the statistics follow the tasks, and an unknown queue has none', async (t)
   assert.deepEqual(await engine.stats('mail'), { ...EMPTY_STATS, ready: 1, scheduled: 1, completed: 1 });
 });
 
-test('the feed tells what happened in order, goes on after a number, and follows what comes', async (t) => {
+test('the feed has the events in order, continues after a number, and follows new ones', async (t) => {
   const { engine, running, world } = await rig(t);
   const grant = await running();
   const control = new AbortController();
@@ -169,18 +168,18 @@ test('the feed tells what happened in order, goes on after a number, and follows
   assert.deepEqual(world.waits, []);
 });
 
-test('workers are registered under a checked name, each start as one of its own', async (t) => {
+test('workers are registered under a checked name, and each start is an incarnation of its own', async (t) => {
   const { engine } = await rig(t);
-  await engine.registerWorker({ name: 'gpu-1', incarnation: 'j', slots: 2, tags: ['gpu'] });
+  await engine.workers.register({ name: 'gpu-1', incarnation: 'j', slots: 2, tags: ['gpu'] });
   assert.deepEqual(
-    (await engine.workers()).map(({ name, slots, tags }) => [name, slots, tags]),
+    (await engine.workers.list()).map(({ name, slots, tags }) => [name, slots, tags]),
     [
       ['w', 8, []],
       ['gpu-1', 2, ['gpu']],
     ],
   );
   await assert.rejects(
-    async () => engine.registerWorker({ name: 'No Name', incarnation: 'k', slots: 1 }),
+    async () => engine.workers.register({ name: 'No Name', incarnation: 'k', slots: 1 }),
     (error) => isEngineError(error, 'INVALID_INPUT'),
   );
 });
@@ -190,7 +189,7 @@ type Loose = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
 
 const loosely = (engine: Engine): Loose => engine as unknown as Loose;
 
-/** Refused by a rejected promise, with the field or the option by name. */
+/** Refused by a rejected promise, with the name of the field or the option. */
 async function refused(call: () => Promise<unknown>, code: ErrorCode, named: string): Promise<EngineError> {
   let answer: Promise<unknown>;
   try {
@@ -253,12 +252,12 @@ test('a bad argument is refused with its field by a rejected promise, and change
     ['handler name', () => engine.list({ limit: 1, handlers: ['NO NAME'] })],
     ['from', () => engine.list({ limit: 1, from: -1 })],
     ['until', () => engine.list({ limit: 1, until: Number.NaN })],
-    ['worker', () => engine.registerWorker(undefined as never)],
-    ['worker name', () => engine.registerWorker({ ...worker8, name: 'No Name' })],
-    ['slots', () => engine.registerWorker({ ...worker8, slots: Number.NaN })],
-    ['incarnation', () => engine.registerWorker({ name: 'w', slots: 1 } as never)],
-    ['tags', () => engine.registerWorker({ ...worker8, tags: 'gpu' as never })],
-    ['tags', () => engine.registerWorker({ ...worker8, tags: [1 as never] })],
+    ['worker', () => engine.workers.register(undefined as never)],
+    ['worker name', () => engine.workers.register({ ...worker8, name: 'No Name' })],
+    ['slots', () => engine.workers.register({ ...worker8, slots: Number.NaN })],
+    ['incarnation', () => engine.workers.register({ name: 'w', slots: 1 } as never)],
+    ['tags', () => engine.workers.register({ ...worker8, tags: 'gpu' as never })],
+    ['tags', () => engine.workers.register({ ...worker8, tags: [1 as never] })],
     ['request', () => engine.push(null as never)],
     ['request', () => engine.push([] as never)],
     ['requests', () => engine.pushMany({} as never)],
@@ -280,7 +279,7 @@ async function first(items: AsyncIterable<unknown>): Promise<unknown> {
   return undefined;
 }
 
-test('a public id in place of a number is refused with the way to the number', async (t) => {
+test('a public id in place of a number is refused with a hint how to convert it', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   const id = engine.idOf(grant);
@@ -304,7 +303,7 @@ test('a public id in place of a number is refused with the way to the number', a
   }
 });
 
-test('an unknown option is refused by every verb, which lists those that it knows', async (t) => {
+test('an unknown option is refused by every verb, with a list of the known ones', async (t) => {
   const { engine, running, worker, store } = await rig(t);
   const grant = await running();
   await engine.push({ ...TASK, queue: 'other' });
@@ -314,7 +313,7 @@ test('an unknown option is refused by every verb, which lists those that it know
     ['queue', () => engine.claim(more({ worker, max: 1 }, 'queue')), /queues, handlers/],
     ['retryAfter', () => engine.fail(grant, 'no', more({}, 'retryAfter')), /giveUp, retryAfterMs/],
     ['delay', () => engine.release(grant, more({}, 'delay')), /bounced, delayMs/],
-    ['slot', () => engine.registerWorker(more({ name: 'w', incarnation: 'j', slots: 1 }, 'slot')), /slots, tags/],
+    ['slot', () => engine.workers.register(more({ name: 'w', incarnation: 'j', slots: 1 }, 'slot')), /slots, tags/],
     ['state', () => engine.list(more({ limit: 1 }, 'state')), /queue, states/],
     ['from', () => first(engine.events(more({}, 'from'))), /after, signal/],
     ['windows', () => engine.push({ ...TASK, unique: more({ key: 'a' }, 'windows') }), /key, window/],
@@ -393,7 +392,7 @@ test('calls that are made together share their commits', async (t) => {
   assert.equal(settles, 1);
 });
 
-test('work that no hint told of is found within the poll interval, and intervals that make no sense are refused', async (t) => {
+test('work without a hint is found within the poll interval, and bad intervals are refused', async (t) => {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
@@ -401,7 +400,7 @@ test('work that no hint told of is found within the poll interval, and intervals
     assert.throws(() => new Engine({ store, world, ...bad }), { code: 'INVALID_INPUT' }, JSON.stringify(bad));
   }
   const [quiet, other] = [new Engine({ store, world, pollMs: '5s' }), new Engine({ store, world })];
-  const worker = await quiet.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await quiet.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   let granted = 0;
   const waiting = quiet.claim({ worker, max: 1, waitMs: 60_000 }).then((grants) => (granted = grants.length));
   await world.settle();

@@ -1,4 +1,4 @@
-/** Where the engine says what happened to it; the composition root decides what becomes of it. */
+/** The logger of the engine. The composition root decides where its lines go. */
 export interface Log {
   readonly info: (message: string, fields?: Readonly<Record<string, unknown>>) => void;
   readonly warn: (message: string, fields?: Readonly<Record<string, unknown>>) => void;

@@ -8,7 +8,7 @@ import { Roster } from './duties/roster.ts';
 import { Engine } from './engine.ts';
 import { wholeStore } from './plain-queue.ts';
 
-/** Every verb of the part of the port that a plain queue needs, and no other. */
+/** Every verb that a plain queue needs, and no other. */
 const VERBS = {
   laneIntern: true,
   laneGet: true,
@@ -44,7 +44,6 @@ const VERBS = {
   workerRegister: true,
   workerFleet: true,
   workerBeat: true,
-  workerEnable: true,
   workerList: true,
   workerReap: true,
   dutyTake: true,
@@ -57,7 +56,7 @@ const VERBS = {
   close: true,
 } as const satisfies Record<Exclude<keyof QueueStore, 'capabilities' | 'clusterKey'>, true>;
 
-/** A store with less: whatever else is asked of it is not there. */
+/** A store with these verbs only. */
 async function plainStore(world: VirtualWorld): Promise<QueueStore> {
   const store = await openSqlite({ file: 'memory:', world });
   const verbs = Object.keys(VERBS) as (keyof typeof VERBS)[];
@@ -80,7 +79,7 @@ async function rig(t: TestContext) {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({
+  const worker = await engine.workers.register({
     name: 'w',
     incarnation: 'w',
     slots: 8,
@@ -104,7 +103,7 @@ test('the engine pushes, claims, retries, completes, cancels, explains and prune
   await roster.tick('stager');
   const again = await claim();
   assert.deepEqual([again.task, again.attempt, again.tries], [task, 2, 2]);
-  await engine.appendLog(again, [{ seq: 1, at: 1, stream: 'log', text: 'here' }]);
+  await engine.logs.append(again, [{ seq: 1, at: 1, stream: 'log', text: 'here' }]);
   assert.ok((await engine.renew(again)).held);
   const ended = engine.finished(task);
   await engine.complete(again, { done: true });
@@ -122,16 +121,16 @@ test('the engine pushes, claims, retries, completes, cancels, explains and prune
   assert.equal(await engine.get(task), undefined, 'it was pruned');
 });
 
-test('what only a whole store has is refused by name, and changes nothing', async (t) => {
+test('parts that only a whole store has are refused by name, and change nothing', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.push({ queue: 'q', handler: 'h' });
   const grant = await claim();
   for (const call of [
-    () => engine.setLimit('l', { concurrent: 1 }),
+    () => engine.limits.set('l', { concurrent: 1 }),
     () => engine.turn(grant, { entries: [{ key: 'k', value: 1 }] }),
-    () => engine.signal('c', 1),
+    () => engine.waits.signal('c', 1),
     () => engine.pushGraph([{ queue: 'q', handler: 'h' }]),
-    () => engine.setWorker({ name: 'w', enabled: false }),
+    () => engine.workers.set({ name: 'w', enabled: false }),
   ]) {
     const error = await (call() as Promise<unknown>).then(
       () => undefined,

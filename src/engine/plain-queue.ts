@@ -2,14 +2,14 @@ import { fault } from '../core/errors.ts';
 import { EMPTY_STATS } from '../core/task/event.ts';
 import type { QueueStore, Store } from '../store/store.ts';
 
-/** Everything of the port that a plain queue can do without. */
+/** Everything of the port that a plain queue does not need. */
 type Rest = Omit<Store, keyof QueueStore>;
 
-/** The store as the engine knows it, whole or not. */
+/** The store as the engine needs it, with answers for the verbs that it lacks. */
 export function wholeStore(store: QueueStore): Store {
   if (store.capabilities.whole) return store as Store;
   const rest = restOf(store);
-  // Verbs stay with their own object: an adapter may be a class with private parts.
+  // Verbs keep their own object as `this`: an adapter may be a class with private fields.
   return new Proxy(store, {
     get(target, name) {
       if (!(name in target) && name in rest) return rest[name as keyof Rest];
@@ -21,8 +21,8 @@ export function wholeStore(store: QueueStore): Store {
 }
 
 /**
- * What a store without these parts says: nothing is there for who only looks, as the claim, the duties and Explain do on their
- * way; who wants one of them is refused, and told so.
+ * The verbs of a store that lacks these parts. Reads find nothing, because claims, duties and Explain do them in passing. A call that needs
+ * such a part is refused with `UNSUPPORTED`.
  */
 function restOf(store: QueueStore): Rest {
   const { name } = store.capabilities;
@@ -43,11 +43,11 @@ function restOf(store: QueueStore): Rest {
     limitRemove: async () => false,
     limitList: none,
     limitHistory: none,
-    limitSlots: none,
-    slotGet: async ({ slots }) => ({ now: (await store.clock()).lease, slots: slots.map(() => undefined) }),
-    slotHolders: none,
-    slotPause: async () => false,
-    slotAudit: none,
+    limitCounters: none,
+    counterGet: async ({ counters }) => ({ now: (await store.clock()).lease, counters: counters.map(() => undefined) }),
+    counterHolders: none,
+    counterPause: async () => false,
+    counterAudit: none,
 
     graphPush: no('dependencies'),
     depList: none,
@@ -82,7 +82,6 @@ function restOf(store: QueueStore): Rest {
     tokenFind: nothing,
     tokenList: none,
     tokenRevoke: async () => false,
-    tokenRevokeNamed: async () => 0,
     tokenAlive: async ({ ids }) => ids.map(() => false),
 
     nodeBeat: no('nodes'),

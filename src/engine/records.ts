@@ -1,6 +1,7 @@
-/** What the engine's own store hands out, for who works on an engine and knows no store. */
+/** Types of the store, for folders that work on an engine and know no store. */
 export type {
   AttemptRecord,
+  CounterRecord,
   FleetMember,
   Lane,
   LaneRules,
@@ -10,7 +11,6 @@ export type {
   LimitVersion,
   LogPlace,
   NodeRecord,
-  SlotRecord,
   StoreTime,
   TaskQuery,
   TaskRecord,

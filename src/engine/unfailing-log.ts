@@ -1,6 +1,6 @@
 import type { Log } from './log.ts';
 
-/** A log whose sink may be gone: what it throws, or rejects with, stays here. Housekeeping must not end with its log. */
+/** A logger that never throws: an error of the sink stays here. Housekeeping must not end because its log fails. */
 export function unfailing(log: Log): Log {
   const guarded =
     (level: keyof Log): Log[keyof Log] =>

@@ -41,42 +41,45 @@ async function rig(t: TestContext, options: Partial<EngineOptions> = {}): Promis
     await roster.stop();
     await real.close();
   });
-  const worker = await engine.registerWorker(WORKER);
-  const record = async (): Promise<WorkerRecord | undefined> => (await engine.workers())[0];
+  const worker = await engine.workers.register(WORKER);
+  const record = async (): Promise<WorkerRecord | undefined> => (await engine.workers.list())[0];
   return { world, engine, roster, worker, record, calls };
 }
 
-test('a worker says where it runs and what it can do when it registers', async (t) => {
+test('a worker registers with its host and what it can do', async (t) => {
   const { engine } = await rig(t);
   const said = { ...WORKER, incarnation: 'j', tags: ['gpu'], host: 'box', pid: 4, handlers: ['send', 'Mail:sort'] };
-  const worker = await engine.registerWorker(said);
-  const record = (await engine.workers()).find((one) => one.worker === worker);
+  const worker = await engine.workers.register(said);
+  const record = (await engine.workers.list()).find((one) => one.worker === worker);
   assert.deepEqual({ ...record }, { ...record, ...said, state: 'starting' });
 });
 
-test('a registration of the wrong form is refused', async (t) => {
+test('a bad registration is refused', async (t) => {
   const { engine } = await rig(t);
   for (const wrong of [{ host: '' }, { host: 5 }, { pid: -1 }, { handlers: 'send' }, { handlers: ['no name'] }]) {
-    assert.equal(await refusal(engine.registerWorker({ ...WORKER, ...(wrong as object) })), 'INVALID_INPUT');
+    assert.equal(await refusal(engine.workers.register({ ...WORKER, ...(wrong as object) })), 'INVALID_INPUT');
   }
-  assert.equal(await refusal(engine.registerWorker({ ...WORKER, state: 'online' } as never)), 'UNKNOWN_OPTION');
+  assert.equal(await refusal(engine.workers.register({ ...WORKER, state: 'online' } as never)), 'UNKNOWN_OPTION');
 });
 
-test('a beat keeps a worker alive and tells its state, its word and its metadata', async (t) => {
+test('a beat keeps a worker alive and carries its state, its status and its metadata', async (t) => {
   const { engine, worker, record } = await rig(t);
-  assert.equal(await engine.beat({ worker }), true);
+  assert.equal(await engine.workers.beat({ worker }), true);
   assert.equal((await record())?.state, 'online');
-  await engine.beat({ worker, state: 'draining', status: 'last one', metadata: { load: 0.5 } });
+  await engine.workers.beat({ worker, state: 'draining', status: 'last one', metadata: { load: 0.5 } });
   const { state, status, metadata } = (await record()) as WorkerRecord;
   assert.deepEqual([state, status, metadata], ['draining', 'last one', '{"load":0.5}']);
-  await engine.beat({ worker, status: null, metadata: null });
+  await engine.workers.beat({ worker, status: null, metadata: null });
   const after = await record();
   assert.deepEqual([after?.state, after?.status, after?.metadata], ['draining', undefined, undefined]);
 });
 
-test('beats of one turn leave together, and one that nobody knows is told so', async (t) => {
+test('beats of one turn leave together, and the beat of an unknown worker is answered with false', async (t) => {
   const { engine, worker, calls } = await rig(t);
-  assert.deepEqual(await Promise.all([engine.beat({ worker }), engine.beat({ worker: 4711 })]), [true, false]);
+  assert.deepEqual(await Promise.all([engine.workers.beat({ worker }), engine.workers.beat({ worker: 4711 })]), [
+    true,
+    false,
+  ]);
   assert.deepEqual(
     calls.map(({ beats }) => beats.length),
     [2],
@@ -92,29 +95,30 @@ const BAD: readonly unknown[] = [
   { worker: 1, metadata: 5n },
 ];
 
-test('a beat of the wrong form is refused before anything is written', async (t) => {
+test('a bad beat is refused before anything is written', async (t) => {
   const { engine, worker, calls } = await rig(t);
-  for (const wrong of BAD) assert.equal(await refusal(engine.beat(wrong as Beat)), 'INVALID_INPUT', String(wrong));
-  assert.equal(await refusal(engine.beat({ worker, metadata: 'x'.repeat(70_000) })), 'TOO_LARGE');
-  assert.equal(await refusal(engine.beat({ worker, name: 'x' } as never)), 'UNKNOWN_OPTION');
+  for (const wrong of BAD)
+    assert.equal(await refusal(engine.workers.beat(wrong as Beat)), 'INVALID_INPUT', String(wrong));
+  assert.equal(await refusal(engine.workers.beat({ worker, metadata: 'x'.repeat(70_000) })), 'TOO_LARGE');
+  assert.equal(await refusal(engine.workers.beat({ worker, name: 'x' } as never)), 'UNKNOWN_OPTION');
   assert.equal(calls.length, 0);
 });
 
-test('the reaper calls a silent worker lost after half a minute, and a beat brings it back', async (t) => {
+test('the reaper marks a silent worker as lost after half a minute, and a beat brings it back', async (t) => {
   const { world, engine, roster, worker, record } = await rig(t);
   roster.keeper('reaper').start();
-  await engine.beat({ worker });
+  await engine.workers.beat({ worker });
   await world.advance(30_000);
   assert.equal((await record())?.state, 'online');
   await world.advance(6000);
   assert.equal((await record())?.state, 'lost');
-  await engine.beat({ worker });
+  await engine.workers.beat({ worker });
   assert.equal((await record())?.state, 'online');
 });
 
 test('how long a worker may be silent can be set, within bounds', async (t) => {
   const { world, engine, roster, worker, record } = await rig(t, { workerStaleMs: '3s' });
-  await engine.beat({ worker });
+  await engine.workers.beat({ worker });
   await roster.tick('reaper');
   await world.advance(3001);
   await roster.tick('reaper');
@@ -135,11 +139,11 @@ test('the reaper looks for silent workers a few times within their silence, not 
 
 test('workers that are gone are forgotten after the retention', async (t) => {
   const { world, engine, roster, worker } = await rig(t, { retentionMs: '1d' });
-  await engine.beat({ worker, state: 'offline' });
+  await engine.workers.beat({ worker, state: 'offline' });
   await world.advance(DAY);
   assert.equal(await roster.tick('pruner'), 0);
   await world.advance(1);
   assert.equal(await roster.tick('pruner'), 1);
-  assert.deepEqual(await engine.workers(), []);
-  assert.equal(await engine.beat({ worker }), false);
+  assert.deepEqual(await engine.workers.list(), []);
+  assert.equal(await engine.workers.beat({ worker }), false);
 });

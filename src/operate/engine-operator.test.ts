@@ -27,7 +27,7 @@ async function scene(t: TestContext): Promise<Scene> {
   const url = `sqlite:${join(folder, `${stores}.db`)}`;
   const node = await openNode(url, { duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'laptop', incarnation: `i${stores}`, slots: 4 });
+  const worker = await engine.workers.register({ name: 'laptop', incarnation: `i${stores}`, slots: 4 });
   const operator = await operate({ store: url });
   t.after(async () => {
     await operator.close();
@@ -70,7 +70,7 @@ test('the detail of a task has its attempts, its last progress and who could run
   for (const n of [1, 2]) {
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant);
-    await engine.appendLog(grant, [{ seq: 1, at: 5, stream: 'progress', text: `{"done":${n}}` }]);
+    await engine.logs.append(grant, [{ seq: 1, at: 5, stream: 'progress', text: `{"done":${n}}` }]);
     await engine.fail(grant, new Error(`no ${n}`));
   }
   const detail = await detailOf(operator, id);
@@ -105,7 +105,7 @@ test('a task that waits says why in one sentence, and is explained in full by it
 
 test('a task is shown with where it may run, what it takes of limits and whose turn it uses', async (t) => {
   const { engine, operator } = await scene(t);
-  await engine.setLimit('api', { concurrent: 5 });
+  await engine.limits.set('api', { concurrent: 5 });
   await engine.push({
     queue: 'q',
     handler: 'h',
@@ -219,7 +219,7 @@ test('a follower hears states, logs and the end of each task, in that order, and
       if (heard.length !== 1) continue;
       const [grant] = await engine.claim({ worker, max: 1 });
       assert.ok(grant);
-      await engine.appendLog(grant, [
+      await engine.logs.append(grant, [
         { seq: 1, at: 1, stream: 'stdout', text: 'one' },
         { seq: 2, at: 2, stream: 'stderr', text: 'two' },
       ]);
@@ -240,7 +240,7 @@ test('who follows a task that was faster than the look at it hears the same', as
   const pushed = await pushOne(operator, { queue: 'q', handler: 'h' });
   const [grant] = await engine.claim({ worker, max: 1 });
   assert.ok(grant);
-  await engine.appendLog(grant, [{ seq: 1, at: 1, stream: 'stdout', text: 'one' }]);
+  await engine.logs.append(grant, [{ seq: 1, at: 1, stream: 'stdout', text: 'one' }]);
   await engine.complete(grant, 42);
   const heard: string[] = [];
   for await (const notice of follow(operator, [pushed.id], { after, signal: new AbortController().signal })) {

@@ -1,4 +1,4 @@
-import type { Ask, Needs } from '../client/client.ts';
+import type { CallArgs, CallInput } from '../client/client.ts';
 import type { Silence } from '../core/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
@@ -8,25 +8,25 @@ import { OPERATIONS, type OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
 import type { LogLineView } from './views.ts';
 
-/** The operator of an engine: of the routes of a node, and of a command that has the store open. */
+/** The operator of an engine: for the routes of a node, and for a command that has the store open. */
 export class EngineOperator implements Operator {
   readonly engine: Engine;
   readonly #silence: Silence | undefined;
-  /** Those who follow: while there are some, changes of other processes are looked for. */
+  /** Open followers. While there are some, the engine polls for changes of other processes. */
   #followers = 0;
   #unwatch = (): void => {};
 
-  /** `silence`: after how much of it a node counts as stale, and as dead. */
+  /** `silence`: how long a node may be silent before it counts as stale, and as dead. */
   constructor(engine: Engine, silence?: Silence) {
     this.engine = engine;
     this.#silence = silence;
   }
 
-  call<N extends OperatedName>(name: N, ...[ask]: Needs<Ask<N>>): Promise<AnswerOf<N>> {
-    return this.answer(name, (ask ?? {}) as Ask<N>);
+  call<N extends OperatedName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
+    return this.answer(name, (ask ?? {}) as CallInput<N>);
   }
 
-  async answer<N extends OperatedName>(name: N, ask: Ask<N>): Promise<AnswerOf<N>> {
+  async answer<N extends OperatedName>(name: N, ask: CallInput<N>): Promise<AnswerOf<N>> {
     return OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence), ask);
   }
 
@@ -38,12 +38,12 @@ export class EngineOperator implements Operator {
   }
 
   lines(id: string, { signal }: { readonly signal?: AbortSignal | undefined }): AsyncGenerator<LogLineView> {
-    return this.#watched(this.engine.followLog(numberOf(this.engine, id), signal === undefined ? {} : { signal }));
+    return this.#watched(this.engine.logs.follow(numberOf(this.engine, id), signal === undefined ? {} : { signal }));
   }
 
   async close(): Promise<void> {
     await this.engine.store.close();
-    // Who still waits for events looks again, and hears at once that the store is closed.
+    // Followers that wait for events read again, and get the error that the store is closed.
     this.engine.hint();
   }
 

@@ -3,31 +3,31 @@ import { DEFAULT_SILENCE, type Silence } from '../core/node.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lane, TaskQuery, TaskRecord, WorkerRecord } from '../engine/records.ts';
-import { type Naming, type TaskView, viewTask } from './views.ts';
+import { type TaskView, type ViewContext, viewTask } from './views.ts';
 
 export interface TaskFilter {
-  /** None names all. */
+  /** Empty: all. */
   readonly queues: readonly string[];
   readonly states: readonly TaskState[];
   readonly handlers: readonly string[];
   /** Created then or later, and before `until`: calendar time. */
   readonly from: number | undefined;
   readonly until: number | undefined;
-  /** Only those that are older than this one. */
+  /** Only tasks older than this one. */
   readonly before: number | undefined;
   readonly limit: number;
 }
 
-/** Rows of one read. */
+/** Rows in one read. */
 const PAGE = 500;
 const BATCH = 250;
 
-/** The number of a task from its public id, or from the number itself. */
+/** The number of a task, from its public id or from the number as text. */
 export function numberOf(engine: Engine, id: string): number {
   return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : engine.parseId(id);
 }
 
-/** One look at an engine, for the time of one answer: what it has read of workers and clocks it reads once. */
+/** A view of an engine for the time of one answer: workers and clocks are read once. */
 export class EngineSnapshot {
   readonly engine: Engine;
   readonly silence: Silence;
@@ -50,11 +50,11 @@ export class EngineSnapshot {
   }
 
   workers(): Promise<readonly WorkerRecord[]> {
-    this.#workers ??= this.engine.workers();
+    this.#workers ??= this.engine.workers.list();
     return this.#workers;
   }
 
-  /** By number; those that are gone are left out. */
+  /** Tasks by number; those that are no longer kept are left out. */
   async shown(tasks: readonly number[]): Promise<readonly TaskView[]> {
     const views: TaskView[] = [];
     for (const batch of batches(tasks)) {
@@ -74,8 +74,8 @@ export class EngineSnapshot {
     return this.#viewed(found.toSorted((a, b) => b.task - a.task).slice(0, limit));
   }
 
-  /** Names of workers are read only where one is shown: a list of what waits needs none. */
-  async naming(records: readonly TaskRecord[], always = false): Promise<Naming> {
+  /** Workers are read only where a name is shown: a list of waiting tasks needs none. */
+  async viewContext(records: readonly TaskRecord[], always = false): Promise<ViewContext> {
     const named = always || records.some(({ holder }) => holder !== undefined);
     const names = new Map(named ? (await this.workers()).map(({ worker, name }) => [worker, name]) : []);
     const lanes = await this.#lanes(records);
@@ -87,7 +87,7 @@ export class EngineSnapshot {
     };
   }
 
-  /** Expiries and beats are told in lease time, which nobody can set; people read calendars. */
+  /** Expiries and beats are in lease time, which nobody can set. People read calendar time. */
   async calendar(): Promise<(leaseTime: number) => number> {
     this.#ahead ??= this.engine.store.clock().then(({ calendar, lease }) => calendar - lease);
     const ahead = await this.#ahead;
@@ -95,8 +95,8 @@ export class EngineSnapshot {
   }
 
   async #viewed(records: readonly TaskRecord[]): Promise<readonly TaskView[]> {
-    const naming = await this.naming(records);
-    return records.map((record) => viewTask(record, naming));
+    const context = await this.viewContext(records);
+    return records.map((record) => viewTask(record, context));
   }
 
   async *#pages(

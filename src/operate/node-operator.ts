@@ -1,13 +1,13 @@
-import type { Ask, Client, Needs } from '../client/client.ts';
+import type { CallArgs, CallInput, Client } from '../client/client.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
 import type { EventView, LogLineView } from './views.ts';
 
-/** A node looks for so many; of more it tells all that happens. */
+/** A node filters events by so many tasks; with more it sends all events. */
 const MOST_NAMED = 50;
 
-/** The operator of a node: every call is the route of that name, and what follows outlives a restart of the node. */
+/** The operator of a node: every call is the route of that name, and streams survive a restart of the node. */
 export class NodeOperator implements Operator {
   readonly #client: Client;
 
@@ -15,7 +15,7 @@ export class NodeOperator implements Operator {
     this.#client = client;
   }
 
-  call<N extends OperatedName>(name: N, ...ask: Needs<Ask<N>>): Promise<AnswerOf<N>> {
+  call<N extends OperatedName>(name: N, ...ask: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
     return this.#client.call(name, ...ask);
   }
 

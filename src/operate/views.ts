@@ -7,8 +7,8 @@ import type { AttemptView, LimitBounds, LimitView, RateView, TaskView, WorkerVie
 export type * from '../protocol/views.ts';
 export type { Reason, TaskState };
 
-/** What a record alone does not tell. */
-export interface Naming {
+/** What the record alone does not tell. */
+export interface ViewContext {
   readonly idOf: (task: { readonly task: number; readonly createdAt: number }) => string;
   readonly workerName: (worker: number) => string;
   /** Lease time as calendar time. */
@@ -16,7 +16,7 @@ export interface Naming {
   readonly rulesOf: (lane: number) => LaneRules | undefined;
 }
 
-export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf }: Naming): TaskView {
+export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf }: ViewContext): TaskView {
   const { state, reason, runAt, startedAt, finishedAt, holder, leaseUntil, cancelRequestedAt, unique } = record;
   const outcome = record.result === undefined ? undefined : readJson(record.result);
   return {
@@ -62,11 +62,11 @@ function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | '
   };
 }
 
-/** The attempts that did not end the task, and the one that runs or did: that one is the task's own record. */
+/** The past attempts, and the one that runs or ended the task, which is in the record of the task. */
 export function viewAttempts(
   task: TaskRecord,
   attempts: readonly AttemptRecord[],
-  { workerName }: Pick<Naming, 'workerName'>,
+  { workerName }: Pick<ViewContext, 'workerName'>,
 ): readonly AttemptView[] {
   const past = attempts.map(({ attempt, holder, startedAt, endedAt, outcome, error }) => ({
     attempt,
@@ -92,7 +92,11 @@ export function viewAttempts(
 
 export function viewWorker(
   record: WorkerRecord,
-  { id, tasks, calendarOf }: { readonly id: string; readonly tasks: readonly string[] } & Pick<Naming, 'calendarOf'>,
+  {
+    id,
+    tasks,
+    calendarOf,
+  }: { readonly id: string; readonly tasks: readonly string[] } & Pick<ViewContext, 'calendarOf'>,
 ): WorkerView {
   const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
   const { state, host, pid, address, startedAt, seenAt, totalTasks } = record;
@@ -138,7 +142,7 @@ function viewRate({ max, windowMs, burst, perKey }: Rate): RateView {
   return { max, window: formatDuration(windowMs), burst, perKey };
 }
 
-/** What a store keeps was made by `encodePayload`; text that is none all the same is shown as it is. */
+/** A store keeps JSON text; any other text is shown as it is. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

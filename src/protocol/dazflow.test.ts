@@ -15,12 +15,12 @@ function named(head: string): readonly string[] {
 }
 
 test('the reference page lists exactly what an agent and a worker may say', () => {
-  assert.deepEqual(new Set(named('an agent says')), new Set(['connect', ...DAZFLOW_TYPES]));
+  assert.deepEqual(new Set(named('an agent sends')), new Set(['connect', ...DAZFLOW_TYPES]));
   const asked = WorkerRequest.options.map(({ shape }) => shape.type.value);
-  assert.deepEqual(new Set(named('a worker says')), new Set(['connect', ...asked]));
+  assert.deepEqual(new Set(named('a worker sends')), new Set(['connect', ...asked]));
 });
 
-test('every message of the document is taken as the document writes it, whatever else stands in it', () => {
+test('every message of dazflow is taken as its document writes it, whatever else stands in it', () => {
   const id = { task_id: 'task-uuid' };
   for (const said of [
     { type: 'heartbeat' },

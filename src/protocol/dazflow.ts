@@ -2,15 +2,15 @@ import { z } from 'zod';
 import type { ConfigUpdate } from './frames.ts';
 
 /**
- * What agents of document 004 and the hub say to each other: one JSON object a message, in the words of the document. They know no
- * numbers, proofs and batches; what they say beyond what is asked for is not looked at.
+ * The messages between dazflow agents and a node: one JSON object each, in dazflow's own words. Agents know no request
+ * numbers, lease proofs or batches. Fields that are not named here are ignored.
  */
 
 const text = z.string().max(200);
 const taskId = z.string().min(1).max(200);
 const credentials = z.array(text).max(1000).nullish();
 
-/** The first message, unless the address has said it. */
+/** The first message, unless the address carries the same. */
 export const DazflowConnect = z.object({
   type: z.literal('connect'),
   name: text,
@@ -19,7 +19,7 @@ export const DazflowConnect = z.object({
   credentials,
 });
 
-/** A text, or one with the time at which it was said. */
+/** A line of text, with or without its time. */
 const Line = z.union([
   z.string(),
   z.object({
@@ -29,7 +29,7 @@ const Line = z.union([
   }),
 ]);
 
-/** Everything else that an agent may say. */
+/** Every other message that an agent may send. */
 export const DazflowRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('heartbeat') }),
   z.object({ type: z.literal('task_claim'), task_id: taskId }),
@@ -42,7 +42,7 @@ export const DazflowRequest = z.discriminatedUnion('type', [
     error_details: z.unknown().optional(),
   }),
   z.object({ type: z.literal('credential_ack'), name: text }),
-  // Said apart by those who come with their secret in the address.
+  // Agents that come with their secret in the address send these apart.
   z.object({ type: z.literal('version'), version: text.nullish() }),
   z.object({ type: z.literal('credentials_report'), credentials }),
 ]);
@@ -69,12 +69,12 @@ export interface DazflowTask {
   readonly timeout_ms: number | null;
 }
 
-/** What the hub says. */
+/** The messages of the node. */
 export type DazflowNotice =
   | { readonly type: 'connect_ok' | 'heartbeat_ack' }
   | { readonly type: 'connect_rejected'; readonly reason: string }
   | { readonly type: 'task_available'; readonly task: DazflowTask }
-  /** To who has come with its secret in the address. */
+  /** For an agent that came with its secret in the address. */
   | ({ readonly type: 'task_available'; readonly task_id: string } & Pick<
       DazflowTask,
       'workflow_name' | 'node_id' | 'execution_snapshot'

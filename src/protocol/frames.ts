@@ -7,17 +7,17 @@ import { Duration } from './shapes/common.ts';
 import { LimitUse, PlacementInput } from './shapes/task.ts';
 
 /**
- * What workers and the hub say to each other, as JSON over one WebSocket. The words are those of document 004 where it has one.
- * A frame is one message or an array of them. What a worker asks has a number `n`, and its answer names it as `re`; it may be
- * asked again under the same number when the connection broke. Values of users travel as JSON text.
+ * The messages between our workers and a node, as JSON over one WebSocket. The words are those of dazflow where it has one.
+ * A frame is one message or an array of them. A request has a number `n` and its answer repeats it as `re`. A request may be
+ * sent again under the same number after the connection broke. Values of users travel as JSON text.
  */
 
-/** Goes with everything that a worker says for an attempt. */
+/** Proves the lease that a request speaks for. */
 export const LeaseProof = z.strictObject({
   task: z.number().int().min(1),
   attempt: z.number().int().min(1),
   token: z.string().max(64),
-  /** Of an earlier start of the same worker, which it was granted to: what that one still had to say of it. */
+  /** The earlier start of the same worker that the lease was granted to, when the worker reports what that start left unsent. */
   incarnation: z.string().min(1).max(100).optional(),
 });
 
@@ -26,7 +26,7 @@ const ref = z.union([z.number().int(), z.string().max(200)]);
 const text = z.string();
 const names = z.array(z.string().max(200)).max(1000);
 
-/** What handlers of a worker take. */
+/** JSON Schemas of the inputs that the handlers of a worker take. */
 export const HandlerSchemas = z
   .array(z.strictObject({ handler: z.string().max(200), schema: z.string().max(MAX_SCHEMA_BYTES) }))
   .max(1000);
@@ -36,7 +36,7 @@ export const Connect = z.strictObject({
   type: z.literal('connect'),
   name: z.string().max(200),
   secret: z.string().max(512),
-  /** Of this start of the process. */
+  /** Unique to this start of the process. */
   incarnation: z.string().min(1).max(100),
   slots: z.number().int().min(1).max(10_000),
   tags: names,
@@ -47,25 +47,25 @@ export const Connect = z.strictObject({
   version: z.string().max(100).optional(),
   host: z.string().max(255).optional(),
   pid: z.number().int().min(1).optional(),
-  /** Leases that it has: what else was granted to it never reached it, and goes back. */
+  /** The leases that the worker holds. Any other lease that it was granted never reached it and is released. */
   holding: z.array(LeaseProof).max(20_000),
 });
 
-/** How a worker that has no WebSocket begins a session; its secret is in a header. */
+/** How a worker without a WebSocket begins a session. Its secret is in a header. */
 export const Join = Connect.omit({ type: true, secret: true, holding: true });
 
-/** How it claims: in a request of its own, which waits. */
+/** How such a worker claims: in a request of its own, which waits. */
 export const Take = z.strictObject({
-  n: n.describe('Counts the claims of the session, so that one can be stopped'),
+  n: n.describe('The number of the claim in its session, so that it can be stopped'),
   max: z.number().int().min(1).max(250),
   waitMs: z.number().int().min(0).max(60_000).describe('How long to wait for the first one'),
   holding: z
     .array(LeaseProof)
     .max(20_000)
-    .describe('Leases that it has: what else was granted to it never reached it, and goes back'),
+    .describe('The leases that it holds; any other lease that it was granted never reached it and is released'),
 });
 
-/** A task on its way to a handler, with the proof of its lease: what a claim is answered. */
+/** A claimed task with the proof of its lease: the answer to a claim. */
 export const Granted = z
   .object({
     ...LeaseProof.omit({ incarnation: true }).shape,
@@ -154,7 +154,7 @@ const LogEntries = z.array(
   }),
 );
 
-/** Everything else that a worker may ask. */
+/** Every other request of a worker. */
 export const WorkerRequest = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('task_claim'), n, max: z.number().int(), waitMs: z.number() }),
   z.strictObject({ type: z.literal('claim_stop'), n, claim: n }),
@@ -188,8 +188,8 @@ export const WorkerRequest = z.discriminatedUnion('type', [
 ]);
 
 /**
- * A worker that has said its state lives, and has nothing new to say: nothing is answered. It is said in these bytes, so that a node
- * with thousands of idle workers need not read them as JSON.
+ * A worker says that it is alive and that its state has not changed. There is no answer. The bytes are fixed, so that a node
+ * with thousands of idle workers need not parse them as JSON.
  */
 export const ALIVE = '{"type":"alive"}';
 
@@ -197,53 +197,53 @@ export type Connect = z.infer<typeof Connect>;
 export type Granted = z.infer<typeof Granted>;
 export type WorkerRequest = z.infer<typeof WorkerRequest>;
 export type LeaseProof = z.infer<typeof LeaseProof>;
-/** What is asked, before it has its number. */
+/** A request before it has its number. */
 export type NewRequest = WorkerRequest extends infer A ? (A extends { n: number } ? Omit<A, 'n'> : never) : never;
 
-/** What the hub says. */
+/** The messages of the node. */
 export type NodeMessage =
   | ConnectOk
-  /** `reason` is the message of the error, for who knows no errors of ours. */
+  /** `reason` repeats the message of the error, for clients that do not know our errors. */
   | { readonly type: 'connect_rejected'; readonly reason: string; readonly error: ErrorBody }
   | { readonly type: 'ok'; readonly re: number; readonly value?: unknown }
   | { readonly type: 'refused'; readonly re: number; readonly error: ErrorBody }
   /** A hint: somebody has asked a task to stop. */
   | { readonly type: 'kill_task'; readonly task: number }
-  /** What is said of the worker has changed. The engine goes by it whether the worker does or not. */
+  /** The settings of the worker have changed. The engine goes by them whether the worker does or not. */
   | ConfigUpdate;
 
 export interface ConnectOk {
   readonly type: 'connect_ok';
   readonly leaseMs: number;
-  /** How often it should say that it lives. */
+  /** How often the worker should send a heartbeat. */
   readonly heartbeatMs?: number | undefined;
-  /** How long a handler may run where neither it nor the task says so. */
+  /** How long a handler may run when neither it nor the task sets a timeout. */
   readonly runTimeoutMs?: number | undefined;
 }
 
 export interface ConfigUpdate {
   readonly type: 'config_update';
-  /** False: it gets no more work, and ends what it has. */
+  /** False: the worker gets no more work and finishes what it has. */
   readonly enabled: boolean;
   readonly priority: number;
-  /** Those that its name was given. */
+  /** The tags that its name was given. */
   readonly tags: readonly string[];
 }
 
-/** Of one frame that a worker sends. Values of users have a bound of their own, and a batch may hold several. */
+/** The bound of one frame that a worker sends. Values of users have a bound of their own, and a batch may hold several. */
 export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
-/** Of one answer: what a worker reads of children or steps may be more than it ever sends. */
+/** The bound of one answer. It is larger, because a worker may read more of children or steps than it ever sends. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-/** Nested in the frame itself; values of users are text in it. */
+/** The nesting of the frame itself. Values of users are text in it. */
 export const MAX_FRAME_DEPTH = 12;
 export const WORKER_PATH = '/ws/agent';
 
-/** A frame of more than so many messages would hold up what comes behind it. */
+/** A frame with more messages would hold up what comes behind it. */
 const MOST_PER_FRAME = 500;
 /** In UTF-16 units, each of which is at most three bytes. */
 const FULL_FRAME = MAX_FRAME_BYTES / 4;
 
-/** Messages in as few frames as their bounds allow: one that is larger than that goes alone. */
+/** Packs messages into as few frames as their bounds allow. A message larger than the bound goes alone. */
 export function* framesOf(texts: readonly string[]): Generator<string> {
   let part: string[] = [];
   let size = 0;
@@ -261,7 +261,7 @@ export function* framesOf(texts: readonly string[]): Generator<string> {
 
 const join = (texts: readonly string[]): string => (texts.length === 1 ? (texts[0] as string) : `[${texts.join(',')}]`);
 
-/** Whether a text is more than so many bytes; most need no count. */
+/** Whether a text has more than so many bytes. Short texts need no count. */
 export function exceeds(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && utf8Length(text) > maxBytes;
 }

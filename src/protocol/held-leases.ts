@@ -7,14 +7,14 @@ interface Entry<T> {
 }
 
 /**
- * Leases that somebody believes to be held, the one that was heard of longest ago first. A lease that is lost often ends without a
- * word: what has not been heard of for long is dropped, or it would be kept for ever.
+ * Leases that somebody believes to be held, in the order of their last confirmation, oldest first. A lost lease often ends
+ * without notice, so a lease that was not confirmed for long is dropped. Otherwise it would be kept for ever.
  */
 export class HeldLeases<T extends Lease> {
   readonly #held = new Map<string, Entry<T>>();
   readonly #now: () => number;
 
-  /** `now`: monotonic. */
+  /** `now` is a monotonic clock. */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -28,12 +28,12 @@ export class HeldLeases<T extends Lease> {
   }
 
   put(lease: T): void {
-    // Out first: a map keeps the order in which its keys came.
+    // Deleted first: a map keeps the order in which its keys were added.
     this.#held.delete(keyOf(lease));
     this.#held.set(keyOf(lease), { lease, at: this.#now() });
   }
 
-  /** It holds, as the store has just said. */
+  /** The store has just confirmed this lease. */
   renewed(lease: Lease): void {
     const held = this.get(lease);
     if (held !== undefined) this.put(held);
@@ -51,7 +51,7 @@ export class HeldLeases<T extends Lease> {
     }
   }
 
-  /** Some attempt of this task. */
+  /** Whether any attempt of this task is held. */
   has(task: number): boolean {
     return this.all().some((lease) => lease.task === task);
   }

@@ -95,7 +95,7 @@ function parametersOf(shape: z.ZodObject | undefined, where: 'path' | 'query', s
   }));
 }
 
-/** Shapes with a name are put into `shapes` and referred to. */
+/** Puts shapes that have an id into `shapes`, and refers to them. */
 function schemaOf(shape: z.ZodType, io: 'input' | 'output', shapes: Shapes): Schema {
   const whole = z.toJSONSchema(shape, { io, unrepresentable: 'any', target: 'draft-2020-12' });
   const {

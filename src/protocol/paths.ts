@@ -3,22 +3,22 @@ import type { ROUTES, RouteName } from './routes.ts';
 
 type Routes = typeof ROUTES;
 
-/** Those that a repeat under the same `Idempotency-Key` does once. */
+/** Routes that a repeat under the same `Idempotency-Key` performs once. */
 export type RepeatableName = {
   [N in RouteName]: Routes[N] extends { readonly repeatable: true } ? N : never;
 }[RouteName];
 
-/** Those that answer with a stream, or can. */
+/** Routes that answer with a stream, or can. */
 export type StreamName = {
   [N in RouteName]: Routes[N] extends { readonly stream: string } ? N : never;
 }[RouteName];
 
-/** The body of a call as its caller writes it: what has a default may be left out. */
+/** The body of a call as its caller writes it: fields with a default may be left out. */
 export type RequestOf<N extends RouteName> = Routes[N] extends { readonly body: infer B extends z.ZodType }
   ? Deep<z.input<B>>
   : undefined;
 
-/** Who asks may have it from somebody who does not want it changed. */
+/** Readonly all the way down: the caller may pass a value that it must not have changed. */
 type Deep<T> = T extends readonly (infer I)[]
   ? readonly Deep<I>[]
   : T extends object
@@ -26,8 +26,8 @@ type Deep<T> = T extends readonly (infer I)[]
     : T;
 
 /**
- * Method and path of every route, for who asks: the table itself brings zod along, which takes a command longer to load than all
- * the rest of it. The compiler holds both together: it refuses a path that is missing here, or is another one.
+ * Method and path of every route, for clients. The table itself brings zod, which takes a command longer to load than all
+ * the rest of it. The compiler keeps both in step: a path that is missing here or differs does not compile.
  */
 export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Routes[N]['path']}` } = {
   health: 'GET /healthz',
@@ -35,10 +35,6 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   metrics: 'GET /metrics',
   openapi: 'GET /openapi.json',
   agentCard: 'GET /.well-known/agent-card.json',
-  rpcRoot: 'POST /',
-  rpc: 'POST /rpc',
-  rpcTasks: 'POST /tasks',
-  rpcSystem: 'POST /system',
   a2a: 'POST /a2a',
   mcp: 'POST /mcp',
   login: 'POST /ui/login',
@@ -92,13 +88,17 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   registerWorker: 'POST /workers/register',
   beatWorker: 'POST /workers/{id}/heartbeat',
   claimSteps: 'POST /workers/{id}/claim',
+  appendEvents: 'POST /steps/{id}/events',
+  completeStep: 'POST /steps/{id}/complete',
   joinWorker: 'POST /workers/join',
   takeTasks: 'POST /workers/{id}/tasks',
   askNode: 'POST /workers/{id}/ask',
-  appendEvents: 'POST /steps/{id}/events',
-  completeStep: 'POST /steps/{id}/complete',
   getCluster: 'GET /api/v1/cluster',
   editNode: 'PATCH /api/v1/cluster/nodes/{id}',
+  rpcRoot: 'POST /',
+  rpc: 'POST /rpc',
+  rpcTasks: 'POST /tasks',
+  rpcSystem: 'POST /system',
   listTokens: 'GET /api/v1/tokens',
   createToken: 'POST /api/v1/tokens',
   rotateToken: 'POST /api/v1/tokens/{id}/rotate',

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 
-/** Who may call: a role can do what those after it in this list can, but for `worker`, which stands apart. */
+/** Roles of callers. A role may do what the roles after it may do, except `worker`, which stands apart. */
 export const ROLES = ['admin', 'operator', 'read', 'worker'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `open`: without a token. `any`: with a token of any role; what is asked for says which it needs. */
+/** `open`: without a token. `any`: with a token of any role; the handler checks which role it needs. */
 export type Access = Role | 'open' | 'any';
 
 export interface Route {
@@ -17,30 +17,30 @@ export interface Route {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** What it answers with; a stream has one of these in each of its messages. */
+  /** The shape of the answer; of a stream, the shape of each message. */
   readonly answer: z.ZodType;
   /** Default 200. */
   readonly status?: number;
-  /** `events`: server-sent events. `maybe`: so where the query says `follow`. */
+  /** `events`: server-sent events. `maybe`: server-sent events when the query says `follow`. */
   readonly stream?: 'events' | 'maybe';
   /** Not JSON. */
   readonly text?: 'prometheus';
-  /** The door of another protocol: each of its methods asks for a role of its own, `access` is the least of them. */
+  /** The endpoint of another protocol: each of its methods needs a role of its own, and `access` is the least of them. */
   readonly methods?: true;
-  /** A write that an observer takes too. */
-  readonly evenHere?: boolean;
+  /** A write that an observer accepts too. */
+  readonly onObserver?: boolean;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;
-  /** What is refused is told as JSON-RPC has it. */
+  /** Errors have the form of JSON-RPC. */
   readonly rpc?: boolean;
 }
 
 /** Whether an observer refuses it. */
-export function isWrite({ method, evenHere = false }: Route): boolean {
-  return method !== 'GET' && !evenHere;
+export function isWrite({ method, onObserver = false }: Route): boolean {
+  return method !== 'GET' && !onObserver;
 }
 
-/** Keeps the types of the parts. */
+/** Keeps the literal types of a route. */
 export function route<const R extends Route>(one: R): R {
   return one;
 }
@@ -51,7 +51,7 @@ export type Query<R extends Route> = Parsed<R['query']>;
 export type Body<R extends Route> = R['body'] extends z.ZodType ? z.output<R['body']> : undefined;
 export type Answer<R extends Route> = z.input<R['answer']>;
 
-/** Whether somebody of this role may call what asks for that one. */
+/** Whether a caller of this role may call a route with that access. */
 export function mayCall(role: Role, access: Access): boolean {
   if (access === 'open' || access === 'any') return true;
   if (role === 'worker' || access === 'worker') return role === access;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes.ts';
@@ -15,6 +15,16 @@ test('the reference page lists exactly the routes that there are', () => {
     rows,
     ALL.map(({ method, path, access, does }) => [`${method} ${path}`, access, does]),
   );
+});
+
+test('each family of routes is in the table, and no two of them name a route alike', async () => {
+  const names: string[] = [];
+  for (const file of readdirSync(new URL('routes/', import.meta.url))) {
+    const families: Record<string, object> = await import(new URL(`routes/${file}`, import.meta.url).href);
+    for (const [name, family] of Object.entries(families))
+      if (name.endsWith('_ROUTES')) names.push(...Object.keys(family));
+  }
+  assert.deepEqual(names.sort(), Object.keys(ROUTES).sort());
 });
 
 test('no two routes have the same method and path, and each parameter of a path has a shape', () => {

@@ -3,7 +3,7 @@ import { encodePayload } from '../core/task/payload.ts';
 import type { NewRequest } from './frames.ts';
 import type { TurnEntry, TurnRequest, TurnThen } from './link.ts';
 
-/** A turn as it goes over a wire: values of users are JSON text, as everywhere. */
+/** A turn on the wire: values of users are JSON text, as everywhere. */
 export type TurnMessage = Pick<Extract<NewRequest, { type: 'task_turn' }>, 'entries' | 'then'>;
 
 type EntryMessage = TurnMessage['entries'][number];
@@ -12,7 +12,7 @@ export function messageOf({ entries, then }: TurnRequest): TurnMessage {
   return { entries: entries.map(entryMessage), then: thenMessage(then) };
 }
 
-/** `read` makes values of texts, and refuses what should not be read. */
+/** `read` parses the texts, and refuses those that must not be read. */
 export function turnOf({ entries, then }: TurnMessage, read: (text: string) => unknown): TurnRequest {
   return { entries: entries.map((entry) => entryOf(entry, read)), then: thenOf(then, read) };
 }
@@ -36,8 +36,8 @@ function entryOf(entry: EntryMessage, read: (text: string) => unknown): TurnEntr
   }
   if (entry.kind === 'signal') return { ...entry, body: read(entry.body) } as TurnEntry;
   const { usage, ...rest } = entry;
-  const said = usage === undefined ? {} : { usage: read(usage) };
-  return { ...rest, value: read(entry.value), ...said } as TurnEntry;
+  const usageValue = usage === undefined ? {} : { usage: read(usage) };
+  return { ...rest, value: read(entry.value), ...usageValue } as TurnEntry;
 }
 
 function thenMessage(then: TurnThen): TurnMessage['then'] {

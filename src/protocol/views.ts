@@ -7,7 +7,10 @@ import type { Attempt, Explanation, LogLine, PushedTask, Task, TaskDetail } from
 import type { Approval, Decision, Signal } from './shapes/wait.ts';
 import type { Tag, Worker, WorkerSetting } from './shapes/worker.ts';
 
-/** What people and programs are shown, under public ids and names. Each is what the shape of an answer says, and is said nowhere else. */
+/**
+ * Views are what people and programs see, under public ids and names. Each has the shape of an answer, which is declared
+ * once.
+ */
 type View<S extends z.ZodType> = Readonly<z.input<S>>;
 
 /** Times are calendar milliseconds; what does not apply is absent. */
@@ -29,7 +32,7 @@ export type WorkerSettingView = View<typeof WorkerSetting>;
 export type TagView = View<typeof Tag>;
 export type LimitView = View<typeof Limit>;
 export type LimitDetailView = View<typeof LimitDetail>;
-/** What a limit allows; what it does not bound is absent. */
+/** The bounds of a limit; a bound that it does not have is absent. */
 export type LimitBounds = Pick<LimitView, 'concurrent' | 'perKey' | 'rate' | 'cost' | 'strategy' | 'backlog'>;
 export type RateView = NonNullable<LimitBounds['rate']>;
 export type ApprovalView = View<typeof Approval>;

@@ -1,13 +1,13 @@
 import type { World } from '../core/world.ts';
 import type { Log } from '../engine/log.ts';
 
-/** A clock that is corrected moves by less. */
+/** A correction of the clock moves it by less. */
 const JUMP_MS = 300_000;
 const LOOK_MS = 10_000;
 
 /**
- * Says when the calendar of this machine is set. Tokens with an end and codes go by it, and by nothing that a caller says; sessions,
- * leases and connections do not, and go on.
+ * Warns when the calendar clock of this host is set. Tokens with an end and codes go by that clock. Sessions, leases and
+ * connections do not, and go on.
  */
 export function watchClock({ clock, timers }: World, log: Log): () => void {
   let cancel = (): void => {};
@@ -16,7 +16,7 @@ export function watchClock({ clock, timers }: World, log: Log): () => void {
     const now = clock.wall() - clock.monotonic();
     const byMs = Math.round(now - ahead);
     if (Math.abs(byMs) > JUMP_MS) {
-      log.warn('the clock of this machine was set: tokens with an end go by its new time', { byMs });
+      log.warn('the clock of this host was set: tokens that expire go by its new time', { byMs });
     }
     ahead = now;
     cancel = timers.after(LOOK_MS, look, { unref: true });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene } from '../../test/support/node-scene.ts';
 
-/** Whoever asks for the queues waits at a gate. */
+/** Requests for the queues wait at a gate. */
 function gated(t: TestContext, scene: NodeScene): { readonly asked: Promise<void>; readonly open: () => void } {
   const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const { engine } = scene;

@@ -80,7 +80,7 @@ test('a long path is not sent back at its length', async (t) => {
   assert.ok((await response.text()).length < 1000);
 });
 
-test('a request for a name that is not this machine is refused with 421', async (t) => {
+test('a request for a name that is not this host is refused with 421', async (t) => {
   const server = await serving(t);
   for (const host of ['evil.example', 'evil.example:7420', '127.0.0.1.evil.example', 'localhost.evil.example', '']) {
     const { status, body } = await ask(server, `GET /healthz HTTP/1.1\r\nHost: ${host}`);

@@ -11,30 +11,22 @@ import type { Access, Principal } from './auth/access.ts';
 import { Audit } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
-import { Answering } from './http/answering.ts';
+import { EventStream, JsonText, NO_CONTENT, RawResponse } from './http/answers.ts';
 import { actorOf, bearerOf, checked } from './http/caller.ts';
 import { Connections, MOST_PER_ADDRESS } from './http/connections.ts';
 import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
-import { cannotListen, makeFastify, requireGuard } from './http/listening.ts';
+import { InFlightRequests } from './http/in-flight.ts';
+import { cannotListen, makeFastify, requireTls } from './http/listening.ts';
 import type { Metrics } from './http/metrics.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './http/refusals.ts';
-import {
-  type Call,
-  Foreign,
-  type Handler,
-  type Handlers,
-  JsonText,
-  NOTHING,
-  type Served,
-  Stream,
-} from './http/route-handler.ts';
+import type { Call, Handler, Handlers, Services } from './http/route-handler.ts';
 import { loopdRoutes } from './loopd/loopd-routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';
 import { insightRoutes } from './routes/insight.ts';
 import { loginRoutes } from './routes/login.ts';
 import { logRoutes } from './routes/logs.ts';
-import { operated } from './routes/operator.ts';
+import { operatorRoute } from './routes/operator.ts';
 import { pushRoutes } from './routes/pushing.ts';
 import { systemRoutes } from './routes/system.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -43,6 +35,7 @@ import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
 import { cookieOf } from './ui/cookie.ts';
 import { opensPage, servePages } from './ui/pages.ts';
+import { httpWorkerRoutes } from './workers/http-routes.ts';
 import type { SessionTokens, WorkerSession } from './workers/session-tokens.ts';
 import { refuseUpgrade, type WorkerGateway } from './workers/worker-gateway.ts';
 
@@ -51,55 +44,55 @@ export interface ServerOptions {
   /** 0 takes any free port. */
   readonly port: number;
   readonly version: string;
-  /** Other names that it is asked for by, as a proxy in front of it has. */
+  /** Other names that it answers to, such as that of a proxy. */
   readonly names?: readonly string[] | undefined;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Listens beyond this machine without TLS: something in front of it sees to that. */
+  /** Listens beyond this host without TLS, because a proxy in front does it. */
   readonly insecure?: boolean | undefined;
-  /** Where others reach it, as a whole: what it tells them to call. Undefined: at its own address. */
+  /** The URL that it tells others to call; default: its own address. */
   readonly publicUrl?: string | undefined;
-  /** Connections of one address at a time; 0: no bound. Default: none behind a proxy, whose address all have. */
+  /** Connections of one address at a time; 0: no bound. Default: no bound behind a proxy, where all callers share an address. */
   readonly maxConnections?: number | undefined;
   /** Streams of one token at a time; 0: no bound. */
   readonly maxStreams?: number | undefined;
-  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
-  /** Where the files of the web UI lie; undefined, or an answer that is: they are not built. */
+  readonly timeouts?: { readonly headersMs: number; readonly requestMs: number } | undefined;
+  /** The folder with the built web UI; undefined, or a function that answers undefined: it is not built. */
   readonly pages?: (() => string | undefined) | undefined;
   readonly log?: Log | undefined;
 }
 
 const MOST_STREAMS = 1000;
-/** What takes longer to answer is cut off when the server ends. */
-const ANSWERS_MS = 2000;
+/** A request that takes longer is cut off when the server closes. */
+const DRAIN_MS = 2000;
 
-/** What comes when the store is open. */
-export interface Opened extends Omit<Served, 'address'> {
+/** The services that exist once the store is open. */
+export interface OpenServices extends Omit<Services, 'address'> {
   readonly access: Access;
   readonly metrics: Metrics;
   readonly gateway: WorkerGateway;
   readonly sessions: SessionTokens;
-  /** Whether this node only answers questions. */
+  /** Whether this node is an observer. */
   readonly observes: () => boolean;
 }
 
-/** Says over HTTP what the engine can do. It answers before its store is open: that it lives, and that it is not ready. */
+/** The HTTP server. It answers before its store is open: that it is alive, and that it is not ready. */
 export class Server {
   readonly #fastify: FastifyInstance;
   readonly #hosts: Hosts;
   readonly #options: ServerOptions;
   readonly #log: Log;
   readonly #closing = new AbortController();
-  readonly #answering = new Answering();
-  /** Nobody else is let in. */
+  readonly #inFlight = new InFlightRequests();
+  /** New requests are refused. */
   #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #streams = new WeakSet<FastifyRequest>();
   readonly #answers = new WeakMap<FastifyRequest, unknown>();
   readonly #audit: Audit;
-  /** Streams that are open, by token. */
+  /** Open streams by token. */
   readonly #open = new Map<number | undefined, number>();
-  #opened: Opened | undefined;
+  #services: OpenServices | undefined;
   #unwatch = (): void => {};
 
   private constructor(options: ServerOptions) {
@@ -109,40 +102,40 @@ export class Server {
     const { names = [], publicUrl } = options;
     this.#hosts = new Hosts(options.host, publicUrl === undefined ? names : [...names, new URL(publicUrl).hostname]);
     this.#fastify = makeFastify(options, (error, request, reply) => {
-      dress(request, reply);
-      this.#refuse(this.#stranger(request) ?? error, request, reply);
+      setCommonHeaders(request, reply);
+      this.#refuse(this.#refusalOf(request) ?? error, request, reply);
     });
     this.#fastify.addHook('onRequest', (request, reply, done) => {
-      dress(request, reply);
-      this.#answering.begin(reply.raw);
+      setCommonHeaders(request, reply);
+      this.#inFlight.begin(reply.raw);
       if (this.#ending) reply.header('connection', 'close');
-      done(this.#stranger(request) ?? (this.#ending ? notOpen() : undefined));
+      done(this.#refusalOf(request) ?? (this.#ending ? notOpen() : undefined));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     this.#fastify.setNotFoundHandler((request, reply) => this.#refuse(noPage(request), request, reply));
-    const now = (): number => this.#opened?.engine.world.clock.monotonic() ?? 0;
+    const now = (): number => this.#services?.engine.world.clock.monotonic() ?? 0;
     servePages(this.#fastify, { folder: options.pages ?? (() => undefined), log: this.#log, now });
     const handlers = this.#handlers();
     for (const name of Object.keys(ROUTES) as RouteName[]) {
-      const own = handlers[name] ?? (isOperated(name) ? operated(name) : undefined);
+      const own = handlers[name] ?? (isOperated(name) ? operatorRoute(name) : undefined);
       this.#register(name, own as Handler<RouteName>);
     }
     this.#fastify.addHook('onResponse', (request, reply, done) => {
-      // How long a stream lasts says nothing about how fast answers are.
+      // The length of a stream says nothing about how fast answers are.
       if (!this.#streams.has(request)) {
-        this.#opened?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
+        this.#services?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
       }
-      this.#tellAudit(request, reply.statusCode);
+      this.#recordAudit(request, reply.statusCode);
       done();
     });
-    // On loopback all come from one address, and behind a proxy too.
+    // On loopback and behind a proxy all callers share an address.
     const shared = options.insecure === true || isLoopback(options.host);
     const { maxConnections = shared ? 0 : MOST_PER_ADDRESS } = options;
     new Connections(maxConnections).guard(this.#fastify.server);
   }
 
   static async listen(options: ServerOptions): Promise<Server> {
-    requireGuard(options);
+    requireTls(options);
     const server = new Server(options);
     const { host, port } = options;
     try {
@@ -151,8 +144,8 @@ export class Server {
       throw cannotListen(error as NodeJS.ErrnoException, host, port);
     }
     server.#fastify.server.on('upgrade', (request, stream, head) => {
-      const gateway = server.#opened?.gateway;
-      if (gateway === undefined || server.#opened?.observes()) refuseUpgrade(stream, '503 Service Unavailable');
+      const gateway = server.#services?.gateway;
+      if (gateway === undefined || server.#services?.observes()) refuseUpgrade(stream, '503 Service Unavailable');
       else gateway.upgrade(request, stream, head, server.#hosts);
     });
     // Such as EMFILE when a connection comes. The server goes on; without a listener the error would end the process.
@@ -162,42 +155,42 @@ export class Server {
     return server;
   }
 
-  /** Where it answers, with the real port: `http://127.0.0.1:7420`. */
+  /** Where it listens, with the real port: `http://127.0.0.1:7420`. */
   get address(): string {
     const { host, tls } = this.#options;
     const { port } = this.#fastify.server.address() as AddressInfo;
     return `${tls === undefined ? 'http' : 'https'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
   }
 
-  /** Where others are told to reach it. Never what a caller has written into its `Host`. */
+  /** The URL that others are told to call. Never the `Host` of a caller. */
   get publicAddress(): string {
     return this.#options.publicUrl ?? this.address;
   }
 
-  open(opened: Opened): void {
-    this.#opened = opened;
-    this.#unwatch = watchClock(opened.engine.world, this.#log);
+  open(services: OpenServices): void {
+    this.#services = services;
+    this.#unwatch = watchClock(services.engine.world, this.#log);
   }
 
-  /** Workers go to another node, or come back when this one serves them again. */
+  /** Sends the workers to another node. They may come back when this one serves them again. */
   sendWorkersAway(): void {
-    this.#opened?.gateway.sendAway();
+    this.#services?.gateway.sendAway();
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     this.#unwatch();
-    this.#opened?.access.close();
-    this.#opened?.insight.stop();
-    await this.#opened?.gateway.close();
-    await this.#opened?.broadcaster.close();
+    this.#services?.access.close();
+    this.#services?.insight.stop();
+    await this.#services?.gateway.close();
+    await this.#services?.broadcaster.close();
     this.#ending = true;
-    await this.#answering.over(ANSWERS_MS);
+    await this.#inFlight.drained(DRAIN_MS);
     await this.#fastify.close();
   }
 
-  /** A name that somebody else's DNS points at this machine, or a page of another site. */
-  #stranger(request: FastifyRequest): EngineError | undefined {
+  /** Refuses a host name that a foreign DNS points here, and calls from pages of other sites. */
+  #refusalOf(request: FastifyRequest): EngineError | undefined {
     const { origin, 'sec-fetch-site': site } = request.headers;
     const host = hostOf(request.raw);
     if (!this.#hosts.isOurs(host)) {
@@ -210,42 +203,42 @@ export class Server {
     return foreign ? fault('FORBIDDEN', { problem: 'pages of other sites may not call this server' }) : undefined;
   }
 
-  /** What was let in is done; who lives by a token is cut off when it ends. */
+  /** Registers a route: it authorizes, validates, calls the handler and sends the answer. */
   #register<N extends RouteName>(name: N, handler: Handler<N>): void {
     const route: Route = ROUTES[name];
     this.#fastify.route({
       method: route.method,
       url: route.path.replace(/\{(\w+)\}/g, ':$1'),
       config: { name },
-      // Before its body is read: nobody who was not let in has us read 16 MB.
+      // Before the body is read: an unauthorized caller cannot make the server read 16 MB.
       onRequest: async (request) => {
-        const principal = await this.#letIn(route, request);
+        const principal = await this.#authorize(route, request);
         if (principal !== undefined) this.#principals.set(request, principal);
-        if (this.#opened?.observes() && isWrite(route)) throw fault('READ_ONLY');
+        if (this.#services?.observes() && isWrite(route)) throw fault('READ_ONLY');
       },
       handler: async (request, reply) => {
         const principal = this.#principals.get(request);
-        const opened = this.#opened;
-        if (opened === undefined && name !== 'health' && name !== 'ready') throw notOpen();
+        const services = this.#services;
+        if (services === undefined && name !== 'health' && name !== 'ready') throw notOpen();
         const call = {
-          ...(opened as Opened),
+          ...(services as OpenServices),
           address: this.publicAddress,
           params: checked('path', route.params, request.params),
           query: checked('query', route.query, request.query),
           body: checked('body', route.body, request.body ?? {}),
           principal,
           by: actorOf(principal, request.headers['x-leasehold-by']),
-          audited: this.#audit.teller(principal, request.id),
-          session: opened === undefined ? undefined : sessionOf(opened, request),
+          audited: this.#audit.auditorFor(principal, request.id),
+          session: services === undefined ? undefined : sessionOf(services, request),
           request,
           reply,
           closing: this.#closing.signal,
         } as unknown as Call<N>;
         const answer = await handler(call);
         this.#answers.set(request, answer);
-        if (answer === NOTHING) return reply.code(204).send();
-        if (answer instanceof Foreign) return sendForeign(answer, reply);
-        if (answer instanceof Stream) return this.#stream(answer, principal as Principal, reply);
+        if (answer === NO_CONTENT) return reply.code(204).send();
+        if (answer instanceof RawResponse) return sendRaw(answer, reply);
+        if (answer instanceof EventStream) return this.#stream(answer, principal as Principal, reply);
         if (answer instanceof JsonText) {
           return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.text);
         }
@@ -257,20 +250,20 @@ export class Server {
     });
   }
 
-  async #letIn(route: Route, request: FastifyRequest): Promise<Principal | undefined> {
+  async #authorize(route: Route, request: FastifyRequest): Promise<Principal | undefined> {
     if (Object.hasOwn(request.query as object, 'token')) {
       throw fault('INVALID_INPUT', {
         field: 'query',
-        problem: 'a token does not belong into an address, which is logged',
+        problem: 'a token does not belong in an address, which is logged',
       });
     }
     const secret = bearerOf(request.headers.authorization);
-    if (this.#opened === undefined) {
+    if (this.#services === undefined) {
       if (route.access === 'open') return undefined;
       throw notOpen();
     }
-    if (route.access === 'open' && secret === undefined) return this.#guest(route, request);
-    const principal = await this.#who(route, secret, request);
+    if (route.access === 'open' && secret === undefined) return this.#anonymous(route, request);
+    const principal = await this.#authenticate(route, secret, request);
     if (!mayCall(principal.role, route.access)) {
       throw fault('FORBIDDEN', {
         problem: `this needs the role ${route.access}, and the token has the role ${principal.role}`,
@@ -279,42 +272,44 @@ export class Server {
     return principal;
   }
 
-  /** Workers over HTTP may come by their session instead; it is as good as the secret that it was begun with. */
-  async #who(route: Route, secret: string | undefined, request: FastifyRequest): Promise<Principal> {
-    const { access } = this.#opened as Opened;
+  /** A worker over HTTP may send its session instead. It counts as much as the secret that it began with. */
+  async #authenticate(route: Route, secret: string | undefined, request: FastifyRequest): Promise<Principal> {
+    const { access } = this.#services as OpenServices;
     const session =
-      route.access === 'worker' && secret === undefined ? sessionOf(this.#opened as Opened, request) : undefined;
-    if (session !== undefined) return access.of({ role: 'worker', name: session.name, token: session.token });
+      route.access === 'worker' && secret === undefined
+        ? sessionOf(this.#services as OpenServices, request)
+        : undefined;
+    if (session !== undefined) return access.stillValid({ role: 'worker', name: session.name, token: session.token });
     const cookie = secret === undefined ? cookieOf(request.headers) : undefined;
-    return cookie === undefined ? access.who(secret) : this.#browser(cookie, request);
+    return cookie === undefined ? access.authenticate(secret) : this.#authenticateBrowser(cookie, request);
   }
 
   /**
-   * A browser sends its cookie along with whatever a page has it send. Pages of other sites are refused before; besides, one of
-   * ours that changes something says so in a header, which no form and no link can have.
+   * A browser sends its cookie with every request that a page makes it send. Pages of other sites are refused before.
+   * Besides, our own page sends a header with every change, which no form and no link can have.
    */
-  async #browser(cookie: string, { method, headers }: FastifyRequest): Promise<Principal> {
-    const principal = await (this.#opened as Opened).logins.sessions.read(cookie);
+  async #authenticateBrowser(cookie: string, { method, headers }: FastifyRequest): Promise<Principal> {
+    const principal = await (this.#services as OpenServices).logins.sessions.read(cookie);
     if (method === 'GET' || method === 'HEAD' || headers['x-leasehold-ui'] === '1') return principal;
-    const problem = 'a page that changes something says so in the header x-leasehold-ui: 1';
+    const problem = 'a page that changes something must send the header x-leasehold-ui: 1';
     throw fault('FORBIDDEN', { problem }, { hint: 'Programs send "Authorization: Bearer TOKEN" instead of a cookie.' });
   }
 
-  /** Where nobody needs to be let in, a session that is over is as good as none. */
-  #guest({ method }: Route, { headers }: FastifyRequest): Promise<Principal | undefined> | undefined {
+  /** On an open route a session that has ended counts as none. */
+  #anonymous({ method }: Route, { headers }: FastifyRequest): Promise<Principal | undefined> | undefined {
     const cookie = method === 'GET' ? cookieOf(headers) : undefined;
-    return cookie === undefined ? undefined : this.#opened?.logins.sessions.read(cookie).catch(() => undefined);
+    return cookie === undefined ? undefined : this.#services?.logins.sessions.read(cookie).catch(() => undefined);
   }
 
-  async #stream(stream: Stream, principal: Principal, reply: FastifyReply): Promise<unknown> {
+  async #stream(stream: EventStream, principal: Principal, reply: FastifyReply): Promise<unknown> {
     if (reply.request.method === 'HEAD') return reply.headers(STREAM_HEADERS).send();
     const close = this.#takeStream(principal);
     for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
     reply.hijack();
-    this.#answering.leave(reply.raw);
+    this.#inFlight.end(reply.raw);
     this.#streams.add(reply.request);
     const ended = new AbortController();
-    const stop = this.#opened?.access.live(principal, () => ended.abort());
+    const stop = this.#services?.access.onRevoked(principal, () => ended.abort());
     const stopTimer = this.#endWithSession(principal, () => ended.abort());
     try {
       await writeStream(reply.raw, stream.messages, AbortSignal.any([ended.signal, this.#closing.signal]));
@@ -329,7 +324,7 @@ export class Server {
   }
 
   #endWithSession({ until }: Principal, end: () => void): () => void {
-    const world = this.#opened?.engine.world;
+    const world = this.#services?.engine.world;
     if (until === undefined || world === undefined) return () => {};
     return world.timers.after(Math.max(0, until - world.clock.wall()), end, { unref: true });
   }
@@ -348,13 +343,13 @@ export class Server {
     };
   }
 
-  /** Of who was let in everything is told; of others what was done, so that nobody can fill the log. */
-  #tellAudit(request: FastifyRequest, outcome: number): void {
+  /** Everything that an authorized caller does is recorded. Of others only successes are, so that nobody can fill the log. */
+  #recordAudit(request: FastifyRequest, outcome: number): void {
     const principal = this.#principals.get(request);
     if (principal === undefined && outcome >= 400) return;
     const { params, body, id } = request;
     const answer = this.#answers.get(request);
-    this.#audit.tell(nameOf(request), principal, { params, body, answer, outcome, request: id });
+    this.#audit.record(nameOf(request), principal, { params, body, answer, outcome, request: id });
   }
 
   #refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -368,11 +363,11 @@ export class Server {
     void reply.code(error.status).type('application/json; charset=utf-8').send(problem);
   }
 
-  /** Those that need more than the operator. */
+  /** The routes that need more than the operator. */
   #handlers(): Handlers<Exclude<RouteName, OperatedName>> & Partial<Handlers<OperatedName>> {
     const { version, tls, publicUrl } = this.#options;
     const secure = tls !== undefined || publicUrl?.startsWith('https:') === true;
-    const metrics = (): Promise<string> => (this.#opened as Opened).metrics.text();
+    const metrics = (): Promise<string> => (this.#services as OpenServices).metrics.text();
     return {
       health: () => ({ status: 'ok' }),
       ready: ({ principal }) => this.#ready(principal),
@@ -384,6 +379,7 @@ export class Server {
       ...workerRoutes,
       ...eventRoutes,
       ...loopdRoutes,
+      ...httpWorkerRoutes,
       ...tokenRoutes,
       ...a2aRoutes({ version }),
       ...mcpRoutes({ version }),
@@ -391,38 +387,38 @@ export class Server {
     };
   }
 
-  /** Why it cannot is told to who was let in. */
+  /** The reasons are shown to authenticated callers only. */
   async #ready(principal: Principal | undefined): Promise<AnswerOf<'ready'>> {
-    const reasons = this.#opened === undefined ? ['its store is not open yet'] : await this.#opened.obstacles();
+    const reasons = this.#services === undefined ? ['its store is not open yet'] : await this.#services.obstacles();
     const status = reasons.length === 0 ? 'ready' : 'not ready';
     return principal === undefined || reasons.length === 0 ? { status } : { status, reasons };
   }
 }
 
-/** What a browser says of a page of ours, or of an address that was typed; programs say nothing. */
+/** The `Sec-Fetch-Site` of our own pages and of an address that was typed; programs send none. */
 const OWN_SITE: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
 
 function secondsOf(ms: unknown): number {
   return typeof ms === 'number' ? Math.max(1, Math.ceil(ms / 1000)) : 1;
 }
 
-/** What every answer has. */
-function dress(request: FastifyRequest, reply: FastifyReply): void {
+/** The headers of every answer. */
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
 }
 
-function sessionOf({ sessions }: Opened, { headers }: FastifyRequest): WorkerSession | undefined {
+function sessionOf({ sessions }: OpenServices, { headers }: FastifyRequest): WorkerSession | undefined {
   const token = headers['x-session-token'];
   return typeof token === 'string' ? sessions.read(token) : undefined;
 }
 
-async function sendForeign({ response }: Foreign, reply: FastifyReply): Promise<unknown> {
+async function sendRaw({ response }: RawResponse, reply: FastifyReply): Promise<unknown> {
   const type = response.headers.get('content-type');
   if (type !== null) reply.type(type);
   return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
 }
 
-/** Of the route that a request has found. */
+/** The name of the route that matched. */
 function nameOf(request: FastifyRequest): string {
   return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
 }

@@ -1,6 +1,6 @@
 import type { WorkerBeat } from './store.ts';
 
-/** One beat a worker, in the order of their numbers: of what several say the last word counts, and what they have ended adds up. */
+/** Merges beats into one for each worker, ordered by worker. The last value of a field wins, and ended tasks add up. */
 export function mergeBeats(beats: readonly WorkerBeat[]): readonly WorkerBeat[] {
   const merged = new Map<number, WorkerBeat>();
   for (const beat of beats) {

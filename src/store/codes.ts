@@ -1,8 +1,8 @@
 import { WORKER_STATES } from '../core/placement/worker.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../core/task/task.ts';
-import type { EntryKind } from './turn-store.ts';
+import type { EntryKind } from './port/turn-store.ts';
 
-/** The numbers and limits by which every store writes the same things. */
+/** Numbers and limits that all stores write in the same way. */
 
 /** How an attempt ended; the position is the number in `attempt.outcome`. */
 export const OUTCOMES = ['retried', 'released', 'expired', 'completed', 'failed', 'cancelled', 'parked'] as const;
@@ -23,28 +23,28 @@ export const ENTRY_KINDS = [
 ] as const satisfies readonly EntryKind[];
 export const kindCode = (kind: EntryKind): number => ENTRY_KINDS.indexOf(kind);
 
-/** Of a worker that ends what it has and takes nothing more. */
+/** A worker that finishes what it has and takes nothing more. */
 export const DRAINING = WORKER_STATES.indexOf('draining');
 
-/** Flags of a task row; 4 (it has checkpoints or waits) is reserved. Something waits for its end: */
+/** Flags of a task row. 4 (it has checkpoints or waits) is reserved. 1: something waits for its end. */
 export const WATCHED = 1;
 export const PAYLOAD_APART = 2;
 export const RESULT_APART = 8;
 /** The lease of an earlier attempt ran out: this task may be what killed its worker. */
 export const SUSPECT = 16;
-/** What becomes of it when something that it needs did not complete; neither: it is cancelled. */
+/** What becomes of a task when something that it needs did not complete. With neither flag it is cancelled. */
 export const FAILS_AFTER = 32;
 export const RUNS_AFTER = 64;
 /** A root that has members. */
 export const TREE = 128;
-/** The tree of this root is being pruned: nothing of it comes back. (256 is reserved.) */
+/** The tree of this root is being pruned, and none of its members can be revived. (256 is reserved.) */
 export const REMOVING = 512;
-/** Dependents that one transaction sees to; the rest is carried on. */
+/** The most dependents that one transaction handles. `depCarry` handles the rest. */
 export const DOWN_BATCH = 500;
 
 /**
- * Texts above this lie apart from their row, so that a claim and the end of a task do not write them again. Length in
- * UTF-16 units is a bound that is cheap to test: a text this short is at most three times as many bytes.
+ * Longer texts are stored apart from their row, so that a claim and the end of a task do not write them again. The
+ * length in UTF-16 units is cheap to test, and bounds the bytes: at most three for each unit.
  */
 const INLINE_LENGTH = 1024;
 export const fitsInline = (text: string): boolean => text.length <= INLINE_LENGTH;

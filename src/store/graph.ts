@@ -1,14 +1,15 @@
 import { isFinal, type TaskState } from '../core/task/task.ts';
 import { FAILS_AFTER, RUNS_AFTER, WATCHED } from './codes.ts';
-import type { Edge, GraphTask, Planned } from './dependency-store.ts';
-import type { NewChild } from './turn-store.ts';
+import type { Edge, GraphTask, Planned } from './port/dependency-store.ts';
+import type { LimitRefusal } from './port/push-store.ts';
+import type { NewChild } from './port/turn-store.ts';
 
-/** What the stores share of graphs: which items are the same task, and what each new task is born with. */
+/** What the stores share of graphs: which items are the same task, and what each new task begins with. */
 
-/** The item that each one stands for: the first with its key or operation id, mostly itself. */
+/** For each item the place of the first item with the same key or operation id, mostly its own. */
 export type StandIns = readonly number[];
 
-/** Or the item that has the key of another one, with another input. */
+/** Or the item whose key another item has with another input. */
 export function standIns(
   items: readonly GraphTask[],
   queueOf: (item: GraphTask) => number,
@@ -27,14 +28,26 @@ export function standIns(
   return places;
 }
 
+/** The parent of new tasks, and the root of its tree. */
+export interface Lineage {
+  readonly parent: number;
+  readonly root: number;
+}
+
+/** A limit takes no more tasks; the item would be the one too many. */
+export interface Overfull extends LimitRefusal {
+  readonly ok: false;
+  readonly item: number;
+}
+
 export interface Birth {
   readonly item: GraphTask;
   readonly task: number;
   readonly flags: number;
-  /** How many ends it waits for; with any, it is born waiting. */
+  /** How many ends it waits for. Above 0 it begins as waiting. */
   readonly open: number;
   readonly edges: readonly BirthEdge[];
-  /** Something that it needs has failed already: it ends as soon as it is there. */
+  /** Something that it needs has failed already: it ends as soon as it is stored. */
   readonly doomed: boolean;
 }
 
@@ -44,9 +57,7 @@ export interface BirthEdge {
   readonly open: boolean;
 }
 
-/**
- * `tasks` are the tasks that the items stand for, `fresh` the places of those that are new, and `stands` how the others are.
- */
+/** `tasks` are the tasks of the items, `fresh` the places of the new ones, and `stands` the states of the others. */
 export function birthsOf(
   items: readonly GraphTask[],
   tasks: readonly number[],
@@ -69,7 +80,7 @@ export function birthsOf(
   });
 }
 
-/** Whether each is optional; one that is named twice is needed if it is so once. */
+/** For each task whether it is optional. A task that is named twice is needed if it is needed once. */
 function edgesOf(after: readonly Edge[], tasks: readonly number[]): ReadonlyMap<number, boolean> {
   const edges = new Map<number, boolean>();
   for (const { task, item, optional } of after) {
@@ -79,7 +90,7 @@ function edgesOf(after: readonly Edge[], tasks: readonly number[]): ReadonlyMap<
   return edges;
 }
 
-/** Tasks that were there before, and that something new waits for. */
+/** Existing tasks that a new one waits for. */
 export function upsOf(births: readonly Birth[], stands: ReadonlyMap<number, TaskState>): readonly number[] {
   const ups = new Set(births.flatMap(({ edges }) => edges.filter(({ open }) => open).map(({ up }) => up)));
   return [...ups].filter((up) => stands.has(up)).sort((a, b) => a - b);
@@ -89,7 +100,7 @@ export function inOrderOfEdges(planned: readonly Planned[]): readonly Planned[] 
   return planned.toSorted((a, b) => a.up - b.up || a.down - b.down);
 }
 
-/** Children of a turn as a graph. `there` knows a child by its key that an earlier turn bore. */
+/** The children of a turn as a graph. `there` finds the child of an earlier turn by its key. */
 export function turnGraph(
   children: readonly NewChild[],
   there: (key: string) => number | undefined,

@@ -1,6 +1,6 @@
 import { fault } from '../core/errors.ts';
 
-/** One numbered step of a schema. Forward only, each once; a released one never changes. */
+/** One numbered step of a schema. Migrations go forward only, each runs once, and a released one never changes. */
 export interface Migration {
   readonly version: number;
   readonly file: string;
@@ -8,7 +8,7 @@ export interface Migration {
   readonly compatibleFrom: number;
 }
 
-/** What a store says of itself; 0 and 0 where nothing of ours is there yet. */
+/** The schema version of a store. 0 and 0 where there is no schema of ours yet. */
 export interface SchemaStatus {
   readonly version: number;
   readonly compatibleFrom: number;
@@ -20,8 +20,8 @@ export function knownVersion(migrations: readonly Migration[]): number {
 }
 
 /**
- * The migrations that would bring a store up to date, in order. A newer store needs none, as long as the version of this
- * program can still work on it; one that has left it behind is refused.
+ * The migrations that bring a store up to date, in order. A newer store needs none, as long as this program can still
+ * work on it; otherwise it is refused.
  */
 export function planMigrations<M extends Migration>(
   migrations: readonly M[],
@@ -33,7 +33,7 @@ export function planMigrations<M extends Migration>(
   return migrations.filter(({ version }) => version > have);
 }
 
-/** Whether processes of this version can go on working beside a store after a migration. */
+/** Whether processes of this version can go on working on the store after a migration. */
 export function leavesRoomFor(version: number, migration: Migration): boolean {
   return migration.compatibleFrom <= version;
 }

@@ -1,33 +1,32 @@
-import type { DependencyStore } from './dependency-store.ts';
-import type { DocumentStore } from './document-store.ts';
-import type { InsightStore } from './insight-store.ts';
-import type { LimitStore } from './limit-store.ts';
-import type { NodeStore } from './node-store.ts';
-import type { LaneWish, NewTask, PushAnswer, QueueStore } from './queue-store.ts';
-import type { ResultStore } from './result-store.ts';
-import type { SettingStore } from './setting-store.ts';
-import type { TokenStore } from './token-store.ts';
-import type { TreeStore } from './tree-store.ts';
-import type { TriggerStore } from './trigger-store.ts';
-import type { TurnStore } from './turn-store.ts';
-import type { WaitStore } from './wait-store.ts';
+import type { DependencyStore } from './port/dependency-store.ts';
+import type { DocumentStore } from './port/document-store.ts';
+import type { InsightStore } from './port/insight-store.ts';
+import type { LaneWish } from './port/lane-store.ts';
+import type { LimitStore } from './port/limit-store.ts';
+import type { NodeStore } from './port/node-store.ts';
+import type { NewTask, PushAnswer } from './port/push-store.ts';
+import type { ResultStore } from './port/result-store.ts';
+import type { SettingStore } from './port/setting-store.ts';
+import type { TokenStore } from './port/token-store.ts';
+import type { TreeStore } from './port/tree-store.ts';
+import type { TriggerStore } from './port/trigger-store.ts';
+import type { TurnStore } from './port/turn-store.ts';
+import type { WaitStore } from './port/wait-store.ts';
+import type { QueueStore } from './queue-store.ts';
 
-export type * from './dependency-store.ts';
-export type * from './document-store.ts';
-export type * from './duty-store.ts';
-export type * from './event-store.ts';
-export type * from './insight-store.ts';
-export type * from './limit-store.ts';
-export type * from './node-store.ts';
+export type * from './port/dependency-store.ts';
+export type * from './port/document-store.ts';
+export type * from './port/insight-store.ts';
+export type * from './port/limit-store.ts';
+export type * from './port/node-store.ts';
+export type * from './port/result-store.ts';
+export type * from './port/setting-store.ts';
+export type * from './port/token-store.ts';
+export type * from './port/tree-store.ts';
+export type * from './port/trigger-store.ts';
+export type * from './port/turn-store.ts';
+export type * from './port/wait-store.ts';
 export type * from './queue-store.ts';
-export type * from './result-store.ts';
-export type * from './setting-store.ts';
-export type * from './token-store.ts';
-export type * from './tree-store.ts';
-export type * from './trigger-store.ts';
-export type * from './turn-store.ts';
-export type * from './wait-store.ts';
-export type * from './worker-store.ts';
 
 /**
  * The port: everything the engine asks of durable storage. An adapter reads and compares-and-sets; the rules live in
@@ -59,12 +58,12 @@ export interface Store
 /** The caller's own transaction on the same data, as its client offers it. */
 export type CallerTransaction = SqliteTransaction | PostgresTransaction;
 
-/** The least that a caller's SQLite handle must offer; `DatabaseSync` and better-sqlite3 both do. */
+/** What a caller's SQLite handle must have; `DatabaseSync` and better-sqlite3 do. */
 export interface SqliteTransaction {
   prepare(sql: string): unknown;
 }
 
-/** The least that a caller's Postgres client must offer; those of `pg` and others do. */
+/** What a caller's Postgres client must have; those of `pg` and others do. */
 export interface PostgresTransaction {
   query(sql: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 }

@@ -1,10 +1,10 @@
 import { fault } from '../core/errors.ts';
 import type { WorkerSetting, WorkerSettingRecord } from './store.ts';
 
-/** What was never said of a worker's name. */
+/** The setting of a name that has none. */
 export const UNSET: Omit<WorkerSettingRecord, 'name'> = { enabled: true, priority: undefined, tags: [] };
 
-/** A setting after a change: what the change does not name stays as it was. */
+/** A setting after a change. Fields that the change does not name stay as they are. */
 export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: WorkerSetting): WorkerSettingRecord {
   const { tags = before.tags, addTags = [], removeTags = [] } = change;
   return {
@@ -15,12 +15,12 @@ export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: Worke
   };
 }
 
-/** The tags of a worker: those that it brings, then those that its name was given. */
+/** The tags of a worker: its own, then those of its setting. */
 export function allTags(own: readonly string[], given: readonly string[]): readonly string[] {
   return [...new Set([...own, ...given])];
 }
 
-/** Who comes under another's incarnation would take over its leases. */
+/** A worker with another's incarnation would take over its leases. */
 export function takenIncarnation(name: string): Error {
   return fault(
     'CONFLICT',

@@ -2,7 +2,7 @@ import { CATALOGUE, fault, isEngineError } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type {
   Assignment,
-  Remembered,
+  JournalValue,
   Reusable,
   Session,
   TaskRef,
@@ -57,7 +57,7 @@ export class LeaseSession implements AttemptSession {
     return this.#parking;
   }
 
-  journal(): Promise<readonly Remembered[]> {
+  journal(): Promise<readonly JournalValue[]> {
     return this.#patiently(() => this.#session.journal(this.#lease));
   }
 

@@ -128,7 +128,7 @@ class Rig {
 
   /** Makes them suspects: another worker claims them and falls silent until its leases are reaped. */
   async dieUnder(tasks: readonly number[]): Promise<void> {
-    const worker = await this.engine.registerWorker({ name: 'victim', incarnation: randomUUID(), slots: 100 });
+    const worker = await this.engine.workers.register({ name: 'victim', incarnation: randomUUID(), slots: 100 });
     for (const number of tasks) assert.equal((await this.engine.claim({ worker, max: 1, task: number })).length, 1);
     await this.world.advance(LEASE + 1);
     await this.node.roster.tick('reaper');
@@ -362,7 +362,7 @@ test('a link whose claim throws is asked again after a pause, with a warning', a
 
 test('a worker is online from its start on, draining while it drains, and offline in the end', async (t) => {
   const it = await rig(t);
-  const state = async () => (await it.engine.workers())[0]?.state;
+  const state = async () => (await it.engine.workers.list())[0]?.state;
   await it.push('slow');
   const worker = await it.start([it.slow('slow')]);
   assert.equal(await state(), 'online');
@@ -558,7 +558,7 @@ test('once: exactly one task is claimed, whatever is there, and the worker ends 
   assert.deepEqual([it.runs.length, worker.stats.settled.completed], [1, 1]);
   const states = await Promise.all(tasks.map((number) => it.brief(number)));
   assert.equal(states.filter((state) => state === 'ready none 0/0').length, 2);
-  assert.equal((await it.engine.workers())[0]?.state, 'offline');
+  assert.equal((await it.engine.workers.list())[0]?.state, 'offline');
 });
 
 test('once: its task may be a suspect', async (t) => {
@@ -739,7 +739,7 @@ test('stopping twice is stopping once; stopping before the start ends a worker t
   await never.stop();
   await never.ended;
   assert.equal(await refusal(never.start()), 'CONFLICT');
-  assert.equal((await it.engine.workers()).length, 1);
+  assert.equal((await it.engine.workers.list()).length, 1);
 });
 
 test('starting twice is refused, even before the first start is through', async (t) => {
@@ -749,7 +749,7 @@ test('starting twice is refused, even before the first start is through', async 
   assert.equal(first.status, 'fulfilled');
   assert.ok(second.status === 'rejected' && isEngineError(second.reason, 'CONFLICT'));
   assert.equal(await refusal(worker.start()), 'CONFLICT');
-  assert.equal((await it.engine.workers()).length, 1);
+  assert.equal((await it.engine.workers.list()).length, 1);
 });
 
 test('a stop that comes while the worker starts leaves nothing behind', async (t) => {
@@ -762,7 +762,7 @@ test('a stop that comes while the worker starts leaves nothing behind', async (t
   await it.until(Promise.all([starting.catch(() => {}), stopping]));
   await it.world.advance(1000);
   assert.equal(apart.closed, 1);
-  assert.ok((await it.engine.workers()).every(({ state }) => state === 'offline'));
+  assert.ok((await it.engine.workers.list()).every(({ state }) => state === 'offline'));
   assert.deepEqual([it.runs.length, (await it.brief(number)).split('/')[0]], [0, 'ready none 0']);
 });
 
@@ -799,7 +799,7 @@ test('when one runner cannot start, the others are closed and nothing is registe
   bad.trouble = new Error('no such module');
   const worker = it.make([], { runners: [good, bad] });
   await assert.rejects(worker.start(), /no such module/);
-  assert.deepEqual([good.closed, await it.engine.workers()], [1, []]);
+  assert.deepEqual([good.closed, await it.engine.workers.list()], [1, []]);
   await worker.stop();
   await worker.ended;
 });
@@ -858,7 +858,7 @@ test('a cancel that comes while a finished run is being recorded changes nothing
   gate.resolve();
   await it.world.settle();
   assert.equal(await it.brief(number), 'completed none 1/1');
-  assert.deepEqual(await it.engine.readLog(number), []);
+  assert.deepEqual(await it.engine.logs.read(number), []);
   assert.equal(worker.stats.settled.completed, 1);
 });
 
@@ -882,7 +882,7 @@ test('a renewal that finds a task parked before its park was answered loses noth
   gate.resolve();
   await it.world.settle();
   assert.deepEqual([it.warnings, worker.stats.settled.lost, worker.stats.settled.parked], [[], 0, 1]);
-  await it.engine.signal('go', 1);
+  await it.engine.waits.signal('go', 1);
   await it.world.advance(1000);
   assert.equal(await it.brief(number), 'completed none 1/2');
 });
@@ -935,7 +935,7 @@ test('a worker beats as often as its link asks for, and is online once it has st
   const it = await rig(t);
   const worker = it.make([it.slow('slow')], { link: new DirectLink(it.engine, undefined, { heartbeatMs: 2000 }) });
   await worker.start();
-  const look = async () => (await it.engine.workers())[0];
+  const look = async () => (await it.engine.workers.list())[0];
   assert.equal((await look())?.state, 'online');
   const before = (await look())?.seenAt as number;
   // Beats of a second are one write; without a word of its link it would say nothing for ten.
@@ -962,7 +962,7 @@ test('a handler that ignores its signal frees its slot after the ladder, and its
   assert.equal((await it.error(number))?.code, 'RUN_TIMEOUT');
   await it.end(it.runs[1]);
   assert.equal(await it.brief(next), 'completed none 1/1');
-  const log = (await it.engine.readLog(number)).map(({ text }) => text);
+  const log = (await it.engine.logs.read(number)).map(({ text }) => text);
   assert.ok(log.some((text) => /ignores its signal/.test(text)));
 });
 
@@ -1287,7 +1287,7 @@ test('what a run said is in the store before its task is final', async (t) => {
   const lines: number[] = [];
   const link = linkWith(it.link, (session) => ({
     complete: async (lease, result) => {
-      lines.push((await it.engine.readLog(lease.task)).length);
+      lines.push((await it.engine.logs.read(lease.task)).length);
       await session.complete(lease, result);
     },
   }));

@@ -115,7 +115,7 @@ test('A14: what a form or a script of another page can send without asking chang
   }
   const from = (headers: Record<string, string>) => node.ask('/api/v1/tasks', { body: task, headers });
   assert.equal(codeOf(await from({ 'sec-fetch-site': 'cross-site' })), '403 FORBIDDEN');
-  assert.equal(codeOf(await from({ 'sec-fetch-site': 'same-site' })), '403 FORBIDDEN', 'another port of this machine');
+  assert.equal(codeOf(await from({ 'sec-fetch-site': 'same-site' })), '403 FORBIDDEN', 'another port of this host');
   assert.equal(codeOf(await from({ origin: 'https://evil.example' })), '403 FORBIDDEN');
   assert.equal(codeOf(await from({ origin: 'null' })), '403 FORBIDDEN');
   const cookie = await node.ask('/api/v1/tasks', {
@@ -190,7 +190,7 @@ test('A44: each role reaches what is its own and nothing else, streams and logs 
 
   // A worker that runs one task reads nothing of another one by counting up numbers.
   const other = await node.engine.push({ queue: 'private', handler: 'other' });
-  const private_ = await node.engine.registerWorker({ name: 'own', incarnation: 'own', slots: 1 });
+  const private_ = await node.engine.workers.register({ name: 'own', incarnation: 'own', slots: 1 });
   const [grant] = await node.engine.claim({ worker: private_, max: 1, queues: ['private'] });
   assert.ok(grant);
   await node.engine.complete(grant, { salary: 4711 });

@@ -74,7 +74,7 @@ interface Fuzzed extends Target {
 async function fuzzed(t: TestContext): Promise<Fuzzed> {
   const made = await target(t, { bounds: { rate: 0, queued: 0, queuedInAll: 0 } });
   const { node, log } = made;
-  await node.engine.setLimit('api', { concurrent: 1 });
+  await node.engine.limits.set('api', { concurrent: 1 });
   const { id } = await node.engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   await node.token('read');
   const before = process.memoryUsage().rss;

@@ -130,7 +130,7 @@ for (const json of [true, false]) {
     const audits = lines.filter((line) => line.includes('"message":"audit"') || line.startsWith('audit ('));
     assert.equal(audits.length, 5, lines.join('\n'));
     assert.ok(
-      lines.some((line) => line.includes('no message')),
+      lines.some((line) => line.includes('not a message')),
       lines.join('\n'),
     );
   });

@@ -46,11 +46,11 @@ test('A17: texts of tasks, errors, workers, logs and views come back as data, an
   for (const [i, text] of SCRIPTS.entries()) {
     const hello = { name: `w${i}`, incarnation: `i${i}`, slots: 1, version: text, host: text, handlers: ['h'] };
     const schemas = [{ handler: 'h', schema: JSON.stringify({ title: text }) }];
-    const worker = await engine.registerWorker({ ...hello, schemas });
+    const worker = await engine.workers.register({ ...hello, schemas });
     failed = (await engine.push({ queue: 'q', handler: 'h', input: { text }, maxAttempts: 1 })).id;
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant);
-    await engine.appendLog(grant, [{ seq: 1, at: 0, stream: 'stdout', text }]);
+    await engine.logs.append(grant, [{ seq: 1, at: 0, stream: 'stdout', text }]);
     await engine.fail(grant, new Error(text));
     const saved = await node.ask('/api/v1/views', { body: { name: `view ${i}`, screen: 'tasks', query: text.trim() } });
     assert.equal(saved.status, 201, text);

@@ -63,7 +63,7 @@ export function codeOf({ status, body }: Answer): string {
   return `${status} ${body.error.code}`;
 }
 
-/** A worker of another machine that was let in, and its secret. */
+/** A worker of another host that was let in, and its secret. */
 export async function hire(node: NodeScene, name: string): Promise<{ worker: RawWorker; secret: string }> {
   const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name } });
   const worker = await RawWorker.dial(node.service.address);

@@ -305,7 +305,7 @@ test('A58: a token ends by the time of the server alone; when that is set, it is
     body: { status: 'online' },
   });
   assert.equal(beat.status, 200, 'a session goes on');
-  await until(() => log.some(({ message }) => message.startsWith('the clock of this machine was set')));
+  await until(() => log.some(({ message }) => message.startsWith('the clock of this host was set')));
   set(-DAY_MS);
   assert.equal((await node.call('createWorker', '/api/v1/workers', { body: { name: 'x' } })).name, 'x');
   assert.deepEqual(

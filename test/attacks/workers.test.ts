@@ -134,7 +134,7 @@ test('A7: who held a task before reads nothing of what the one after it has writ
 
 test('A8: a worker that says more of itself than it was given is refused, and what it says of its version or name gives it nothing', async (t) => {
   const { node } = await target(t);
-  await node.engine.setWorker({ name: 'box', tags: ['given'] });
+  await node.engine.workers.set({ name: 'box', tags: ['given'] });
   const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'box', tags: ['given'] } });
   const greet = async (more: object): Promise<string | undefined> => {
     const worker = await RawWorker.dial(node.service.address);
@@ -165,7 +165,7 @@ test('A8: a worker that says more of itself than it was given is refused, and wh
   await node.engine.push({ ...PUSH, placement: { requires: ['gpu'] } });
   const worker = await comeIn(node, { name: 'box', secret, tags: [] });
   assert.deepEqual(await worker.claim(), []);
-  await node.engine.setWorker({ name: 'box', tags: ['given', 'gpu'] });
+  await node.engine.workers.set({ name: 'box', tags: ['given', 'gpu'] });
   assert.equal((await worker.claim(1, 60_000)).length, 1);
 });
 

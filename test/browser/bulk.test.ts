@@ -35,7 +35,7 @@ test(
     await page.getByText('7 tasks, all of them').waitFor();
     await page.getByLabel('Select this row').first().click();
     await page.getByRole('button', { name: 'Cancel all' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Cancel all that match' });
+    const dialog = page.getByRole('dialog', { name: 'Cancel all matching tasks' });
     await dialog.getByRole('button', { name: 'Cancel 7 tasks' }).waitFor();
     assert.match(await dialog.locator('pre').innerText(), /heap[\s\S]*|ready/);
     await dialog.getByRole('button', { name: 'Cancel 7 tasks' }).click();
@@ -52,8 +52,8 @@ test(
       .click({ modifiers: ['Shift'] });
     await page.getByText('3 selected').waitFor();
     await page.getByRole('button', { name: 'Run again', exact: true }).click();
-    const again = page.getByRole('dialog', { name: 'Run again those that are selected' });
-    await again.getByLabel('At most a second').fill('50');
+    const again = page.getByRole('dialog', { name: 'Run again the selected tasks' });
+    await again.getByLabel('Tasks per second').fill('50');
     await again.getByRole('button', { name: 'Run again 3 tasks' }).click();
     await page.getByText('3 of 3, done').waitFor();
     const { counted } = await house.call('countTasks', { query: { queue: ['heap'], state: ['ready'] } });
@@ -83,8 +83,8 @@ test(
     await colleague.page.getByRole('button', { name: 'Failed crawls', exact: true }).click();
     await colleague.page.waitForURL(/\/tasks\?state=failed&queue=crawl$/);
     await colleague.page.getByRole('button', { name: 'Views' }).click();
-    await colleague.page.getByRole('button', { name: 'Forget the view Failed crawls' }).click();
-    await colleague.page.getByText('Forgot the view Failed crawls.').waitFor();
+    await colleague.page.getByRole('button', { name: 'Delete the view Failed crawls' }).click();
+    await colleague.page.getByText('Deleted the view Failed crawls.').waitFor();
     assert.deepEqual((await house.call('listViews')).views, []);
   }),
 );

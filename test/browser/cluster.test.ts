@@ -11,7 +11,7 @@ test(
     await second.address();
     await visit.open('/cluster');
     const nodes = page.getByRole('region', { name: 'Nodes' });
-    const row = nodes.getByRole('row').filter({ has: page.getByLabel('Role asked of second') });
+    const row = nodes.getByRole('row').filter({ has: page.getByLabel('Role override of second') });
     await row.waitFor();
     const cluster = await house.call('getCluster');
     assert.equal(cluster.nodes.length, 2);
@@ -23,8 +23,8 @@ test(
     for (const { name } of cluster.duties)
       await page.getByRole('region', { name: 'Duties' }).getByRole('cell', { name, exact: true }).waitFor();
 
-    await page.getByLabel('Role asked of second').selectOption('observer');
-    await page.getByText('Asked; it has the role within two seconds.').waitFor();
+    await page.getByLabel('Role override of second').selectOption('observer');
+    await page.getByText('Role requested. The node takes it within two seconds.').waitFor();
     await row.getByRole('cell').nth(2).getByText('observer').waitFor();
     const asked = (await house.call('getCluster')).nodes.find(({ id }) => id === 'second');
     assert.deepEqual([asked?.override, asked?.role], ['observer', 'observer']);

@@ -38,7 +38,7 @@ test(
     await page.reload();
     await rows.first().waitFor();
     assert.equal(await rows.count(), 1);
-    await page.getByRole('button', { name: 'Without completed' }).click();
+    await page.getByRole('button', { name: 'Remove completed' }).click();
     await page.getByLabel('Filter by task, queue, worker or word').fill('');
     await page.waitForURL(/\/events$/);
 

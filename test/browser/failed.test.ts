@@ -16,17 +16,17 @@ test(
     await visit.open('/failed');
     const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /answered 503/ }) });
     await card.locator('b', { hasText: /^9$/ }).waitFor();
-    await page.getByText('11 failed tasks looked at').waitFor();
+    await page.getByText('11 failed tasks read').waitFor();
     assert.equal((await house.call('listFailures')).groups.length, 2);
     assert.equal(await page.locator('.cards > li').count(), 2);
 
     await house.call('pauseQueue', { params: { queue: 'crawl' } });
     await card.getByRole('button', { name: 'Run again …' }).click();
     const dialog = page.getByRole('dialog', { name: 'Run these again' });
-    await dialog.getByLabel('At most a second').fill('1');
+    await dialog.getByLabel('Tasks per second').fill('1');
     const began = performance.now();
     await dialog.getByRole('button', { name: 'Run 9 tasks again' }).click();
-    // Whichever of them is seen: after a pause of the machine it makes up for what it has missed.
+    // Whichever of them is seen: after a pause of the host it makes up for what it has missed.
     await page.getByText(/\b[3-8] of 9\b/).waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByText(/of 9, stopped/).waitFor();
@@ -36,7 +36,7 @@ test(
 
     const other = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: /no space left/ }) });
     await other.getByRole('button', { name: 'Run again …' }).click();
-    await dialog.getByLabel('At most a second').fill('20');
+    await dialog.getByLabel('Tasks per second').fill('20');
     await dialog.getByRole('button', { name: 'Run 2 tasks again' }).click();
     await page.getByText('2 of 2, done').waitFor();
     await house.until(async () => (await house.task(ids.at(-1) as string)).attempts.length === 2, 'it was run again');

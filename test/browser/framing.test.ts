@@ -53,9 +53,9 @@ test(
         return 'ran' in globalThis;
       });
       assert.equal(ran, false);
-      await house.until(async () => /a browser kept a page from something/.test(house.said), 'the node has a report');
+      await house.until(async () => /a browser blocked something on a page/.test(house.said), 'the node has a report');
     },
-    { forgive: [/Content Security Policy|script-src|CSP report|a browser kept a page/] },
+    { forgive: [/Content Security Policy|script-src|CSP report|a browser blocked/] },
   ),
 );
 

@@ -84,7 +84,7 @@ test(
       await page.getByRole('link', { name: 'Cluster' }).click();
       await page.getByText('This page has failed').waitFor();
       await house.startAgain();
-      await page.getByRole('button', { name: 'Load it again' }).click();
+      await page.getByRole('button', { name: 'Reload' }).click();
       await page.getByRole('region', { name: 'Nodes' }).waitFor();
     },
     { forgive: [...GONE.forgive, /Failed to fetch dynamically imported module|error loading/i] },

@@ -14,8 +14,8 @@ test(
       const create = page.getByRole('dialog', { name: 'Create a limit' });
       await create.getByLabel('Name').fill('claude');
       await create.getByLabel('At once').fill('2');
-      await create.getByLabel('So many').fill('30');
-      await create.getByRole('button', { name: 'Create it' }).click();
+      await create.getByLabel('Starts').fill('30');
+      await create.getByRole('button', { name: 'Create the limit' }).click();
       const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'claude' }) });
       await row.getByText('30 in 1m').waitFor();
       const made = await house.call('getLimit', { params: { name: 'claude' } });
@@ -33,7 +33,7 @@ test(
       const drawer = page.getByRole('dialog', { name: 'claude' });
       await drawer.getByText('2 of 2, at the limit').waitFor();
       await drawer.getByText('3 ready tasks').waitFor();
-      const holders = drawer.getByRole('region', { name: 'Who holds it' });
+      const holders = drawer.getByRole('region', { name: 'Holders' });
       await holders.getByRole('link').nth(1).waitFor();
       await drawer.getByRole('meter').first().waitFor();
 
@@ -47,8 +47,8 @@ test(
       assert.equal((await house.call('getLimit', { params: { name: 'claude' } })).concurrent, 4);
 
       await drawer.getByRole('button', { name: 'Pause' }).click();
-      await page.getByRole('button', { name: 'Pause it' }).click();
-      await drawer.getByText('Nothing that takes from it starts for').waitFor();
+      await page.getByRole('button', { name: 'Pause the limit' }).click();
+      await drawer.getByText('Tasks that use it do not start for').waitFor();
       assert.ok((await house.call('getLimit', { params: { name: 'claude' } })).pausedUntil);
       await drawer.getByRole('button', { name: 'Resume' }).click();
       await drawer.getByRole('button', { name: 'Pause' }).waitFor();
@@ -74,7 +74,7 @@ test(
       const drawer = page.getByRole('dialog', { name: 'shared' }).first();
       await drawer.getByRole('button', { name: 'Edit' }).click();
       const edit = page.getByRole('dialog', { name: 'Edit shared' });
-      await edit.getByLabel('For each key').fill('5');
+      await edit.getByLabel('Per key').fill('5');
       await house.call('editLimit', { params: { name: 'shared' }, body: { concurrent: 9 } });
       await drawer.getByText('0 of 9').waitFor();
       await edit.getByRole('button', { name: 'Change the limit' }).click();
@@ -85,7 +85,7 @@ test(
       await edit.getByRole('button', { name: 'Close' }).last().click();
       await drawer.getByRole('button', { name: 'Edit' }).click();
       assert.equal(await edit.getByLabel('At once').inputValue(), '9');
-      await edit.getByLabel('For each key').fill('5');
+      await edit.getByLabel('Per key').fill('5');
       await edit.getByRole('button', { name: 'Change the limit' }).click();
       await edit.waitFor({ state: 'detached' });
       const { concurrent, perKey } = await house.call('getLimit', { params: { name: 'shared' } });
@@ -104,11 +104,11 @@ test(
       await page.getByRole('button', { name: 'Create a limit' }).click();
       const create = page.getByRole('dialog', { name: 'Create a limit' });
       await create.getByLabel('Name').fill('a name with spaces and / and "');
-      await create.getByLabel('So many').fill('3');
-      await create.getByLabel('in', { exact: true }).fill('a while');
-      await create.getByRole('button', { name: 'Create it' }).click();
+      await create.getByLabel('Starts').fill('3');
+      await create.getByLabel('Period').fill('a while');
+      await create.getByRole('button', { name: 'Create the limit' }).click();
       await create.getByRole('alert').waitFor();
-      assert.equal(await create.getByLabel('So many').inputValue(), '3');
+      assert.equal(await create.getByLabel('Starts').inputValue(), '3');
     },
     { forgive: [/status of 4\d\d/] },
   ),

@@ -21,7 +21,7 @@ test(
 
     const second = await another(NOBODY);
     await second.page.goto(url);
-    await second.page.getByText('This link is no longer good').waitFor();
+    await second.page.getByText('This link no longer works').waitFor();
   }, NOBODY),
 );
 
@@ -41,7 +41,7 @@ test(
     const token = page.getByLabel('Or by a token');
     await token.fill('nonsense');
     await page.getByRole('button', { name: 'Log in' }).click();
-    await page.getByText('This token is not known here').waitFor();
+    await page.getByText('This token is unknown').waitFor();
     await token.fill(house.token);
     await page.keyboard.press('Enter');
     // To the page that was asked for.

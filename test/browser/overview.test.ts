@@ -40,7 +40,7 @@ test(
     });
     await house.becomes(id, 'failed');
     await visit.open('/');
-    const wrong = page.getByRole('region', { name: 'What went wrong lately' });
+    const wrong = page.getByRole('region', { name: 'Recent incidents' });
     await wrong
       .getByRole('link', { name: /no route to host|failed/ })
       .first()
@@ -50,7 +50,7 @@ test(
       .getByRole('region', { name: 'Fleet' })
       .getByText(leader as string)
       .waitFor();
-    for (const title of ['Ended a second', 'Ready and running', 'Age of the oldest'])
+    for (const title of ['Ended per second', 'Ready and running', 'Longest wait'])
       await page.getByRole('region', { name: title }).waitFor();
 
     const { tasks } = await house.call('overview');

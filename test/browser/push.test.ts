@@ -11,7 +11,7 @@ test(
     await page.getByLabel('Handler').fill('http');
     await page.getByLabel(/^url/).waitFor();
     await page.getByRole('button', { name: 'Push the task' }).click();
-    await page.getByText('is needed').waitFor();
+    await page.getByText('is required').waitFor();
     await page.getByLabel('Handler').fill('shell');
     await page.getByText('1 worker offers it').waitFor();
     assert.equal((await house.call('countTasks')).counted, 0);
@@ -45,7 +45,7 @@ test(
     await page.getByLabel('Unique key').fill('report');
     await page.getByRole('button', { name: 'Push the task' }).click();
     await page.waitForURL(new RegExp(`/tasks/${id}$`));
-    await page.getByText('Its unique key led to a task that was there before.').waitFor();
+    await page.getByText('A task with this unique key was there before.').waitFor();
   }),
 );
 
@@ -54,20 +54,20 @@ test(
   inBrowser(
     async ({ house, visit, page }) => {
       await visit.open('/push?handler=nobody-has-it');
-      await page.getByText('No worker offers it at present').waitFor();
+      await page.getByText('No worker offers this handler now').waitFor();
       const json = page.getByLabel('Input as JSON');
       await json.fill('{"a": ');
-      await page.getByLabel('Not before').fill('soon');
+      await page.getByLabel('Delay').fill('soon');
       await page.getByRole('button', { name: 'Push the task' }).click();
       await page.getByText('is not JSON').waitFor();
       await page.getByText('is written like 30s, 5m or 1h30m').waitFor();
       await json.fill('{"a": 1}');
-      await page.getByLabel('Not before').fill('10m');
-      await page.getByLabel('Limits it takes from').fill('unheard-of');
+      await page.getByLabel('Delay').fill('10m');
+      await page.getByLabel('Limits').fill('unheard-of');
       await page.getByRole('button', { name: 'Push the task' }).click();
       await page.getByRole('alert').getByText('There is no limit unheard-of.').waitFor();
       assert.equal(await json.inputValue(), '{"a": 1}');
-      await page.getByLabel('Limits it takes from').fill('');
+      await page.getByLabel('Limits').fill('');
       await page.getByRole('button', { name: 'Push the task' }).click();
       await page.locator('h1').getByText('scheduled').waitFor();
       const { tasks } = await house.call('listTasks', { query: { state: ['scheduled'] } });

@@ -53,12 +53,12 @@ test(
     const ids = [];
     for (let i = 0; i < 4; i++) ids.push(await house.push({ queue: 'old', handler: 'echo', input: {}, delay: '1h' }));
     await visit.open('/queues/old');
-    await page.getByRole('button', { name: 'Cancel all that waits' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Cancel all that waits in old' });
+    await page.getByRole('button', { name: 'Cancel all waiting tasks' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel all waiting tasks in old' });
     const button = dialog.getByRole('button', { name: 'Cancel 4 tasks' });
     await button.waitFor();
     assert.equal(await button.isDisabled(), true);
-    await dialog.getByLabel('Type old to be sure').fill('old');
+    await dialog.getByLabel('Type old to confirm').fill('old');
     await button.click();
     await page.getByText('4 tasks of old cancelled.').waitFor();
     for (const id of ids) assert.equal((await house.task(id)).state, 'cancelled');
@@ -70,7 +70,7 @@ test(
   inBrowser(async ({ house, visit, page }) => {
     await house.push({ queue: 'reports', handler: 'echo', input: {} });
     await visit.open('/queues/reports');
-    await page.getByRole('button', { name: 'Push to it' }).click();
+    await page.getByRole('button', { name: 'Push to this queue' }).click();
     await page.waitForURL(/\/push\?queue=reports$/);
     assert.equal(await page.getByLabel('Queue').inputValue(), 'reports');
   }),

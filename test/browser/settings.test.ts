@@ -8,7 +8,7 @@ test(
   'how the node works is told: lease, retention, store, version',
   inBrowser(async ({ visit, page }) => {
     await visit.open('/settings');
-    const how = page.getByRole('region', { name: 'How this node works' });
+    const how = page.getByRole('region', { name: 'Settings of this node' });
     assert.match(await how.innerText(), /Lease\s+42s/);
     assert.match(await how.innerText(), /Retention\s+3d/);
     assert.match(await how.innerText(), /Store\s+sqlite/);
@@ -25,20 +25,20 @@ test(
     const create = page.getByRole('dialog', { name: 'Create a token' });
     await create.getByLabel('Name').fill('ci');
     await create.getByLabel('Role').selectOption('read');
-    await create.getByLabel('Good for').fill('90d');
-    await create.getByRole('button', { name: 'Create it' }).click();
+    await create.getByLabel('Valid for').fill('90d');
+    await create.getByRole('button', { name: 'Create the token' }).click();
     const shown = page.getByRole('dialog', { name: 'The token ci' });
     await shown.getByText('Shown this once').waitFor();
     const token = await shown.locator('code').innerText();
     assert.equal(await good(token), 200);
     await shown.getByRole('button', { name: 'I have it' }).click();
     const row = page.getByRole('row').filter({ hasText: 'ci' });
-    await row.getByText(/good for (89|90)d/).waitFor();
+    await row.getByText(/valid for (89|90)d/).waitFor();
     assert.equal((await page.content()).includes(token), false);
 
     await row.getByRole('button', { name: 'Rotate' }).click();
     await page.getByLabel('Grace').fill('');
-    await page.getByRole('button', { name: 'Make another' }).click();
+    await page.getByRole('button', { name: 'Create a new token' }).click();
     const second = await page.getByRole('dialog', { name: 'The new token ci' }).locator('code').innerText();
     await page.getByRole('button', { name: 'I have it' }).click();
     await house.until(async () => (await good(token)) === 401, 'the old one is refused');

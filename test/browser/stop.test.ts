@@ -12,13 +12,13 @@ test(
     await page.getByRole('region', { name: 'Log' }).getByText('nothing stops me').waitFor();
     await page.keyboard.press('c');
     const dialog = page.getByRole('dialog', { name: 'Cancel this task' });
-    await dialog.getByText('It runs: its worker is asked to stop').waitFor();
+    await dialog.getByText('Its worker is asked to stop it').waitFor();
     await dialog.getByRole('button', { name: 'Cancel the task' }).click();
     const ladder = page.getByRole('region', { name: 'Stopping' });
-    await ladder.getByText('Asked to stop').waitFor();
+    await ladder.getByText('Cancel requested').waitFor();
     await ladder.locator('[aria-current="step"]', { hasText: 'SIGTERM' }).waitFor();
     const over = page.getByRole('region', { name: 'How it was stopped' });
-    await over.getByText('It ended as cancelled').waitFor();
+    await over.getByText('The task ended as cancelled').waitFor();
     await over.getByText('Then SIGKILL').waitFor();
     const { lines } = await house.call('readLog', { params: { id } });
     const said = lines.filter(({ stream }) => stream === 'system').map(({ text }) => text.replace(/ after .*/, ''));
@@ -45,7 +45,7 @@ test(
     });
     await visit.open(`/tasks/${tasks[0]?.id}`);
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await page.getByLabel('With the 2 tasks that hang on it').check();
+    await page.getByLabel('Also the 2 tasks that depend on it').check();
     await page.getByRole('button', { name: 'Cancel 3 tasks' }).click();
     await page.locator('h1').getByText('cancelled').waitFor();
     for (const { id } of tasks) assert.equal((await house.task(id)).state, 'cancelled');

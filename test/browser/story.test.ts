@@ -29,10 +29,10 @@ test(
 
     first.child.kill('SIGKILL');
     await first.ended;
-    await attempts.getByText('Its lease ran out: nothing was heard of the worker').waitFor();
+    await attempts.getByText('The lease expired: the worker fell silent').waitFor();
     await page.getByRole('region', { name: 'Attempts' }).locator('.lanes').getByText('expired').waitFor();
     // Whoever looks at the whole hears of it too.
-    const wrong = overview.page.getByRole('region', { name: 'What went wrong lately' });
+    const wrong = overview.page.getByRole('region', { name: 'Recent incidents' });
     await wrong.getByRole('link', { name: /lease/i }).first().waitFor();
 
     await house.hire('second', { slots: 1, args: ['--allow', 'shell'] });

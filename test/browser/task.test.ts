@@ -18,8 +18,8 @@ test(
     await visit.open(`/tasks/${id}`);
     const attempts = page.getByRole('region', { name: 'Attempts' });
     assert.deepEqual(await attempts.locator('.lanes .state').allInnerTexts(), ['retried', 'failed']);
-    await attempts.getByText('Failed, and is tried again: answered 503').waitFor();
-    assert.match(await page.getByRole('region', { name: 'Why it did not complete' }).innerText(), /answered 503/);
+    await attempts.getByText('Failed, and is retried: answered 503').waitFor();
+    assert.match(await page.getByRole('region', { name: 'Error' }).innerText(), /answered 503/);
     const input = page.getByRole('region', { name: 'Input', exact: true });
     await input.getByText('https://example.org/bees').waitFor();
     await input.getByRole('button', { name: 'Text' }).click();
@@ -29,7 +29,7 @@ test(
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), id);
 
     await page.getByRole('button', { name: 'Run again' }).click();
-    await page.getByText('It is ready to run again.').waitFor();
+    await page.getByText('The task is ready again.').waitFor();
     await house.until(async () => (await house.task(id)).attempts.length > 2, 'it is tried again');
     await attempts.locator('.lanes .state').nth(2).waitFor();
   }),
@@ -77,7 +77,7 @@ test(
     const id = await house.push({ queue: 'agent', handler: 'echo', input: {}, limits: ['claude'] });
     await visit.open(`/tasks/${id}`);
     await page.keyboard.press('e');
-    const drawer = page.getByRole('dialog', { name: 'Why is it where it is?' });
+    const drawer = page.getByRole('dialog', { name: 'Explanation' });
     await drawer.getByRole('heading', { name: 'Limits' }).waitFor();
     await drawer.getByText('is full · 1 of 1').waitFor();
     await drawer.getByRole('link', { name: holder.slice(-8) }).waitFor();
@@ -134,7 +134,7 @@ test(
     });
     const [fetched, parsed] = tasks.map(({ id }) => id) as [string, string];
     await visit.open(`/tasks/${parsed}`);
-    const graph = page.getByRole('group', { name: 'Tasks that hang together' });
+    const graph = page.getByRole('group', { name: 'Graph of related tasks' });
     await graph.locator('a').nth(2).waitFor();
     assert.equal(await graph.locator('path.edge').count(), 2);
     assert.match((await graph.locator('a.here').textContent()) ?? '', /waiting/);
@@ -157,7 +157,7 @@ test(
   inBrowser(async ({ house, visit, page }) => {
     const id = await house.push({ queue: 'listen', input: 'payment:42' });
     await visit.open(`/tasks/${id}`);
-    await page.getByText('It waits for a signal on the channel').waitFor();
+    await page.getByText('The task waits for a signal on the channel').waitFor();
     await page.getByText('leasehold signal payment:42').waitFor();
     await house.call('sendSignal', { body: { channel: 'payment:42', body: { paid: true } } });
     await page.locator('h1').getByText('completed').waitFor();

@@ -54,11 +54,11 @@ test(
     await page.goBack();
     await page.getByText('4 tasks, all of them').waitFor();
 
-    await page.getByRole('button', { name: 'Without queue crawl' }).click();
+    await page.getByRole('button', { name: 'Remove queue crawl' }).click();
     await page.waitForURL(/\/tasks\?state=failed$/);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.waitForURL(`${house.url}/ui/tasks`);
-    await page.getByLabel('Created when').selectOption('1h');
+    await page.getByLabel('Creation time').selectOption('1h');
     await page.waitForURL(/\/tasks\?last=1h$/);
 
     // The id of a task leads to it.
@@ -75,7 +75,7 @@ test(
   'a part of the histogram is chosen by dragging, and only what was created then is left',
   inBrowser(async ({ house, visit, page }) => {
     await visit.open('/tasks');
-    const histogram = page.getByRole('region', { name: 'When they were created' }).locator('svg');
+    const histogram = page.getByRole('region', { name: 'Creation times' }).locator('svg');
     await histogram.waitFor();
     const { x, y, width } = (await histogram.boundingBox()) as { x: number; y: number; width: number };
     const drag = async (from: number, to: number): Promise<void> => {
@@ -87,7 +87,7 @@ test(
     await drag(0.05, 0.4);
     await page.waitForURL(/from=\d+&until=\d+/);
     await page.getByText('No task matches').waitFor();
-    await page.getByRole('button', { name: 'Created at any time' }).click();
+    await page.getByRole('button', { name: 'Remove the creation time' }).click();
     await page.locator('.vt-row').first().waitFor();
     await drag(0.5, 1);
     await page.waitForURL(/from=\d+&until=\d+/);
@@ -106,7 +106,7 @@ test(
     await house.push({ queue: 'train', handler: 'echo', input: {}, placement: { requires: ['gpu'] } });
     await visit.open('/tasks?queue=train');
     await page.getByRole('button', { name: /^Why does echo/ }).click();
-    const drawer = page.getByRole('dialog', { name: 'Why is it where it is?' });
+    const drawer = page.getByRole('dialog', { name: 'Explanation' });
     await drawer.getByRole('heading', { name: 'Workers' }).waitFor();
     await drawer.getByText('may not').first().waitFor();
     await drawer.getByText(/gpu/).first().waitFor();

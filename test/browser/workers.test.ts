@@ -30,7 +30,7 @@ test(
     await row('plain-box').getByText('online').waitFor();
 
     await row('plain-box').getByLabel('Select this row').click();
-    await page.getByText('Double-click gives a tag to plain-box').waitFor();
+    await page.getByText('Double-click adds a tag to plain-box').waitFor();
     await page.getByRole('region', { name: 'Tags' }).getByRole('button', { name: /^gpu/ }).dblclick();
     await row('plain-box').getByRole('button', { name: 'gpu', exact: true }).waitFor();
     const tagsOf = async (name: string) => (await house.call('getWorker', { params: { name } })).carries;
@@ -92,7 +92,7 @@ test(
     assert.equal((await house.call('getWorker', { params: { name: 'gpu-box' } })).enabled, false);
     await house.call('cancelTask', { params: { id }, body: {} });
     await drawer.getByText('Drained: it runs nothing and takes nothing').waitFor();
-    await drawer.getByRole('button', { name: 'Take tasks again' }).click();
+    await drawer.getByRole('button', { name: 'Enable' }).click();
     await drawer.getByRole('button', { name: 'Drain' }).waitFor();
   }),
 );
@@ -105,12 +105,12 @@ test(
       await page.getByRole('button', { name: 'Create a worker' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('attic');
       await page.getByRole('textbox', { name: 'Tags', exact: true }).fill('gpu');
-      await page.getByRole('button', { name: 'Create it' }).click();
+      await page.getByRole('button', { name: 'Create the worker' }).click();
       const dialog = page.getByRole('dialog', { name: 'attic may join' });
       await dialog.getByText('Shown this once').waitFor();
       const command = await dialog.locator('code').innerText();
       assert.match(command, new RegExp(`^(npx )?leasehold worker --join ${house.url} --code \\S+$`));
-      await dialog.getByText('Waiting for it to come').waitFor();
+      await dialog.getByText('Waiting for it to join').waitFor();
       const attic = house.shell(command.replace(/^(npx )?/, 'npx '));
       await dialog.getByText('attic has joined').waitFor();
       await dialog.getByRole('button', { name: 'Done' }).click();
@@ -120,7 +120,7 @@ test(
 
       await visit.open('/workers/attic');
       await page.getByRole('button', { name: 'Rotate the secret' }).click();
-      await page.getByRole('button', { name: 'Make another secret' }).click();
+      await page.getByRole('button', { name: 'Create a new secret' }).click();
       assert.match(
         await page.getByRole('dialog', { name: 'The new secret of attic' }).locator('code').innerText(),
         /^lh_/,
@@ -147,8 +147,8 @@ test(
     await visit.open('/workers');
     await page.getByLabel('Filter workers by name, host, state or tag').fill('box');
     await page.getByText(/^2 of \d$/).waitFor();
-    await page.getByLabel('Select all that are shown').click();
-    const bar = page.getByRole('region', { name: 'What to do with the selected workers' });
+    await page.getByLabel('Select all rows').click();
+    const bar = page.getByRole('region', { name: 'Actions on the selected workers' });
     await bar.getByText('2 workers').waitFor();
     const enabled = async () =>
       Promise.all(

@@ -176,7 +176,7 @@ test(
 
     await visit.open('/tasks');
     await page.getByRole('button', { name: 'Views' }).click();
-    await page.getByText('Save this filter').or(page.getByText('Filter something to save it')).waitFor();
+    await page.getByText('Save this filter').or(page.getByText('Set a filter to save it')).waitFor();
     assert.deepEqual(await markup(page), [], 'saved views');
     await page.keyboard.press('Escape');
     await page.keyboard.press('/');

@@ -112,7 +112,7 @@ async function until(what: string, test: () => boolean | Promise<boolean>): Prom
 async function worksAgain(node: Node): Promise<void> {
   const { engine, roster } = node;
   await until('every duty is held', () => roster.held().length === roster.names().length);
-  const worker = await engine.registerWorker({ name: 'tester', incarnation: `${performance.now()}`, slots: 2 });
+  const worker = await engine.workers.register({ name: 'tester', incarnation: `${performance.now()}`, slots: 2 });
   const { task } = await engine.push({ queue: 'after', handler: 'run', delay: 50 });
   const [first] = await engine.claim({ worker, max: 1, queues: ['after'], waitMs: 5000 });
   assert.equal(first?.task, task);

@@ -18,7 +18,7 @@ const [file, history, name, unanswered] = process.argv.slice(2) as [string, stri
 const notes = new History(history);
 const node = await openNode(`sqlite:${file}`, { leaseMs: LEASE_MS, dutyMs: DUTY_MS });
 const { engine } = node;
-const worker = await engine.registerWorker({ name: 'client', incarnation: name, slots: 10 });
+const worker = await engine.workers.register({ name: 'client', incarnation: name, slots: 10 });
 let calls = 0;
 
 const chance = (share: number): boolean => Math.random() < share;

@@ -91,7 +91,7 @@ async function heal(file: string, history: string, asked: readonly Asked[]): Pro
     if (verb !== 'push') continue;
     await notes.note({ verb, request }, async () => ({ task: (await engine.push(request as PushRequest)).task }));
   }
-  const worker = await engine.registerWorker({ name: 'healer', incarnation: 'healer', slots: 100 });
+  const worker = await engine.workers.register({ name: 'healer', incarnation: 'healer', slots: 100 });
   const patience = performance.now() + 100 * LEASE_MS;
   for (;;) {
     const { ready, running, scheduled, waiting } = await engine.stats('kill');

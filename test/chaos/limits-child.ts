@@ -40,7 +40,7 @@ async function naive(): Promise<void> {
 async function throughEngine(): Promise<void> {
   const node = await openNode(url);
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'claimer', incarnation: randomUUID(), slots: 2 });
+  const worker = await engine.workers.register({ name: 'claimer', incarnation: randomUUID(), slots: 2 });
   say({ word: 'ready' });
   await hear('go');
   const claim = async (): Promise<void> => {

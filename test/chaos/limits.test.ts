@@ -76,7 +76,7 @@ for (const store of ['postgres', 'sqlite'] satisfies StoreName[]) {
     const node = await openNode(ground.url);
     t.after(() => node.close());
     const { engine } = node;
-    await engine.setLimit('three', { concurrent: LIMIT, perKey: 2 });
+    await engine.limits.set('three', { concurrent: LIMIT, perKey: 2 });
     const keys = ['a', 'b', 'c'];
     await engine.pushMany(
       Array.from({ length: total }, (_, i) => ({
@@ -90,11 +90,11 @@ for (const store of ['postgres', 'sqlite'] satisfies StoreName[]) {
     let edits = 0;
     const look = async (): Promise<number> => {
       const { running } = await engine.stats('limited');
-      const [, ...byKey] = await engine.limitUse('three');
+      const [, ...byKey] = await engine.limits.use('three');
       for (const { active, key } of byKey) if (active > 2) drift = Math.max(drift, active + key.length);
       // Lowered and raised meanwhile; never above three.
-      if (edits < 40) await engine.setLimit('three', { concurrent: 1 + (edits++ % LIMIT), perKey: 2 }, 'the test');
-      else if (edits === 40) await engine.setLimit('three', { concurrent: LIMIT, perKey: 2 }, `${edits++}`);
+      if (edits < 40) await engine.limits.set('three', { concurrent: 1 + (edits++ % LIMIT), perKey: 2 }, 'the test');
+      else if (edits === 40) await engine.limits.set('three', { concurrent: LIMIT, perKey: 2 }, `${edits++}`);
       return running;
     };
     const seen = await watch(children, look);
@@ -103,7 +103,7 @@ for (const store of ['postgres', 'sqlite'] satisfies StoreName[]) {
     assert.equal(drift, 0, 'a key had more than its share');
     assert.equal((await engine.stats('limited')).completed, total);
     assert.deepEqual(
-      (await engine.limitUse('three')).map(({ active }) => active),
+      (await engine.limits.use('three')).map(({ active }) => active),
       [0, 0, 0, 0],
     );
   });

@@ -10,7 +10,7 @@ const [url, history, total, batch] = process.argv.slice(2) as [string, string, s
 const watch = startStopwatch();
 const node = await openNode(url);
 const { engine } = node;
-const worker = await engine.registerWorker({ name: 'racer', incarnation: randomUUID(), slots: Number(batch) });
+const worker = await engine.workers.register({ name: 'racer', incarnation: randomUUID(), slots: Number(batch) });
 const notes = openSync(history, 'a');
 // On a file it is answered by the housekeeping thread: that one is up, and its start is no part of the race.
 const own = await engine.store.dutyTake({ name: `warming up ${worker}`, holder: `${worker}`, ttlMs: 60_000 });

@@ -13,7 +13,7 @@ import type { Stopwatch, Stretch } from './stopwatch.ts';
 const PROCESSES = 8;
 const TASKS: Readonly<Record<StoreName, number>> = { sqlite: 20_000, postgres: scaled(1000, 20_000) };
 const BATCH = 20;
-/** Safety is judged in every round; time, which other work on the machine can spoil, in the best of this many. */
+/** Safety is judged in every round; time, which other work on the host can spoil, in the best of this many. */
 const ROUNDS = 3;
 const LONGEST_MS = 50;
 const WIDEST = 3;
@@ -182,7 +182,7 @@ function readNotes(history: string): readonly Note[] {
   return lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Note]));
 }
 
-/** All CPUs together since the start of the machine; only Linux tells. */
+/** All CPUs together since the start of the host; only Linux tells. */
 function busyMs(): number {
   try {
     const line = /^cpu +(\d.*)/.exec(readFileSync('/proc/stat', 'latin1'))?.[1] ?? '';

@@ -1,6 +1,6 @@
 /**
  * When ready tasks could be seen, by the database's clock. The time of an event is that of its statement; others see the row with the
- * commit, which on a machine that starts a node beside five may come most of a second later. No claim is late before that.
+ * commit, which on a host that starts a node beside five may come most of a second later. No claim is late before that.
  */
 import type pg from 'pg';
 

@@ -14,7 +14,7 @@ const LEASE_MS = 1500;
 const LADDER_MS = 4000;
 /** How much longer it may take: the news must come, and the signals must do their work. */
 const SLACK_MS = 5000;
-/** Processes take their time to start while other tests keep the machine busy. */
+/** Processes take their time to start while other tests keep the host busy. */
 const PATIENCE_MS = 30_000;
 
 interface Scene {
@@ -145,7 +145,7 @@ describe('no process of a task survives', { concurrency: 3 }, () => {
   });
 
   test('its run timeout', async (t) => {
-    // On a busy machine the two need seconds to start what they start, and all of it must stand before the first is timed out.
+    // On a busy host the two need seconds to start what they start, and all of it must stand before the first is timed out.
     const timeout = 12_000;
     const it = await scene(t, { timeout });
     // The timeout counts from the start, which was before the scene stood.

@@ -31,7 +31,7 @@ test('a real older Node gets the same sentence', async (t) => {
     .map((folder) => join(folder, 'node'))
     .filter((file) => existsSync(file))
     .find((file) => Number(/^v(\d+)/.exec(execFileSync(file, ['--version'], { encoding: 'utf8' }))?.[1]) < 24);
-  if (old === undefined) return t.skip('no Node below 24 on this machine');
+  if (old === undefined) return t.skip('no Node below 24 on this host');
   const entry = run(t, [BIN, 'version'], { cwd: temporaryFolder(t), command: old });
   assert.equal((await entry.ended).code, 2);
   assert.match(entry.stderr, OLD_NODE);

@@ -53,7 +53,7 @@ async function figures(t: TestContext): Promise<ReadonlyMap<string, Figure>> {
   } as const;
   const node = await nodeScene(t, { cluster });
   await node.service.app.cluster?.watchdog.look();
-  await node.engine.setLimit('some', { concurrent: 1 });
+  await node.engine.limits.set('some', { concurrent: 1 });
   await node.engine.push({ queue: 'q', handler: 'h', limits: ['some'] });
   await node.ask('/api/v1/tasks');
   const text = (await node.ask('/metrics')).body as string;

@@ -40,7 +40,7 @@ function status(url: string, ca: string): Promise<number> {
   });
 }
 
-test('a node with a certificate is asked by https, and a worker of another machine joins it so', {
+test('a node with a certificate is asked by https, and a worker of another host joins it so', {
   skip: noOpenssl(),
 }, async (t) => {
   const { here, certificate, node, address } = await secure(t);
@@ -105,7 +105,7 @@ test('who speaks without TLS, or an old one, to a node with a certificate is tur
   assert.equal(await status(`${address}/healthz`, certificate.ca), 200);
 });
 
-test('beyond this machine a node listens with a certificate, and not with half of one, or one that is none', {
+test('beyond this host a node listens with a certificate, and not with half of one, or one that is none', {
   skip: noOpenssl(),
 }, async (t) => {
   const { certificate, address } = await secure(t, '0.0.0.0');

@@ -13,7 +13,7 @@ export async function healAndDrain(rig: Rig): Promise<void> {
     await rig.engine(0).resume(name);
     model.resume(name);
   }
-  await rig.store(0).workerEnable({ worker, enabled: true });
+  await rig.store(0).workerSet({ name: rig.nameOf(worker), enabled: true });
   (model.workers.get(worker) as { enabled: boolean }).enabled = true;
   await rig.advance(45 * 86_400_000);
   await stop(rig, 0);

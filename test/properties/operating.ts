@@ -41,7 +41,7 @@ const resume = operation(3, { by: BY, queue: 3 }, async (rig, n) => {
 const enableWorker = operation(2, { by: BY, worker: 2, enabled: 3 }, async (rig, n) => {
   const worker = at(rig.workers, n.worker);
   const enabled = n.enabled < 2;
-  await rig.store(n.by).workerEnable({ worker, enabled });
+  await rig.store(n.by).workerSet({ name: rig.nameOf(worker), enabled });
   rig.model.workers.set(worker, { enabled });
 });
 

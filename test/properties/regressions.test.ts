@@ -37,7 +37,7 @@ async function scene(t: TestContext): Promise<Scene> {
     return new Engine({ store, world });
   };
   const engine = await open();
-  const worker = await engine.registerWorker({ name: 'worker', incarnation: 'worker', slots: 1 });
+  const worker = await engine.workers.register({ name: 'worker', incarnation: 'worker', slots: 1 });
   const one = async (): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant, 'there was nothing to claim');

@@ -120,6 +120,10 @@ export class Rig {
     return this.process(n).store;
   }
 
+  nameOf(worker: number): string {
+    return WORKER_NAMES[this.workers.indexOf(worker)] as string;
+  }
+
   /** A connection of somebody else to the same data. */
   raw(): DatabaseSync {
     this.#raw ??= new DatabaseSync(this.#place, { timeout: 0 });
@@ -428,10 +432,10 @@ export function processOf(store: Store, world: World, kill: () => void): Process
 
 let started = 0;
 
+const WORKER_NAMES = ['first', 'second'];
+
 function registerWorkers(store: Store): Promise<readonly number[]> {
-  return Promise.all(
-    ['first', 'second'].map((name) => store.workerRegister({ name, incarnation: name, slots: 8, tags: [] })),
-  );
+  return Promise.all(WORKER_NAMES.map((name) => store.workerRegister({ name, incarnation: name, slots: 8, tags: [] })));
 }
 
 // Answers

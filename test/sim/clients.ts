@@ -54,7 +54,7 @@ export async function useIt(run: Run, name: string): Promise<void> {
         break;
       }
       case 'decide': {
-        const { value: open = [] } = await outcome(run, me, engine.openWaits(rng.int(1, 10)));
+        const { value: open = [] } = await outcome(run, me, engine.waits.open(rng.int(1, 10)));
         if (open.length > 0) await signal(run, me, op, rng.pick(open).channel as string, false);
         break;
       }
@@ -107,7 +107,7 @@ async function cancel(run: Run, me: Owner, task: number): Promise<void> {
 /** With all that it has borne, while they bear more. */
 async function cancelTree(run: Run, me: Owner, task: number): Promise<void> {
   const since = run.scheduler.now;
-  const { status, value } = await outcome(run, me, run.anyProcess().engine.cancelTree(task));
+  const { status, value } = await outcome(run, me, run.anyProcess().engine.trees.cancel(task));
   for (const one of value?.tasks ?? []) run.history.add({ kind: 'cancel', task: one.task, answer: one.act, status });
   if (status === 'ok') run.guard(() => run.model.trees.cancelled(task, since));
 }
@@ -153,7 +153,7 @@ async function redo(run: Run, me: Owner, task: number): Promise<void> {
 /** Says who it is from, so that who hears it can be told apart from who should. */
 export async function signal(run: Run, me: Owner, op: string, channel: string, broadcast: boolean): Promise<void> {
   const { status, value } = await patiently(run, me, () =>
-    run.anyProcess().engine.signal(channel, { op, broadcast }, { op, ...(broadcast ? { broadcast } : {}) }),
+    run.anyProcess().engine.waits.signal(channel, { op, broadcast }, { op, ...(broadcast ? { broadcast } : {}) }),
   );
   run.history.add({ kind: 'signal', op, status, woken: value?.woken });
 }

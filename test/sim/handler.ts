@@ -1,6 +1,6 @@
 import type { Engine } from '../../src/engine/engine.ts';
 import type { EntryRequest, ThenRequest } from '../../src/engine/settle/turn-request.ts';
-import type { Turned } from '../../src/engine/settle/turns.ts';
+import type { TurnResult } from '../../src/engine/settle/turns.ts';
 import type { WaitRequest } from '../../src/engine/settle/waits.ts';
 import type { Grant } from '../../src/store/store.ts';
 import { type Answered, outcome, patiently, sleep } from './calls.ts';
@@ -35,7 +35,7 @@ export async function perform(run: Run, process: SimProcess, grant: Grant): Prom
     const nap = Math.min(left, Math.ceil(plan.leaseMs / 3));
     await sleep(run, process, nap);
     left -= nap;
-    if (rng.chance(0.4)) await outcome(run, process, process.engine.appendLog(grant, [lineOf(attempt)]));
+    if (rng.chance(0.4)) await outcome(run, process, process.engine.logs.append(grant, [lineOf(attempt)]));
     if (!renews) continue;
     const renewed = await outcome(run, process, process.engine.renew(grant));
     if (renewed.value?.held === false) return;
@@ -108,7 +108,7 @@ async function entriesOf(
 const parentOf = ({ grant: { task }, depth }: Attempt) => ({ task, depth });
 
 /** Commits what is pending and goes on so. Undefined: this attempt is over, or nobody knows. */
-async function turn(attempt: Attempt, then: ThenRequest): Promise<Turned | undefined> {
+async function turn(attempt: Attempt, then: ThenRequest): Promise<TurnResult | undefined> {
   const { run, process, grant } = attempt;
   const entries = attempt.pending;
   attempt.pending = [];
@@ -126,7 +126,7 @@ async function turnOnce(
   entries: readonly EntryRequest[],
   logs: readonly ReturnType<typeof lineOf>[],
   then: ThenRequest,
-): Promise<Turned> {
+): Promise<TurnResult> {
   const { task } = grant;
   for (const { key, kind } of entries) if (kind === 'child') run.history.bears(task, key);
   const turned = await process.engine.turn(leaseOf(run, grant), { entries, logs, then });
@@ -153,7 +153,7 @@ async function waited(attempt: Attempt, key: string, nth: number, step: WaitStep
     return { outcome: how, body };
   };
   if (grant.attempt > 1) {
-    const last = await patiently(run, process, () => process.engine.waitOf(task));
+    const last = await patiently(run, process, () => process.engine.waits.of(task));
     if (last.status !== 'ok') return undefined;
     if (last.value?.key === key) return hear(last.value);
   }

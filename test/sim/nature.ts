@@ -13,7 +13,7 @@ export async function regulate(run: Run): Promise<void> {
   const { rng } = run;
   while (!run.healed) {
     const limit = { concurrent: rng.int(0, 5), ...(rng.chance(0.5) ? { perKey: rng.int(0, 3) } : {}) };
-    const { status } = await outcome(run, NATURE, run.anyProcess().engine.setLimit(LIMIT, limit, 'the run'));
+    const { status } = await outcome(run, NATURE, run.anyProcess().engine.limits.set(LIMIT, limit, 'the run'));
     if (status === 'ok') run.limited = true;
     await sleep(run, NATURE, rng.int(50, 1500));
   }
@@ -29,7 +29,7 @@ export async function manage(run: Run): Promise<void> {
       ...(rng.chance(0.7) ? { tags: drawTags(rng) } : {}),
       ...(rng.chance(0.3) ? { priority: rng.int(0, 2) } : {}),
     };
-    await outcome(run, NATURE, run.anyProcess().engine.setWorker(setting));
+    await outcome(run, NATURE, run.anyProcess().engine.workers.set(setting));
     await sleep(run, NATURE, rng.int(20, 800));
   }
 }
@@ -100,8 +100,9 @@ export async function tidy(run: Run): Promise<void> {
     await sleep(run, NATURE, waitMs);
     for (const queue of QUEUES) await until((engine) => engine.resume(queue));
     await until((engine) => engine.store.triggerRemove({ name: 'each-second' }));
-    await until((engine) => engine.setLimit(LIMIT, { concurrent: 100 }, 'the run'));
-    for (const name of run.workerNames) await until((engine) => engine.setWorker({ name, enabled: true, tags: TAGS }));
+    await until((engine) => engine.limits.set(LIMIT, { concurrent: 100 }, 'the run'));
+    for (const name of run.workerNames)
+      await until((engine) => engine.workers.set({ name, enabled: true, tags: TAGS }));
   }
   // Who waits without a deadline needs somebody to say something. Nobody else is helped: a wake-up that was lost stays so.
   for (let n = 0; !run.over; n++) {

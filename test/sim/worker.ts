@@ -13,7 +13,7 @@ export async function work(run: Run, process: SimProcess): Promise<void> {
     for (;;) {
       const incarnation = `${process.name}-${registrations++}`;
       const worker = { name: process.workerName, incarnation, slots: 4, tags: drawTags(rng) };
-      const { value } = await outcome(run, process, engine.registerWorker(worker));
+      const { value } = await outcome(run, process, engine.workers.register(worker));
       if (value !== undefined) return value;
     }
   };
@@ -24,7 +24,11 @@ export async function work(run: Run, process: SimProcess): Promise<void> {
     if (draining || rng.chance(0.3)) {
       const drains: boolean = !draining && !run.healed && rng.chance(0.1);
       const state: 'draining' | 'online' | undefined = drains ? 'draining' : draining ? 'online' : undefined;
-      const beat: Answered<boolean> = await outcome(run, process, engine.beat({ worker, ...(state && { state }) }));
+      const beat: Answered<boolean> = await outcome(
+        run,
+        process,
+        engine.workers.beat({ worker, ...(state && { state }) }),
+      );
       draining = drains || (draining && beat.status !== 'ok');
       // One that was silent for so long that it was forgotten is told so, and begins anew.
       if (beat.value === false) {

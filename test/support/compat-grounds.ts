@@ -13,7 +13,7 @@ import { adminOf, stopClock } from './postgres-contract.ts';
 
 export interface Ground {
   readonly kind: 'sqlite' | 'memory' | 'postgres';
-  /** For both backends of document 000. */
+  /** For both FlatMachines backends. */
   readonly config: BackendConfig;
   /** For `connectRuntimeDb`. */
   readonly path: string;

@@ -1,4 +1,4 @@
-/** An agent as somebody would write it who has read nothing but document 004: one JSON object a message. */
+/** A dazflow agent as somebody would write it who knows only its protocol: one JSON object a message. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';

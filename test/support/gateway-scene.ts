@@ -81,7 +81,7 @@ export class GatewayScene {
     return worker;
   }
 
-  /** An agent of document 004 that was let in. */
+  /** A dazflow agent that was let in. */
   async agent(name: string): Promise<PlainAgent> {
     return PlainAgent.enter(this.address, { name, secret: await this.enrol(name) });
   }

@@ -151,7 +151,8 @@ export const PAIRS: Readonly<Record<string, Case>> = {
     async (scene) => {
       await scene.push();
       const worker = await scene.worker();
-      const act: Act['act'] = (store) => store.workerEnable({ worker, enabled: false });
+      const [{ name } = { name: '' }] = await scene.store.workerList();
+      const act: Act['act'] = (store) => store.workerSet({ name, enabled: false });
       return [claim('claim', worker, await scene.lane()), { name: 'disable', act }];
     },
     { vague: 'a repeat does not see the grants of a first sending that is still open: those leases run out' },

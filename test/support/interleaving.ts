@@ -12,10 +12,10 @@ import { VirtualWorld } from '../../src/store/conformance/kit/virtual-world.ts';
 import { Connection } from '../../src/store/postgres/connect/connection.ts';
 import type { Database, Session, Try } from '../../src/store/postgres/connect/database.ts';
 import type { PostgresWakeups } from '../../src/store/postgres/connect/wakeups.ts';
+import { LaneCursors } from '../../src/store/postgres/lane-cursors.ts';
 import { Lanes } from '../../src/store/postgres/lanes.ts';
-import { Marks } from '../../src/store/postgres/marks.ts';
 import type { StatementName, Statements } from '../../src/store/postgres/statements.ts';
-import { PostgresStore } from '../../src/store/postgres/store.ts';
+import { postgresStore } from '../../src/store/postgres/store.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** What befalls the first transaction of an actor that writes something. */
@@ -262,7 +262,7 @@ interface Decision {
 const POLLS = 20_000;
 
 /** Claims try the way of ample slots first, and go the other where there is not enough room. */
-const EVERY_SLOT = new (class extends Set<number> {
+const EVERY_COUNTER = new (class extends Set<number> {
   override has(): boolean {
     return true;
   }
@@ -357,13 +357,18 @@ class Play {
       texts,
       schema,
       lanes,
-      marks: new Marks({ ...world.clock, monotonic: () => 0 }),
+      cursors: new LaneCursors({ ...world.clock, monotonic: () => 0 }),
       rated: new Set<number>(),
-      ample: EVERY_SLOT,
+      ample: EVERY_COUNTER,
     };
-    const wakeups = { look: () => {}, tell: () => {}, close: () => Promise.resolve() } as unknown as PostgresWakeups;
+    const wakeups = {
+      look: () => {},
+      notify: () => {},
+      notifyAll: () => {},
+      close: () => Promise.resolve(),
+    } as unknown as PostgresWakeups;
     try {
-      return await actor.act(new PostgresStore({ ...parts, store: ++stores }, wakeups, ''));
+      return await actor.act(postgresStore({ ...parts, store: ++stores }, wakeups, ''));
     } catch (error) {
       if (error instanceof Died) return 'died';
       if (error instanceof Skipped) return actor.nothing;

@@ -11,7 +11,7 @@ import { type Running, run, temporaryFolder } from './leasehold.ts';
 // oxlint-disable-next-line typescript/no-explicit-any
 type Wire = any;
 
-/** A machine that is busy may need long; what never comes fails then. */
+/** A host that is busy may need long; what never comes fails then. */
 const PATIENCE_MS = 60_000;
 
 export class RealNode {
@@ -59,7 +59,7 @@ export class RealNode {
     return (await this.call('POST', '/workers', { name, ...more })).secret as string;
   }
 
-  /** An agent of document 004 that was let in. */
+  /** A dazflow agent that was let in. */
   async agent(name: string, more: object = {}): Promise<PlainAgent> {
     return PlainAgent.enter(this.url, { name, secret: await this.enrol(name, more) });
   }

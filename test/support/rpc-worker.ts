@@ -1,4 +1,4 @@
-/** A worker of document 003: it polls a node by JSON-RPC, leases, runs, renews and reports. */
+/** An apflow worker: it polls a node by JSON-RPC, leases, runs, renews and reports. */
 
 import type { Wire } from './node-scene.ts';
 import type { RpcScene } from './rpc-scene.ts';

@@ -1,3 +1,5 @@
+/** The client of the node, the types of its answers, and how errors read. */
+
 import { Client } from '../../src/client/client.ts';
 import type { AnswerOf } from '../../src/protocol/routes.ts';
 import { parseExact } from './model/json.ts';
@@ -19,7 +21,7 @@ export type Me = AnswerOf<'me'>;
 export type Token = AnswerOf<'listTokens'>['tokens'][number];
 export type FeedEvent = AnswerOf<'streamEvents'>;
 
-/** The cookie is the key; the header says that it is a page of ours that asks, which no other site can. */
+/** The cookie authenticates. The header proves that one of our pages asks: no other site can send it. */
 const HEADERS = { 'x-leasehold-ui': '1' };
 
 export const ownFetch: typeof fetch = (input, init) =>
@@ -29,32 +31,32 @@ export const ownFetch: typeof fetch = (input, init) =>
     headers: { ...(init?.headers as Record<string, string>), ...HEADERS },
   });
 
-const away = new Set<(error: Error | undefined) => void>();
+const unreachableListeners = new Set<(error: Error | undefined) => void>();
 
 export const client = new Client({
   url: location.origin,
   fetch: ownFetch,
-  // Somebody looks at it: rather say soon that the node is away, and come back when it is there.
+  // Somebody is looking: an unreachable node is shown soon, and the stream comes back later.
   patienceMs: 4_000,
   streamPatienceMs: 24 * 3_600_000,
   onAway: (error) => {
-    for (const tell of away) tell(error);
+    for (const listener of unreachableListeners) listener(error);
   },
 });
 
-export function onAway(tell: (error: Error | undefined) => void): () => void {
-  away.add(tell);
-  return () => away.delete(tell);
+export function onUnreachable(listener: (error: Error | undefined) => void): () => void {
+  unreachableListeners.add(listener);
+  return () => unreachableListeners.delete(listener);
 }
 
-/** With numbers as the node wrote them, however large. */
+/** A task with numbers exactly as the node wrote them, however large. */
 export async function exactTask(id: string, signal?: AbortSignal): Promise<TaskDetail> {
   const response = await ownFetch(`/api/v1/tasks/${encodeURIComponent(id)}`, {
     headers: { accept: 'application/json' },
     ...(signal === undefined ? {} : { signal }),
   }).catch(() => undefined);
   if (response?.ok) return parseExact(await response.text()) as TaskDetail;
-  // What is refused is told by the client, with its words.
+  // For a refusal the client makes the error.
   return client.call('getTask', { params: { id }, ...(signal === undefined ? {} : { signal }) });
 }
 
@@ -62,13 +64,13 @@ export function isRefusal(error: unknown, ...codes: readonly string[]): boolean 
   return codes.includes((error as { readonly code?: string } | undefined)?.code ?? '');
 }
 
-/** What went wrong, for a person. */
-export function sayError(error: unknown): string {
+/** The message of an error. */
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 export function hintOf(error: unknown): string | undefined {
   const { hint, code } = (error ?? {}) as { hint?: unknown; code?: unknown };
-  // The catalogue speaks to who uses a command there.
+  // The hint of the catalogue is for the command line there.
   return typeof hint === 'string' && code !== 'UNAUTHENTICATED' ? hint : undefined;
 }

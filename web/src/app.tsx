@@ -1,27 +1,31 @@
+/** The app: login or shell, and the screen of the current path. */
+
 import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { useSignal } from './live/signal.ts';
-import { unsegment, usePlace } from './router.tsx';
+import { unsegment, useLocation } from './router.tsx';
 import { Login } from './screens/login.tsx';
-import { Overview } from './screens/overview.tsx';
-import { Tasks } from './screens/tasks.tsx';
-import { askMe, begin, session } from './session.ts';
+import { Overview } from './screens/overview/overview.tsx';
+import { Tasks } from './screens/tasks/tasks.tsx';
+import { loadSession, session, startSession } from './session.ts';
 import { Shell } from './shell.tsx';
-import { Button, Empty, ErrorNote, Loading, Page } from './ui/basic.tsx';
+import { Button } from './ui/buttons.tsx';
+import { Page } from './ui/layout.tsx';
+import { Empty, ErrorNote, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
 
-// The first two are what most people see first; the others come with their first visit.
-const Task = lazy(() => import('./screens/task.tsx'));
-const Push = lazy(() => import('./screens/push.tsx'));
-const Queues = lazy(() => import('./screens/queues.tsx'));
-const Workers = lazy(() => import('./screens/workers.tsx'));
-const Limits = lazy(() => import('./screens/limits.tsx'));
+// Overview and tasks are in the first chunk, because most people see them first. The others load with their first visit.
+const Task = lazy(() => import('./screens/task/task.tsx'));
+const Push = lazy(() => import('./screens/push/push.tsx'));
+const Queues = lazy(() => import('./screens/queues/queues.tsx'));
+const Workers = lazy(() => import('./screens/workers/workers.tsx'));
+const Limits = lazy(() => import('./screens/limits/limits.tsx'));
 const Approvals = lazy(() => import('./screens/approvals.tsx'));
 const Failed = lazy(() => import('./screens/failed.tsx'));
 const Cluster = lazy(() => import('./screens/cluster.tsx'));
 const Events = lazy(() => import('./screens/events.tsx'));
-const Settings = lazy(() => import('./screens/settings.tsx'));
+const Settings = lazy(() => import('./screens/settings/settings.tsx'));
 
-/** One line for each screen: its path, and what is shown there. A checklist for a new one is in docs/checklists/add-a-screen.md. */
+/** The routes: one case for each screen. The checklist for a new screen is docs/checklists/add-a-screen.md. */
 function screenOf(path: string): { readonly title: string; readonly screen: ReactNode } {
   const [, first = '', second, more] = path.split('/');
   const name = second === undefined ? undefined : unsegment(second);
@@ -57,8 +61,8 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
   return {
     title: 'Not found',
     screen: (
-      <Page title="There is no such page">
-        <Empty title="This address leads nowhere">
+      <Page title="Page not found">
+        <Empty title="No page has this address">
           <p className="break">{path}</p>
         </Empty>
       </Page>
@@ -67,21 +71,21 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
 }
 
 export function App() {
-  const now = useSignal(session);
-  useEffect(() => void begin(), []);
-  switch (now.state) {
-    case 'asking':
+  const current = useSignal(session);
+  useEffect(() => void startSession(), []);
+  switch (current.state) {
+    case 'loading':
       return (
         <div className="login">
           <Loading rows={2} />
         </div>
       );
-    case 'away':
+    case 'unreachable':
       return (
         <div className="login">
           <div className="stack">
-            <ErrorNote error={now.problem} />
-            <Button icon="retry" onClick={() => void askMe()}>
+            <ErrorNote error={current.problem} />
+            <Button icon="retry" onClick={() => void loadSession()}>
               Try again
             </Button>
           </div>
@@ -90,7 +94,7 @@ export function App() {
     case 'out':
       return (
         <>
-          <Login problem={now.problem} />
+          <Login problem={current.problem} />
           <Toasts />
         </>
       );
@@ -100,7 +104,7 @@ export function App() {
 }
 
 function Inside() {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const { title, screen } = screenOf(path);
   useEffect(() => {
     document.title = `${title} · Leasehold`;
@@ -122,7 +126,7 @@ function Inside() {
   );
 }
 
-/** One broken screen leaves the others. */
+/** Keeps the rest of the UI alive when one screen throws. */
 class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
   override state: { readonly error: unknown } = { error: undefined };
 
@@ -137,7 +141,7 @@ class Boundary extends Component<{ readonly children: ReactNode }, { readonly er
         <ErrorNote error={this.state.error} />
         <div className="buttons">
           <Button icon="retry" onClick={() => location.reload()}>
-            Load it again
+            Reload
           </Button>
         </div>
       </Page>

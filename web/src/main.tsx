@@ -1,3 +1,5 @@
+/** The entry of the page. */
+
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';

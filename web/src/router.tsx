@@ -1,33 +1,33 @@
-import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalStore } from 'react';
+/** The router: every view has an address. Paths are written without the base: `/tasks/task_1?x=y`. */
 
-/** Every view has an address. Paths are written without the base: `/tasks/task_1?x=y`. */
+import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalStore } from 'react';
 
 const BASE = '/ui';
 const listeners = new Set<() => void>();
-let moved = false;
-const tell = (): void => {
-  moved = true;
+let navigated = false;
+const notify = (): void => {
+  navigated = true;
   for (const listener of listeners) listener();
 };
 
-/** Whether somebody has gone from one page to another since this one was loaded. */
-export const hasMoved = (): boolean => moved;
+/** Whether the user has navigated since the page was loaded. */
+export const hasNavigated = (): boolean => navigated;
 
-addEventListener('popstate', tell);
+addEventListener('popstate', notify);
 
-export interface Place {
+export interface PageLocation {
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
 }
 
-const read = (): string => `${location.pathname.replace(/^\/ui(?=\/|$)/, '') || '/'}${location.search}`;
+const currentAddress = (): string => `${location.pathname.replace(/^\/ui(?=\/|$)/, '') || '/'}${location.search}`;
 
-export function usePlace(): Place {
+export function useLocation(): PageLocation {
   const text = useSyncExternalStore((listener) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
-  }, read);
+  }, currentAddress);
   return useMemo(() => {
     const [path = '/', query = ''] = text.split(/\?(.*)/s);
     return { path: path.replace(/(?<=.)\/+$/, ''), query };
@@ -37,13 +37,13 @@ export function usePlace(): Place {
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (BASE + to === location.pathname + location.search) return;
   history[replace ? 'replaceState' : 'pushState'](null, '', BASE + to);
-  if (!replace && !to.startsWith(read().split('?')[0] as string)) scrollTo(0, 0);
-  tell();
+  if (!replace && !to.startsWith(currentAddress().split('?')[0] as string)) scrollTo(0, 0);
+  notify();
 }
 
-/** The address with its query changed; the page stays. */
-export function goQuery(query: string): void {
-  go(`${read().split('?')[0]}${query === '' ? '' : `?${query}`}`, { replace: true });
+/** Changes the query of the address; the screen stays. */
+export function setQuery(query: string): void {
+  go(`${currentAddress().split('?')[0]}${query === '' ? '' : `?${query}`}`, { replace: true });
 }
 
 export function hrefOf(to: string): string {
@@ -74,7 +74,7 @@ export function Link({ to, onClick, ...rest }: LinkProps) {
 
 export const segment = (text: string): string => encodeURIComponent(text);
 
-/** A part of a path as it was before it was encoded; one that is not well formed stays as it stands. */
+/** The decoded part of a path. A malformed one is returned as it is. */
 export function unsegment(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,22 +1,25 @@
+/** The frame around every screen: menu, keys, banner, toasts. */
+
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { client } from './api.ts';
 import { feedState } from './live/feed.ts';
 import { useResource } from './live/resource.ts';
 import { useSignal } from './live/signal.ts';
-import { go, Link, usePlace } from './router.tsx';
+import { go, Link, useLocation } from './router.tsx';
 import { useMay, useMe } from './session.ts';
 import { setTheme, theme } from './theme.ts';
-import { Button, Lasting } from './ui/basic.tsx';
+import { Button } from './ui/buttons.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Icon, type IconName } from './ui/icon.tsx';
 import { allKeys, type Key, useKeys } from './ui/keys.ts';
+import { Duration } from './ui/times.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 interface Entry {
   readonly to: string;
   readonly name: string;
   readonly icon: IconName;
-  /** Behind `g`. */
+  /** The letter after `g`. */
   readonly key: string;
 }
 
@@ -43,16 +46,16 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
   const may = useMay('operator');
-  const { path } = usePlace();
+  const { path } = useLocation();
   const keys: Key[] = [
-    { keys: '?', does: 'This list', group: 'Everywhere', run: () => setHelp(true) },
+    { keys: '?', does: 'Show this list', group: 'Everywhere', run: () => setHelp(true) },
     {
       keys: '/',
-      does: 'To the filter',
+      does: 'Go to the filter',
       group: 'Everywhere',
       run: () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
     },
-    { keys: 't', does: 'Light, dark', group: 'Everywhere', run: turnTheme },
+    { keys: 't', does: 'Switch between light and dark', group: 'Everywhere', run: turnTheme },
     ...(may ? [{ keys: 'p', does: 'Push a task', group: 'Everywhere', run: () => go('/push') }] : []),
     ...ENTRIES.flat().map(({ key, name, to }) => ({ keys: `g ${key}`, does: name, group: 'Go to', run: () => go(to) })),
   ];
@@ -61,7 +64,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   return (
     <>
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to the content
       </a>
       <div className="shell">
         <header className="side">
@@ -76,7 +79,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           {may && <Button kind="plain" icon="plus" aria-label="Push a task" onClick={() => go('/push')} />}
         </header>
         <main className="main" id="main">
-          <LinkBanner />
+          <ConnectionBanner />
           {children}
         </main>
       </div>
@@ -103,11 +106,11 @@ function Mark() {
 }
 
 function Side({ onHelp }: { readonly onHelp: () => void }) {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const me = useMe();
   const may = useMay('operator');
-  const { link } = useSignal(feedState);
-  // Counts that ask for attention; the overview has them at hand.
+  const { connection } = useSignal(feedState);
+  // Counts beside the menu entries; the overview already has them.
   const { data } = useResource('overview', (signal) => client.call('overview', { signal }), {
     everyMs: 15_000,
     on: ({ kind }) => kind === 'failed' || kind === 'parked' || kind === 'woken',
@@ -153,14 +156,16 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
       </nav>
       <div className="foot">
         <div className="row">
-          <span className={`dot s-${link === 'live' ? 'online' : link === 'away' ? 'attention' : 'offline'}`} />
+          <span
+            className={`dot s-${connection === 'live' ? 'online' : connection === 'lost' ? 'attention' : 'offline'}`}
+          />
           <span className="grow cut">
-            {link === 'live'
+            {connection === 'live'
               ? 'Live'
-              : link === 'away'
+              : connection === 'lost'
                 ? 'Reconnecting'
-                : link === 'resting'
-                  ? 'Resting'
+                : connection === 'paused'
+                  ? 'Paused'
                   : 'Connecting'}
           </span>
           <Button kind="plain" small icon="help" aria-label="Keys" title="Keys (?)" onClick={onHelp} />
@@ -198,23 +203,23 @@ function NavDrawer({ onClose, onHelp }: { readonly onClose: () => void; readonly
   );
 }
 
-/** What is the matter when nothing moves, and what happens about it. */
-function LinkBanner() {
-  const { link, since } = useSignal(feedState);
+/** Says that the node is unreachable, and since when. */
+function ConnectionBanner() {
+  const { connection, since } = useSignal(feedState);
   const [late, setLate] = useState(false);
   useEffect(() => {
     setLate(false);
-    if (link !== 'away') return;
+    if (connection !== 'lost') return;
     const timer = setTimeout(() => setLate(true), 1200);
     return () => clearTimeout(timer);
-  }, [link]);
-  if (link !== 'away' || !late) return null;
+  }, [connection]);
+  if (connection !== 'lost' || !late) return null;
   return (
     <div className="banner" role="status">
       <Icon name="retry" size={14} />
       <span>
-        The node has been out of reach for <Lasting from={since} />. What you see is from then; it is tried again, and
-        goes on without a gap.
+        The node has been out of reach for <Duration from={since} />. This page shows what was before. It reconnects by
+        itself and misses nothing.
       </span>
     </div>
   );

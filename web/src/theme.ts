@@ -1,10 +1,12 @@
+/** The theme: as the system has it, light or dark, kept in the browser. */
+
 import { Signal } from './live/signal.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'leasehold.theme';
 
-function kept(): Theme {
+function savedTheme(): Theme {
   try {
     const theme = localStorage.getItem(KEY);
     return theme === 'light' || theme === 'dark' ? theme : 'system';
@@ -13,7 +15,7 @@ function kept(): Theme {
   }
 }
 
-export const theme = new Signal<Theme>(kept());
+export const theme = new Signal<Theme>(savedTheme());
 
 export function setTheme(to: Theme): void {
   theme.set(to);
@@ -24,6 +26,6 @@ export function setTheme(to: Theme): void {
     if (to === 'system') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, to);
   } catch {
-    // It holds for this page then.
+    // Storage is closed: the theme holds for this page only.
   }
 }

@@ -5,16 +5,16 @@ import { DUTIES, type DutyName } from '../../engine/duties/roster.ts';
 import { SCHEMA_VERSION } from '../../store/sqlite/upkeep/migrate.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** What is in the file, read by a handle that cannot write. */
+/** The content of the file, read by a connection that cannot write. */
 export interface DataSnapshot {
   readonly db: DatabaseSync;
   readonly clock: Clock;
   readonly boot: string;
 }
 
-/** A lease that ran out this long ago should have been taken back. */
+/** A lease that expired this long ago should have been taken back. */
 export const STUCK_MS = 60_000;
-/** What calendar and lease time may differ by before somebody must have set the clock. */
+/** A larger difference of calendar time and lease time means that somebody has set the clock. */
 const JUMP_MS = 5000;
 
 export function checkIntegrity({ db }: DataSnapshot): Finding {
@@ -33,7 +33,7 @@ export function checkIntegrity({ db }: DataSnapshot): Finding {
 export function checkSchema({ db }: DataSnapshot): Finding {
   const moved = movedTo(db);
   if (moved !== undefined) return fail('schema', `the store was moved to ${moved}`, 'Use that address: --store URL.');
-  // Another program's file has no such table, or another one of that name.
+  // Another program's file has no such table, or a different one of that name.
   const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
   if (!columns.some(({ name }) => name === 'value')) return judgeSchema(0, 0, SCHEMA_VERSION);
   return judgeSchema(Number(meta(db, 'schema') ?? 0), Number(meta(db, 'compatible_from') ?? 0), SCHEMA_VERSION);
@@ -53,12 +53,12 @@ export function judgeSchema(have: number, compatibleFrom: number, known: number)
     return fail(
       check,
       `version ${have}, newer than this program understands (${known})`,
-      'Upgrade leasehold on this machine.',
+      'Upgrade leasehold on this host.',
     );
   return warn(
     check,
     `version ${have}, newer than this program's ${known}, which can still work on it`,
-    'Upgrade leasehold on this machine soon.',
+    'Upgrade leasehold on this host soon.',
   );
 }
 
@@ -67,7 +67,7 @@ function movedTo(db: DatabaseSync): string | undefined {
   return columns.some(({ name }) => name === 'value') ? meta(db, 'moved_to') : undefined;
 }
 
-/** Lease time now; undefined when the store was not opened since this machine was started. */
+/** Lease time now; undefined when the store was not opened since this host started. */
 export function leaseNow({ db, clock, boot }: DataSnapshot): number | undefined {
   return meta(db, 'boot') === boot ? Math.floor(Number(meta(db, 'lease_base')) + clock.monotonic()) : undefined;
 }
@@ -89,16 +89,16 @@ export function judgeClock(times: {
   if (newestEventAt > wall + JUMP_MS) {
     return warn(
       check,
-      `it stands ${seconds(newestEventAt - wall)} before the newest event: it was set back, or was wrong before`,
+      `it is ${seconds(newestEventAt - wall)} behind the newest event: it was set back, or was wrong before`,
       todo,
     );
   }
-  if (lease === undefined) return ok(check, 'the store was not opened since this machine was started');
+  if (lease === undefined) return ok(check, 'the store was not opened since this host was started');
   const apart = Math.abs(wall - lease);
   if (apart > JUMP_MS)
     return warn(
       check,
-      `it was moved by ${seconds(apart)} since the store was first opened after the start of this machine`,
+      `it was moved by ${seconds(apart)} since the store was first opened after the start of this host`,
       todo,
     );
   return ok(check, `agrees with the store's to ${Math.round(apart)} ms`);
@@ -106,7 +106,7 @@ export function judgeClock(times: {
 
 export function checkDuties(snapshot: DataSnapshot): Finding {
   const rows = snapshot.db.prepare('SELECT name, holder, until FROM duty').all() as unknown as DutyRow[];
-  // Events have their numbers from the write itself here.
+  // A SQLite store numbers events in the write itself.
   return judgeDuties(
     rows,
     leaseNow(snapshot),
@@ -143,7 +143,7 @@ export function judgeDuties(
 
 export function checkLeases(snapshot: DataSnapshot): Finding {
   const now = leaseNow(snapshot);
-  if (now === undefined) return ok('leases', 'cannot be judged before the store is opened on this boot');
+  if (now === undefined) return ok('leases', 'cannot be checked before the store is opened on this boot');
   const row = snapshot.db
     .prepare('SELECT count(*) AS running, count(*) FILTER (WHERE lease_until < ?) AS stuck FROM task WHERE state = 1')
     .get(now - STUCK_MS) as { running: number; stuck: number };
@@ -155,13 +155,13 @@ export function judgeLeases(row: { readonly running: number; readonly stuck: num
   return fail(
     'leases',
     `${row.stuck} of ${row.running} running tasks have a lease that ran out more than ${STUCK_MS / 1000} s ago`,
-    'Start a node (leasehold up): its reaper takes them back. If one is up, look at what it says.',
+    'Start a node (leasehold up): its reaper takes them back. If one is up, read its log.',
   );
 }
 
 export function checkWorkers(snapshot: DataSnapshot): Finding {
   const now = leaseNow(snapshot);
-  // States by their positions in WORKER_STATES: 0 to 2 should beat, 3 has said goodbye, 4 is lost.
+  // States by their positions in WORKER_STATES: 0 to 2 should send heartbeats, 3 has signed off, 4 is lost.
   const rows = snapshot.db
     .prepare('SELECT name, state, beat_at FROM worker WHERE state <> 3')
     .all() as unknown as WorkerRow[];
@@ -178,14 +178,14 @@ export function judgeWorkers(rows: readonly WorkerRow[], now: number | undefined
   const isLost = ({ state, beat_at: at }: WorkerRow): boolean =>
     state === 4 || now === undefined || at < now - DEFAULT_STALE_MS;
   const lost = rows.filter(isLost);
-  const there = rows.length - lost.length;
-  if (lost.length === 0) return ok('workers', there === 0 ? 'none is there' : `${there} beat`);
+  const online = rows.length - lost.length;
+  if (lost.length === 0) return ok('workers', online === 0 ? 'none is online' : `${online} online`);
   const names = [...new Set(lost.map(({ name }) => name))];
   const some = names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
   return warn(
     'workers',
-    `${there} beat, ${lost.length} fell silent: ${some}`,
-    'Look whether their processes still run; their tasks go to others. "leasehold workers list" tells more.',
+    `${online} online, ${lost.length} silent: ${some}`,
+    'Check whether their processes still run; their tasks go to others. See "leasehold workers list".',
   );
 }
 
@@ -197,8 +197,8 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1000).toLocaleString('en')} s`;
 }
 
-/** A node by its id; another process by its host and its number. */
+/** A node by its id; another process by its host and its process id. */
 function nameOf(holder: string): string {
-  const [place = '', pid, start] = holder.split('/');
-  return start === undefined ? place : `${place} pid ${pid}`;
+  const [host = '', pid, start] = holder.split('/');
+  return start === undefined ? host : `${host} pid ${pid}`;
 }

@@ -21,11 +21,11 @@ async function findings(file: string): Promise<ReadonlyMap<string, Finding>> {
   return new Map(all.map((finding) => [finding.check, finding]));
 }
 
-test('a store that is well passes every check, but that nobody keeps house', async () => {
+test('a healthy store passes every check, except that nobody holds the duties', async () => {
   const file = join(folder, 'well.db');
   await (await openNode(`sqlite:${file}`, { duties: false, housekeeping: false })).close();
   const found = await findings(file);
-  // What the folder of the tests lies on is not for the test to say.
+  // These depend on the host that runs the tests.
   const ofMachine = ['permissions', 'file system', 'disk space'];
   const wrong = [...found.values()].filter(({ verdict, check }) => verdict !== 'ok' && !ofMachine.includes(check));
   assert.deepEqual(
@@ -59,7 +59,7 @@ test('a store that does not exist is a failure, and none is made', async () => {
   assert.equal(existsSync(file), false);
 });
 
-test('a damaged file, and a file of another program, are told from a store', async () => {
+test('a damaged file, and a file of another program, are not taken for a store', async () => {
   const junk = join(folder, 'junk.db');
   writeFileSync(junk, 'this is not a database, and it is long enough to be looked at'.repeat(100));
   assert.equal((await findings(junk)).get('store')?.verdict, 'fail');
@@ -70,7 +70,7 @@ test('a damaged file, and a file of another program, are told from a store', asy
   assert.match((await findings(other)).get('schema')?.says ?? '', /no store of leasehold/);
 });
 
-test('a file that everybody may change is pointed out', async () => {
+test('a file that every user may change is reported', async () => {
   const file = join(folder, 'loose.db');
   await (await openNode(`sqlite:${file}`, { duties: false, housekeeping: false })).close();
   chmodSync(file, 0o666);
@@ -78,10 +78,10 @@ test('a file that everybody may change is pointed out', async () => {
   assert.deepEqual([found?.verdict, found?.todo], ['warn', `chmod o-w ${file}`]);
 });
 
-test('leases that ran out long ago and workers that fell silent are found', async () => {
+test('leases that expired long ago and silent workers are found', async () => {
   const file = join(folder, 'stuck.db');
   const node = await openNode(`sqlite:${file}`, { duties: false, housekeeping: false });
-  const worker = await node.engine.registerWorker({ name: 'gone', incarnation: 'i', slots: 1 });
+  const worker = await node.engine.workers.register({ name: 'gone', incarnation: 'i', slots: 1 });
   await node.engine.push({ queue: 'q', handler: 'h' });
   await node.engine.claim({ worker, max: 1 });
   await node.close();
@@ -91,12 +91,12 @@ test('leases that ran out long ago and workers that fell silent are found', asyn
   const found = await findings(file);
   assert.match(found.get('leases')?.says ?? '', /^1 of 1 running tasks/);
   assert.equal(found.get('leases')?.verdict, 'fail');
-  assert.match(found.get('workers')?.says ?? '', /1 fell silent: gone/);
+  assert.match(found.get('workers')?.says ?? '', /1 silent: gone/);
 });
 
 const verdicts = (...all: readonly Finding[]): readonly string[] => all.map(({ verdict }) => verdict);
 
-test('duties are well when somebody holds all of them now', () => {
+test('duties are fine when all of them are held now', () => {
   const held = (until: number) => DUTIES.map((name) => ({ name, holder: 'box/7/uuid', until }));
   assert.match(judgeDuties(held(100), 50).says, /all \d+ are held by box pid 7/);
   assert.deepEqual(
@@ -124,7 +124,7 @@ test('a clock that was set is noticed in both directions', () => {
   );
 });
 
-test('versions, disks, logs, workers and commits are judged by their bounds', () => {
+test('versions, disks, logs, workers and commits have their bounds', () => {
   assert.deepEqual(verdicts(...checkRuntime({ node: '24.0.0', sqlite: '3.51.3' })), ['ok', 'ok']);
   assert.deepEqual(verdicts(...checkRuntime({ node: '22.9.0', sqlite: '3.51.2' })), ['fail', 'fail']);
   assert.deepEqual(

@@ -21,7 +21,7 @@ import { probeWrites } from './probe.ts';
 
 export type { Finding };
 
-/** Looks at this machine and at a store, one finding at a time. Makes no store, migrates none and changes nothing in one. */
+/** Examines this host and a store, one finding at a time. Makes no store, migrates none and changes nothing in one. */
 export async function* examine(url: string): AsyncGenerator<Finding> {
   const [node, sqlite] = checkRuntime(process.versions);
   yield node;
@@ -57,7 +57,7 @@ function* checkData(file: string): Generator<Finding> {
     yield schema;
     yield checkIntegrity(snapshot);
     yield checkLog(file);
-    // What is no store, or one that this program does not understand, has nothing more to tell.
+    // A file that is not a store, or one that this program does not understand, has nothing more to check.
     if (schema.verdict === 'fail') return;
     yield checkClock(snapshot);
     yield checkDuties(snapshot);

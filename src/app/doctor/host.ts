@@ -2,7 +2,7 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** The same bounds as in bin/leasehold.js, which has refused to come this far without them. */
+/** The same bounds as in bin/leasehold.js, which does not start without them. */
 export function checkRuntime(versions: {
   readonly node: string;
   readonly sqlite?: string;
@@ -52,7 +52,7 @@ export function checkPermissions(file: string): Finding {
   if (loose.length > 0) {
     return warn(
       'permissions',
-      `everybody on this machine may change ${loose.join(', ')}`,
+      `every user of this host may change ${loose.join(', ')}`,
       `chmod o-w ${loose.join(' ')}`,
     );
   }
@@ -72,7 +72,7 @@ function isAllowed(path: string): boolean {
   }
 }
 
-/** Magic numbers of Linux (statfs(2)). SQLite needs working locks and shared memory, which these do not promise. */
+/** Magic numbers of Linux (statfs(2)). SQLite needs working locks and shared memory, which these file systems do not promise. */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0xff534d42, 'CIFS'],
@@ -89,7 +89,7 @@ const TMPFS = 0x01021994;
 
 export function judgeFileSystem(type: number, platform: string): Finding {
   const check = 'file system';
-  if (platform !== 'linux') return ok(check, 'its kind cannot be told on this system; it must be a local disk');
+  if (platform !== 'linux') return ok(check, 'its kind is not known on this system; it must be a local disk');
   const network = NETWORK.get(type >>> 0);
   if (network !== undefined) {
     return warn(
@@ -107,7 +107,7 @@ export function judgeFileSystem(type: number, platform: string): Finding {
   }
   if (type === TMPFS)
     return warn(check, 'tmpfs is gone after a restart', 'Move the store to a disk, unless it may be lost.');
-  return ok(check, 'a local one, as far as can be told');
+  return ok(check, 'a local one, as far as is known');
 }
 
 export function checkFileSystem(file: string): Finding {
@@ -131,7 +131,7 @@ export function judgeSpace(bytes: number): Finding {
 
 const LONG_LOG_BYTES = 100e6;
 
-/** The write-ahead log is carried over into the file all the time; one that grows is held by somebody. */
+/** Checkpoints move the write-ahead log into the file all the time. A log that grows is held by a reader. */
 export function checkLog(file: string): Finding {
   const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size;
   return judgeLog(size);

@@ -35,11 +35,11 @@ async function ask(sql: string, options: string = url): Promise<readonly Record<
   }
 }
 
-test('a store that is well passes every check, but that nobody keeps house', async () => {
+test('a healthy store passes every check, except that nobody holds the duties', async () => {
   const here = `${url}&schema=well`;
   await (await openNode(here, quiet)).close();
   const found = await findings(here);
-  // How the server of the tests is set up, and who else uses it, is not for the test to say.
+  // These depend on the server of the tests, and on who else uses it.
   const ofServer = ['durability', 'transactions', 'connections', 'notices', 'writes'];
   const wrong = [...found.values()].filter(({ verdict, check }) => verdict !== 'ok' && !ofServer.includes(check));
   assert.deepEqual(
@@ -58,7 +58,7 @@ test('a database without tables is a failure, and none are made', async () => {
   assert.deepEqual(await ask("SELECT FROM pg_namespace WHERE nspname = 'none'"), []);
 });
 
-test('a server that is not there is a failure without the password', async () => {
+test('a server that does not answer is a failure, and the password is not shown', async () => {
   const found = await findings('postgres://me:geheim@127.0.0.1:1/none?password=geheim');
   assert.equal(found.get('store')?.verdict, 'fail');
   assert.doesNotMatch(JSON.stringify([...found]), /geheim/);
@@ -67,7 +67,7 @@ test('a server that is not there is a failure without the password', async () =>
 test('stuck leases, silent workers, events without numbers and a newer schema are found', async () => {
   const here = `${url}&schema=stuck`;
   const node = await openNode(here, quiet);
-  const worker = await node.engine.registerWorker({ name: 'gone', incarnation: 'i', slots: 1 });
+  const worker = await node.engine.workers.register({ name: 'gone', incarnation: 'i', slots: 1 });
   await node.engine.push({ queue: 'q', handler: 'h' });
   await node.engine.claim({ worker, max: 1 });
   await node.close();
@@ -76,13 +76,13 @@ test('stuck leases, silent workers, events without numbers and a newer schema ar
   const found = await findings(here);
   assert.match(found.get('leases')?.says ?? '', /^1 of 1 running tasks/);
   assert.equal(found.get('leases')?.verdict, 'fail');
-  assert.match(found.get('workers')?.says ?? '', /1 fell silent: gone/);
+  assert.match(found.get('workers')?.says ?? '', /1 silent: gone/);
   assert.match(found.get('events')?.says ?? '', /2 writes wait .* the oldest for 60 min/);
   await ask("UPDATE stuck.meta SET value = '99' WHERE key IN ('schema', 'compatible_from')");
   assert.equal((await findings(here)).get('schema')?.verdict, 'fail');
 });
 
-test('a user without rights is told what to ask for, and a pooler that drops settings is noticed', async () => {
+test('a user without rights learns which ones are missing, and a pooler that drops settings is noticed', async () => {
   const here = `${url}&schema=rights`;
   await (await openNode(here, quiet)).close();
   const role = `doctor_${Date.now()}`;
@@ -105,7 +105,7 @@ test('a user without rights is told what to ask for, and a pooler that drops set
   assert.equal((await findings(`${theirs}&pooler=transaction`)).get('settings')?.verdict, 'ok', 'as it said');
 });
 
-test('a transaction that is open is named', async () => {
+test('a long open transaction is named', async () => {
   const here = `${url}&schema=open`;
   await (await openNode(here, quiet)).close();
   const client = new pg.Client({ connectionString: url, application_name: 'a report' });
@@ -116,7 +116,7 @@ test('a transaction that is open is named', async () => {
   await client.end();
 });
 
-test('figures are judged by their bounds', () => {
+test('figures have their bounds', () => {
   const verdicts = (...all: readonly Finding[]): readonly string[] => all.map(({ verdict }) => verdict);
   const old = (ms: number) => ({ who: 'x', pid: 1, ms });
   assert.deepEqual(

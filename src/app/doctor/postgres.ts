@@ -11,33 +11,33 @@ import { judgeDuties, judgeLeases, judgeSchema, judgeWorkers, STUCK_MS } from '.
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { judgeWrites } from './probe.ts';
 
-/** What is in the database, and how this user and this connection stand to it. */
+/** The database, and how this user and this connection reach it. */
 interface DatabaseSnapshot {
   readonly connection: Connection;
-  /** Quoted. */
+  /** Quoted, for use in a statement. */
   readonly schema: string;
   readonly pooled: boolean;
   readonly clock: Clock;
 }
 
-/** A transaction that is open for longer keeps everything that was removed since from being cleared away. */
+/** While a transaction is open for longer, nothing that was removed since can be vacuumed. */
 const OLD_MS = 5 * 60_000;
 const SKEW_MS = 2000;
 const OPEN_MS = 15_000;
-/** Events get their numbers within milliseconds while somebody does it. */
+/** Events get their numbers within milliseconds while the sequencer runs. */
 const BACKLOG_MS = 10_000;
 const MANY_DEAD = 100_000;
 
-/** Looks at a store in Postgres, one finding at a time. Makes no tables, migrates none and changes nothing in them. */
+/** Examines a store in Postgres, one finding at a time. Makes no tables, migrates none and changes nothing in them. */
 export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
   const world = realWorld();
   let connection: Connection | undefined;
   try {
-    const asked = parseAddress(url);
-    const { connection: reached, address } = await openSession(asked, world, world.clock.monotonic() + OPEN_MS);
+    const parsed = parseAddress(url);
+    const { connection: reached, address } = await openSession(parsed, world, world.clock.monotonic() + OPEN_MS);
     connection = reached;
     const { schema, pooled } = address;
-    const noticed = pooled && !asked.pooled ? ', through a pooler that the address does not mention' : '';
+    const noticed = pooled && !parsed.pooled ? ', through a pooler that the address does not mention' : '';
     yield ok('store', `${withoutPassword(url)} answers${noticed}`);
     yield* look({ connection, schema, pooled, clock: world.clock });
   } catch (error) {
@@ -61,7 +61,7 @@ async function* look(snapshot: DatabaseSnapshot): AsyncGenerator<Finding> {
   yield await checkNotices(snapshot);
   const schema = await checkSchema(snapshot);
   yield schema;
-  // What is no store, or one that this program does not understand, has nothing more to tell.
+  // A database without a store, or with one that this program does not understand, has nothing more to check.
   if (schema.verdict === 'fail') return;
   const rights = await checkRights(snapshot);
   yield rights;
@@ -126,15 +126,15 @@ async function checkDurability(snapshot: DatabaseSnapshot): Promise<Finding> {
     ...(row.commit === 'off' ? ['synchronous_commit'] : []),
     ...(row.pages === 'off' ? ['full_page_writes'] : []),
   ];
-  if (off.length === 0) return ok('durability', 'what is acknowledged survives a crash of the server');
+  if (off.length === 0) return ok('durability', 'acknowledged writes survive a crash of the server');
   return warn(
     'durability',
-    `${off.join(' and ')} ${off.length === 1 ? 'is' : 'are'} off: a crash of the server may lose what was acknowledged`,
+    `${off.join(' and ')} ${off.length === 1 ? 'is' : 'are'} off: a crash of the server may lose acknowledged writes`,
     'Turn it on, unless the work may be lost.',
   );
 }
 
-/** Plans are pinned by these; a pooler may have dropped them on the way. */
+/** These settings pin the plans; a pooler may have dropped them on the way. */
 async function checkSettings(snapshot: DatabaseSnapshot): Promise<Finding> {
   const names = Object.keys(SETTINGS);
   const list = names.map((name) => `'${name}'`).join(', ');
@@ -149,10 +149,10 @@ async function checkSettings(snapshot: DatabaseSnapshot): Promise<Finding> {
 export function judgeSettings(values: ReadonlyMap<string, string>, role: string, pooled: boolean): Finding {
   const wrong = Object.entries(SETTINGS).filter(([name, wanted]) => {
     const value = values.get(name) ?? '';
-    // Any bound will do for these.
+    // Any bound will do for timeouts.
     return name.endsWith('_timeout') ? value === '0' || value === '' : value !== wanted;
   });
-  if (wrong.length === 0) return ok('settings', 'the planner is set up as the statements want it');
+  if (wrong.length === 0) return ok('settings', 'the planner is set up as the statements need it');
   const sets = wrong.map(([name, wanted]) => `ALTER ROLE ${role} SET ${name} = '${wanted}';`).join(' ');
   const why = pooled
     ? 'behind a pooler the role must bring them'
@@ -183,8 +183,8 @@ export function judgeSkew(skew: number, took: number): Finding {
   const where = skew > 0 ? 'behind' : 'ahead of';
   return warn(
     'clock',
-    `this machine is ${(apart / 1000).toFixed(1)} s ${where} the server`,
-    'Let both be kept by NTP. Leases, delays and schedules go by the server; times in logs by this machine.',
+    `this host is ${(apart / 1000).toFixed(1)} s ${where} the server`,
+    'Let both be kept by NTP. Leases, delays and schedules go by the server; times in logs by this host.',
   );
 }
 
@@ -321,7 +321,7 @@ interface DeadRows {
   readonly name: string;
   readonly dead: number;
   readonly live: number;
-  /** Milliseconds since it was cleared; null: never, as far as is known. */
+  /** Milliseconds since the last vacuum; null: never, as far as is known. */
   readonly ago: number | null;
 }
 
@@ -352,13 +352,13 @@ async function checkEvents(snapshot: DatabaseSnapshot): Promise<Finding> {
 
 export function judgeEvents({ rows, age }: { readonly rows: number; readonly age: number | null }): Finding {
   const many = rows >= 100_000 ? 'at least 100,000' : rows.toLocaleString('en');
-  if (age === null) return ok('events', 'all have their number');
+  if (age === null) return ok('events', 'all are numbered');
   const says = `${many} writes wait for the numbers of their events, the oldest for ${formatAge(age)}`;
   if (age < BACKLOG_MS) return ok('events', says);
   return warn(
     'events',
-    `${says}; who follows the feed sees nothing new`,
-    'Start a node (leasehold up): its feed duty numbers them. If one is up, look at what it says.',
+    `${says}; followers of the feed see nothing new`,
+    'Start a node (leasehold up): its feed duty numbers them. If one is up, read its log.',
   );
 }
 
@@ -389,12 +389,12 @@ async function checkWorkers(snapshot: DatabaseSnapshot): Promise<Finding> {
 
 const ROUNDS = 5;
 
-/** Commits a few times as an acknowledged write does, and leaves nothing behind. */
+/** Commits a few times like an acknowledged write, and leaves nothing behind. */
 async function probe({ connection, schema, clock }: DatabaseSnapshot): Promise<Finding> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const startedAt = clock.monotonic();
-    // In one round trip, and one transaction.
+    // One round trip, one transaction.
     await connection.raw(`INSERT INTO ${schema}.meta (key, value) VALUES ('probe', '${round}')
       ON CONFLICT (key) DO UPDATE SET value = excluded.value; DELETE FROM ${schema}.meta WHERE key = 'probe'`);
     times.push(clock.monotonic() - startedAt);

@@ -6,7 +6,7 @@ import { type Finding, fail, ok, warn } from './finding.ts';
 const ROUNDS = 5;
 const SLOW_MS = 100;
 
-/** Commits a few times as an acknowledged write does, with an fsync, and leaves nothing behind. */
+/** Commits a few times like an acknowledged write, with an fsync, and leaves nothing behind. */
 export function probeWrites(file: string, now: () => number): Finding {
   let db: DatabaseSync | undefined;
   try {
@@ -15,7 +15,7 @@ export function probeWrites(file: string, now: () => number): Finding {
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const startedAt = now();
-      // Put and taken away in one transaction: the page is written and synced, and nothing is kept.
+      // Inserted and deleted in one transaction: the page is written and synced, and nothing is kept.
       db.exec(`BEGIN IMMEDIATE; INSERT OR REPLACE INTO meta (key, value) VALUES ('probe', '${round}');
         DELETE FROM meta WHERE key = 'probe'; COMMIT`);
       times.push(now() - startedAt);

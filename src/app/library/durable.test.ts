@@ -11,7 +11,7 @@ import type { TaskDefinition } from '../../worker/define/definition.ts';
 import { task } from '../../worker/define/task.ts';
 import { type App, type OpenOptions, open } from '../open.ts';
 
-// Remembering and waiting through the library, in real time.
+// Steps and waits through the library, in real time.
 
 const folder = tempFolder('remember');
 
@@ -21,7 +21,7 @@ async function real(t: TestContext, url = 'memory:', options: OpenOptions = {}):
   return app;
 }
 
-/** The approval that this task waits for, once it does. */
+/** Waits until this task asks for an approval, and answers it. */
 async function approvalOf(app: App, id: string) {
   for (;;) {
     const found = (await app.approvals()).find((one) => one.id === id);
@@ -30,7 +30,7 @@ async function approvalOf(app: App, id: string) {
   }
 }
 
-test('an agent that stumbles, waits for a decision and for its children pays for nothing twice', async (t) => {
+test('an agent that fails, waits for a decision and for its children does nothing twice', async (t) => {
   const app = await real(t);
   const calls: string[] = [];
   const look = task('look', { input: z.object({ what: z.string() }), run: ({ what }) => `${what} found` });
@@ -76,7 +76,7 @@ test('an agent that stumbles, waits for a decision and for its children pays for
   assert.equal(await refusal(app.decide(handle.id, { action: 'approve' })), 'CONFLICT');
 });
 
-test('waits for time and signals go by the duties of the process, and time goes on without anybody', async (t) => {
+test('waits for times and signals end by the duties of the process, and time goes on without a worker', async (t) => {
   const app = await real(t, `sqlite:${join(folder, `${randomUUID()}.db`)}`, { durability: 'normal' });
   const nap = task('nap', {
     async run(_, ctx) {
@@ -98,7 +98,7 @@ test('waits for time and signals go by the duties of the process, and time goes 
   assert.equal(worker.stats.settled.completed, 20);
 });
 
-test('a task in a process remembers and waits as one in the loop does', async (t) => {
+test('a task in a child process has the same steps and waits as one in the loop', async (t) => {
   const app = await real(t);
   const file = join(folder, 'far.ts');
   const from = new URL('../../worker/define/task.ts', import.meta.url).href;
@@ -120,7 +120,7 @@ test('a task in a process remembers and waits as one in the loop does', async (t
   const worker = app.worker({ tasks: [far, near], slots: 2 });
   await worker.start();
   const handle = await app.push(far, null);
-  while ((await handle.state()) !== 'waiting' || (await app.engine.waitOf(handle.task))?.key !== 'word#0') {
+  while ((await handle.state()) !== 'waiting' || (await app.engine.waits.of(handle.task))?.key !== 'word#0') {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await app.signal('far', 'near enough');
@@ -129,7 +129,7 @@ test('a task in a process remembers and waits as one in the loop does', async (t
   assert.ok(attempt >= 2);
 });
 
-test('a graph of defined tasks: handles by name, results on the way, optional and failed ones', async (t) => {
+test('a graph of defined tasks has handles by name, passes results on, and knows optional and failed dependencies', async (t) => {
   const app = await real(t);
   const part = task('part', { input: z.object({ n: z.number() }), maxAttempts: 1, run: ({ n }) => 10 / 0 + n });
   const half = task('half', { input: z.object({ n: z.number() }), run: ({ n }) => n / 2 });

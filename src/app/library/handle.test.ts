@@ -15,7 +15,7 @@ async function rig(t: TestContext) {
   const world = new VirtualWorld();
   const app = await open('memory:', { world, duties: false });
   t.after(() => app.close());
-  const worker = await app.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await app.engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const running = async (): Promise<{ handle: TaskHandle<unknown>; grant: Grant }> => {
     const handle = await app.push(mail, 'x');
     const [grant] = await app.engine.claim({ worker, max: 1, task: handle.task });
@@ -56,7 +56,7 @@ test('the result is what the handler returned, whenever it is asked for', async 
   assert.equal(engine.waiting, false);
 });
 
-test('a failed task rejects with the error of its last attempt and the reason of its end', async (t) => {
+test('a failed task rejects with the error of its last attempt and its reason', async (t) => {
   const { engine, running } = await rig(t);
   const { handle, grant } = await running();
   await engine.fail(grant, new RangeError('out of paper'));
@@ -67,7 +67,7 @@ test('a failed task rejects with the error of its last attempt and the reason of
   assert.equal((cause as { name: string }).name, 'RangeError');
 });
 
-test('whatever was thrown, the rejection has a sentence', async (t) => {
+test('whatever was thrown, the rejection has a message', async (t) => {
   const { engine, running } = await rig(t);
   for (const thrown of [null, undefined, 'text', 7, { message: 5 }, []]) {
     const { handle, grant } = await running();
@@ -95,7 +95,7 @@ test('a cancelled task rejects and says that it was cancelled', async (t) => {
   assert.equal(await handle.state(), 'cancelled');
 });
 
-test('waiting can be given up', async (t) => {
+test('waiting for a result can be aborted', async (t) => {
   const { engine, world, running } = await rig(t);
   const { handle } = await running();
   await assert.rejects(handle.result({ signal: AbortSignal.abort(new Error('before')) }), /before/);
@@ -112,12 +112,12 @@ test('waiting can be given up', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('progress is the value that was told last, over all attempts', async (t) => {
+test('progress is the last reported value, over all attempts', async (t) => {
   const { engine, running } = await rig(t);
   const { handle, grant } = await running();
   assert.equal(await handle.progress(), undefined);
   const say = (seq: number, text: string, stream: 'progress' | 'log' = 'progress') =>
-    engine.appendLog(grant, [{ seq, at: seq, stream, text }]);
+    engine.logs.append(grant, [{ seq, at: seq, stream, text }]);
   await say(1, '0.5');
   await say(2, 'not this', 'log');
   assert.equal(await handle.progress(), 0.5);
@@ -133,10 +133,10 @@ test('logs come as they are written, and end with the task', async (t) => {
   const ended = (async () => {
     for await (const { attempt, text } of handle.logs()) texts.push(`${attempt} ${text}`);
   })();
-  await engine.appendLog(grant, [{ seq: 1, at: 1, stream: 'log', text: 'one' }]);
+  await engine.logs.append(grant, [{ seq: 1, at: 1, stream: 'log', text: 'one' }]);
   await world.settle();
   assert.deepEqual(texts, ['1 one']);
-  await engine.appendLog(grant, [{ seq: 2, at: 2, stream: 'stdout', text: 'two' }]);
+  await engine.logs.append(grant, [{ seq: 2, at: 2, stream: 'stdout', text: 'two' }]);
   await engine.complete(grant);
   await world.settle();
   await ended;
@@ -167,7 +167,7 @@ test('events are those of the task from now on, and end with it', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('events from a position on include those of before', async (t) => {
+test('events from a position on include earlier ones', async (t) => {
   const { engine, world, running } = await rig(t);
   const { handle, grant } = await running();
   const early = reading(handle.events({ after: 0 }));
@@ -196,7 +196,7 @@ test('events of a task that has ended already end at once', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('events can be given up', async (t) => {
+test('events can be aborted', async (t) => {
   const { engine, world, running } = await rig(t);
   const { handle } = await running();
   const abort = new AbortController();
@@ -207,7 +207,7 @@ test('events can be given up', async (t) => {
   assert.equal(engine.waiting, false);
 });
 
-test('a task that is gone, or never was, is told so', async (t) => {
+test('a task that is gone, or never was, is not found', async (t) => {
   const { engine, app, world } = await rig(t);
   const id = engine.idOf({ task: 4711, createdAt: world.clock.wall() });
   const handle = app.handle(id);

@@ -3,7 +3,7 @@ import { isTaskEvent, type TaskEvent } from '../../core/task/event.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type Reason, type TaskState } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../../engine/trees/trees.ts';
 import { newestEvent } from '../../operate/operations/events.ts';
 import type { CancelAnswer, TaskRecord } from '../../store/store.ts';
 import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';
@@ -15,7 +15,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
   readonly id: string;
   /** The number by which the engine knows it. */
   readonly task: number;
-  /** False when a unique key or an operation id led to a task that was there before. */
+  /** False when a unique key or an operation id led to an existing task. */
   readonly fresh: boolean;
   readonly #engine: Engine;
 
@@ -26,7 +26,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
     this.fresh = pushed.fresh;
   }
 
-  /** Waits for its end. Rejects with `TASK_FAILED` when it failed or was cancelled, whatever attempts it took. */
+  /** Waits for its end. Rejects with `TASK_FAILED` when it failed or was cancelled, however many attempts it took. */
   async result(options: FollowOptions = {}): Promise<Result> {
     const record = await this.#engine.finished(this.task, options.signal);
     if (record.state === 'completed') {
@@ -41,21 +41,21 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
     return (await this.#record()).state;
   }
 
-  /** The value that its handler last gave to `ctx.progress`; undefined before the first. */
+  /** The last value that its handler gave to `ctx.progress`; undefined before the first. */
   async progress(): Promise<unknown> {
     let latest: string | undefined;
     for await (const entry of this.#entries()) if (entry.stream === 'progress') latest = entry.text;
     return latest === undefined ? undefined : JSON.parse(latest);
   }
 
-  /** Its log, line by line, as it comes; ends with the task. */
+  /** Its log, line by line, as it is written; ends with the task. */
   logs(options: FollowOptions = {}): AsyncIterable<LogEntry & { readonly attempt: number }> {
-    return this.#engine.followLog(this.task, options);
+    return this.#engine.logs.follow(this.task, options);
   }
 
-  /** What happens to it from now on, or after that position of the feed; ends with its end. */
+  /** Its events from now on, or after this position of the feed; ends with its end. */
   async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<TaskEvent & AppEvent> {
-    // Before the look at the task: what ends it after the look comes after this position.
+    // Before the task is read: an end that comes after that read also comes after this position.
     const after = options.after ?? (await newestEvent(this.#engine));
     if (await this.#isOver()) {
       yield* this.#pastEvents(after);
@@ -64,7 +64,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
     for await (const item of this.#engine.events({ ...options, after })) {
       if (item.kind === 'reset') {
         if (!(await this.#isOver())) continue;
-        // Its end may be among what was lost, and would never come.
+        // Its end may be among the removed events, and would never come.
         yield* this.#pastEvents(item.last);
         return;
       }
@@ -74,19 +74,19 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
     }
   }
 
-  /** Ends it when it waits; asks its worker to stop it when it runs. */
+  /** Ends a waiting task; asks the worker of a running task to stop it. */
   cancel(): Promise<CancelAnswer> {
     return this.#engine.cancel(this.task);
   }
 
   /** Cancels it with everything that was made to wait for it, and with what any of these has spawned. */
   cancelTree(options: TreeOptions = {}): Promise<TreeAnswer<CancelAct>> {
-    return this.#engine.cancelTree(this.task, options);
+    return this.#engine.trees.cancel(this.task, options);
   }
 
-  /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
+  /** Runs the failed and cancelled ones among the same tasks again. Completed ones keep their results. */
   retryTree(options: TreeOptions = {}): Promise<TreeAnswer<RetryAct>> {
-    return this.#engine.retryTree(this.task, options);
+    return this.#engine.trees.retry(this.task, options);
   }
 
   async #isOver(): Promise<boolean> {
@@ -94,7 +94,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
     return record === undefined || isFinal(record.state);
   }
 
-  /** What the feed still has of it, without waiting for more. */
+  /** Its events that the feed still has, without waiting for more. */
   async *#pastEvents(after: number): AsyncIterable<TaskEvent & AppEvent> {
     for (let last = after; ; ) {
       const page = await this.#engine.store.eventRead({ after: last, limit: PAGE });
@@ -117,7 +117,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
   async *#entries(): AsyncIterable<LogEntry> {
     const limit = PAGE;
     for (let after: { attempt: number; seq: number } | undefined; ; ) {
-      const page = await this.#engine.readLog(this.task, after === undefined ? { limit } : { after, limit });
+      const page = await this.#engine.logs.read(this.task, after === undefined ? { limit } : { after, limit });
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < limit) return;

@@ -23,7 +23,7 @@ const double = task('double', {
   },
 });
 
-/** Where the same calls must do the same. */
+/** The same calls must do the same on each of these. */
 const GROUNDS: Readonly<Record<string, (t: TestContext) => Promise<Leasehold>>> = {
   'a store in memory': () => open('memory:'),
   'a file': () => open(`sqlite:${join(folder, `${randomUUID()}.db`)}`, { durability: 'normal' }),
@@ -42,14 +42,14 @@ async function gather<T>(items: AsyncIterable<T>, count: number): Promise<readon
 for (const [ground, make] of Object.entries(GROUNDS)) {
   const opened = async (t: TestContext): Promise<Leasehold> => {
     let app: Leasehold | undefined;
-    // Before the node that it may talk to, which is opened below.
+    // Closed before the node that it may talk to, which is opened below.
     t.after(() => app?.close());
     app = await make(t);
     return app;
   };
 
   describe(`the library on ${ground}`, () => {
-    test('from push to result: typed, with its log, its progress and its numbers', async (t) => {
+    test('from push to result: typed, with log, progress and numbers', async (t) => {
       const app = await opened(t);
       const worker = app.worker({ tasks: [double], slots: 2 });
       await worker.start();
@@ -71,7 +71,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       await worker.stop();
     });
 
-    test('what the schema, JSON or an option refuses is refused before anything is stored', async (t) => {
+    test('input that the schema or JSON refuses, and unknown options, are refused before anything is stored', async (t) => {
       const app = await opened(t);
       assert.equal(await refusal(app.push(double, { n: 'one' as never })), 'INVALID_INPUT');
       assert.equal(await refusal(app.pushMany(double, [{ n: 1 }, { n: null as never }])), 'INVALID_INPUT');
@@ -84,7 +84,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.deepEqual((await app.stats('echo')).ready + (await app.stats('double')).ready, 0);
     });
 
-    test('many are pushed in order, and one worker gives all their results', async (t) => {
+    test('many tasks are pushed in order, and one worker gives all their results', async (t) => {
       const app = await opened(t);
       const inputs = Array.from({ length: 1203 }, (_, n) => n);
       const handles = await app.pushMany(echo, inputs);
@@ -93,7 +93,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.deepEqual(await app.pushMany(echo, []), []);
     });
 
-    test('a unique key leads to the task that is there, and refuses another input', async (t) => {
+    test('a unique key leads to the existing task, and refuses another input', async (t) => {
       const app = await opened(t);
       const first = await app.push(echo, 1, { unique: 'k' });
       const again = await app.push(echo, 1, { unique: { key: 'k' } });
@@ -109,7 +109,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.equal((await app.stats('echo')).ready, 2);
     });
 
-    test('options are those of the task: delay, priority, queue, attempts, placement, limits, turns', async (t) => {
+    test('a push may set delay, priority, queue, attempts, placement, limits and fairness', async (t) => {
       const app = await opened(t);
       await app.setLimit('api', { concurrent: 3, rate: { max: 10, window: '1s' } }, 'me');
       const { id } = await app.push(echo, 1, {
@@ -147,7 +147,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.deepEqual(ran, ['high', 'middle', 'low']);
     });
 
-    test('a task that fails says why, and can be run again', async (t) => {
+    test('a task that fails gives its error, and can run again', async (t) => {
       const app = await opened(t);
       let good = false;
       const moody = task('moody', { run: () => (good ? 'fine' : giveUp('not today')) });
@@ -166,7 +166,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.equal(await refusal(app.retry(waiting.id)), 'ILLEGAL_TRANSITION');
     });
 
-    test('what waits is cancelled, and says so to who waits for it', async (t) => {
+    test('a waiting task is cancelled, and its waiters learn of it', async (t) => {
       const app = await opened(t);
       const handle = await app.push(echo, 1);
       const waited = assert.rejects(handle.result(), /it was cancelled/);
@@ -175,7 +175,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.equal(await app.cancel(handle.id), 'finished');
     });
 
-    test('a running task hears that it should stop', async (t) => {
+    test('a running task gets the request to stop', async (t) => {
       const app = await opened(t);
       const begun = Promise.withResolvers<void>();
       const patient = task('patient', {
@@ -192,7 +192,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       await assert.rejects(handle.result(), /it was cancelled/);
     });
 
-    test('who stops waiting for a result stops, and the others go on', async (t) => {
+    test('one waiter for a result can stop, and the others go on', async (t) => {
       const app = await opened(t);
       const handle = await app.push(echo, 'late');
       const impatient = new AbortController();
@@ -204,11 +204,11 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.equal(await stays, 'late');
     });
 
-    test('the feed goes on behind any position without gap or repeat', async (t) => {
+    test('the feed continues after any position without gap or repeat', async (t) => {
       const app = await opened(t);
       await app.pushMany(echo, [1, 2, 3]);
       await app.worker({ tasks: [echo] }).start();
-      // Three of each task; what is told of workers stands between them, under numbers of the same row.
+      // Three events of each task; events of workers stand between them and share their numbers.
       const items: { kind: string; event: AppEvent }[] = [];
       const ofTasks = () => items.filter(({ kind }) => kind === 'event');
       for await (const item of app.events({ after: 0 })) {
@@ -266,7 +266,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.notEqual(why.summary, '');
     });
 
-    test('a graph runs in its order, with what existed before, and is cancelled as a tree', async (t) => {
+    test('a graph runs in its order, after existing tasks too, and is cancelled as a tree', async (t) => {
       const app = await opened(t);
       const before = await app.push(echo, 'before');
       const ran: unknown[] = [];
@@ -298,7 +298,7 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.equal((await tree['a']?.retryTree())?.counts.again, 2);
     });
 
-    test('signals and decisions reach who waits for them', async (t) => {
+    test('signals and decisions reach the tasks that wait for them', async (t) => {
       const app = await opened(t);
       const waiter = task('waiter', {
         run: async (_, ctx) => [
@@ -325,18 +325,18 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.equal(await refusal(app.decide(handle.id, { action: 'approve' })), 'CONFLICT');
     });
 
-    test('ids that are none are refused, and a task that is gone is not there', async (t) => {
+    test('bad ids are refused, and a task that is gone is not found', async (t) => {
       const app = await opened(t);
       for (const name of ['get', 'cancel', 'explain', 'retry', 'cancelTree'] as const)
         assert.equal(await refusal(app[name]('garbage')), 'INVALID_ID', name);
       assert.throws(() => app.worker({ tasks: [echo], slots: 0 }), /slots/);
     });
 
-    test('after it was closed nothing is answered, and who waits hears so', async (t) => {
+    test('after a close nothing is answered, and waiters get an error', async (t) => {
       const app = await opened(t);
       const handle = await app.push(echo, 1);
       const waiting = assert.rejects(handle.result(), (error) => isEngineError(error, 'STORE_CLOSED'));
-      // It waits by now: the answer to this came after its own first look.
+      // It waits by now: this answer came after its own first read.
       await handle.state();
       await app.close();
       await waiting;

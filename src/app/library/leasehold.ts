@@ -4,7 +4,7 @@ import type { QueueStats, TaskEvent, WorkerEvent } from '../../core/task/event.t
 import type { LogEntry } from '../../core/task/log.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { SignalOptions } from '../../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import type { TreeView } from '../../operate/calls/calls.ts';
 import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
@@ -15,15 +15,15 @@ import type { Worker } from '../../worker/worker.ts';
 import type { AppWorkerOptions } from '../worker.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 
-/** One thing that happened to one task, under its public id. */
+/** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
   readonly id: string;
 }
 
-/** One sign of a worker, under its name. */
+/** One event of a worker, under its name. */
 export type AppWorkerEvent = Pick<WorkerEvent, 'seq' | 'at' | 'change' | 'name'>;
 
-/** `reset`: events were lost to the retention; start over from a fresh look at the state, and go on after `last`. */
+/** `reset`: events were removed by the retention. Read the state anew, and continue after `last`. */
 export type AppFeedItem =
   | { readonly kind: 'event'; readonly event: AppEvent }
   | { readonly kind: 'worker'; readonly event: AppWorkerEvent }
@@ -39,26 +39,26 @@ export type AppTree<Act extends string> = TreeView<Act>;
 /** A task that was pushed: what became of it, and how to stop it. */
 export interface Handle<Result = unknown> {
   readonly id: string;
-  /** False when a unique key or an operation id led to a task that was there before. */
+  /** False when a unique key or an operation id led to an existing task. */
   readonly fresh: boolean;
-  /** Waits for its end. Rejects with `TASK_FAILED` when it failed or was cancelled, whatever attempts it took. */
+  /** Waits for its end. Rejects with `TASK_FAILED` when it failed or was cancelled, however many attempts it took. */
   result(options?: FollowOptions): Promise<Result>;
   state(): Promise<TaskState>;
-  /** The value that its handler last gave to `ctx.progress`; undefined before the first. */
+  /** The last value that its handler gave to `ctx.progress`; undefined before the first. */
   progress(): Promise<unknown>;
-  /** Its log, line by line, as it comes; ends with the task. */
+  /** Its log, line by line, as it is written; ends with the task. */
   logs(options?: FollowOptions): AsyncIterable<LogEntry & { readonly attempt: number }>;
-  /** What happens to it from now on, or after that position of the feed; ends with its end. */
+  /** Its events from now on, or after this position of the feed; ends with its end. */
   events(options?: FollowOptions & { readonly after?: number }): AsyncIterable<AppEvent>;
-  /** Ends it when it waits; asks its worker to stop it when it runs. */
+  /** Ends a waiting task; asks the worker of a running task to stop it. */
   cancel(): Promise<CancelAnswer>;
   /** Cancels it with everything that was made to wait for it, and with what any of these has spawned. */
   cancelTree(options?: TreeOptions): Promise<AppTree<CancelAct>>;
-  /** Of the same tasks, runs those again that failed or were cancelled; what has completed keeps its results. */
+  /** Runs the failed and cancelled ones among the same tasks again. Completed ones keep their results. */
   retryTree(options?: TreeOptions): Promise<AppTree<RetryAct>>;
 }
 
-/** The library, whether its store is opened here or by a node elsewhere: push work, run workers, see what becomes of it. */
+/** The library, on a store or on a node: push tasks, run workers, follow results. */
 export interface Leasehold extends AsyncDisposable {
   /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
   push<T extends AnyTask>(task: T, ...args: PushArguments<T>): Promise<Handle<ResultOf<T>>>;
@@ -68,13 +68,13 @@ export interface Leasehold extends AsyncDisposable {
     inputs: readonly InputOf<T>[],
     options?: Omit<PushOptions, 'unique' | 'op'>,
   ): Promise<readonly Handle<ResultOf<T>>[]>;
-  /** Tasks that wait for each other, all or nothing; circles and unknown names are refused. Answers handles by name. */
+  /** Tasks that wait for each other, all or nothing; cycles and unknown names are refused. Answers handles by name. */
   pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, Handle>>>;
 
-  /** A handle on a task of which only the id is known. */
+  /** A handle for a task of which only the id is known. */
   handle(id: string): Handle;
   get(id: string): Promise<TaskView | undefined>;
-  /** Why a task is where it is: judged by what claims go by, now. */
+  /** Why a task is in its state, by the rules that claims use now. */
   explain(id: string): Promise<ExplanationView>;
   cancel(id: string): Promise<CancelAnswer>;
   /** Runs a finished task again: tries start at 0, the attempt keeps growing. */
@@ -82,24 +82,24 @@ export interface Leasehold extends AsyncDisposable {
   cancelTree(id: string, options?: TreeOptions): Promise<AppTree<CancelAct>>;
   retryTree(id: string, options?: TreeOptions): Promise<AppTree<RetryAct>>;
 
-  /** Wakes the task that has waited longest on the channel, or is kept until one comes. */
+  /** Wakes the task that has waited longest on the channel. If none waits, the signal is kept for the next one. */
   signal(channel: string, body?: unknown, options?: SignalOptions): Promise<SignalView>;
-  /** Tasks that wait for somebody to decide, oldest first. */
+  /** Tasks that wait for somebody's decision, oldest first. */
   approvals(options?: { readonly limit?: number }): Promise<readonly ApprovalView[]>;
-  /** Decides for a task that waits for it; the first decision counts, and a second one is refused with `CONFLICT`. */
+  /** Decides for a task that waits for a decision. The first decision counts; a second one is refused with `CONFLICT`. */
   decide(id: string, decision: Decision): Promise<void>;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;
-  /** What happens, behind that position of the feed: no gap, no repeat. */
+  /** The events after this position of the feed: no gap, no repeat. */
   events(options?: { readonly after?: number; readonly signal?: AbortSignal }): AsyncIterable<AppFeedItem>;
-  /** Makes a limit or changes it, for everybody at once; answers its revision. */
+  /** Makes a limit or changes it, for the whole cluster at once; answers its revision. */
   setLimit(name: string, limit: LimitInput, by?: string): Promise<number>;
   removeLimit(name: string, by?: string): Promise<void>;
 
   /** A worker in this process. It runs after `start()`, and `close()` drains it. */
   worker(options: AppWorkerOptions): Worker;
-  /** Stops all its workers; they can be stopped one by one too. */
+  /** Stops all workers of this app; each can also be stopped by itself. */
   stopWorkers(options?: Parameters<Worker['stop']>[0]): Promise<void>;
   close(options?: { readonly drainMs?: Duration }): Promise<void>;
 }

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { checkWorkerId } from '../../core/names.ts';
-import { afterExpiry } from '../../core/task/lease.ts';
+import { takeBack } from '../../engine/duties/take-back.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { readSpec } from '../../engine/push/spec.ts';
 import type { RenewalAddress } from '../../protocol/link.ts';
 import type { DutyTenure, OverdueLease, TaskRecord } from '../../store/store.ts';
 import { LeaseKeeper } from '../link/lease-keeper.ts';
 import { type Node, type NodeOptions, openNode } from '../node.ts';
 import { App, renewalOf } from '../open.ts';
 
-/** What `compat`, which imports nothing but this folder, needs of the others. */
+/** What `compat` needs of other folders: it imports nothing but this one. */
 export { fault, isEngineError } from '../../core/errors.ts';
 export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
 export { checkKey } from '../../core/names.ts';
@@ -28,19 +27,19 @@ export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../../store/sto
 
 export interface ManualOptions extends NodeOptions {}
 
-/** More than can be overdue at once in earnest. */
+/** More than can really be overdue at once. */
 const MOST_OVERDUE = 10_000;
 const TAKEOVER_MS = 5000;
 const PAGE = 500;
 
-/** Opens a store for a caller who claims and settles by itself instead of giving tasks to a worker. */
+/** Opens a store for a caller that claims and settles by itself instead of giving tasks to a worker. */
 export async function openManual(url: string, options: ManualOptions = {}): Promise<Manual> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
   return new Manual(await openNode(named, options), renewalOf(named, options));
 }
 
-/** An app, the leases that its caller holds, and what an operator needs who acts on the leases of others. */
+/** An app, the leases that its caller holds, and what an operator needs to act on the leases of others. */
 export class Manual {
   readonly app: App;
   readonly leases: LeaseKeeper;
@@ -57,7 +56,7 @@ export class Manual {
     return this.#node.engine;
   }
 
-  /** A new incarnation; its name may be any that the documents' programs make, with capitals and colons. */
+  /** A new incarnation. Its name may be any that the programs of `compat` use, with capitals and colons. */
   async register(worker: {
     readonly name: string;
     readonly incarnation: string;
@@ -87,15 +86,15 @@ export class Manual {
     }
   }
 
-  /** Lets the reaper of this process look, if something is overdue and nobody else is the reaper. Answers how much it took. */
+  /** Runs the reaper of this process, if something is overdue and no other process is the reaper. Answers how many leases it took back. */
   async reap(): Promise<number> {
     const { leases } = await this.engine.store.leaseOverdue({ limit: 1 });
     return leases.length === 0 ? 0 : this.#node.roster.tick('reaper');
   }
 
   /**
-   * Reaps this very lease if its time has passed, without the reaper's pause after an outage: for a caller who asks for
-   * what an expired lease holds. True: nobody holds it now, or it has ended. False: it is held.
+   * Takes back this lease if it has expired, without the reaper's pause after an outage: for a caller that asks for what an expired lease
+   * holds. True: nobody holds it now, or it has ended. False: it is held.
    */
   async takeOver(task: number): Promise<boolean> {
     for (;;) {
@@ -104,21 +103,21 @@ export class Manual {
       const { store, world } = this.engine;
       const term = await store.dutyTake({ name: 'takeover', holder: this.#holder, ttlMs: TAKEOVER_MS });
       if (term !== undefined) return this.#reapOne(lease, term);
-      // Somebody else is at it, perhaps for this task.
+      // Another process does the same, perhaps for this task.
       await new Promise<void>((done) => void world.timers.after(5 + 10 * world.random(), done));
     }
   }
 
   /**
-   * Ends the leases of others: the task is claimable again at once and the try stays counted, so that a task which kills
-   * its workers ends too. Answers how many leases were ended.
+   * Ends the leases of others: the task can be claimed again at once. Its try stays counted, so that a task that kills its workers comes to
+   * an end. Answers how many leases were ended.
    */
   async free(records: readonly TaskRecord[], problem: string): Promise<number> {
     const error = JSON.stringify({ message: problem });
     const spent = records.filter(({ tries, maxTries }) => tries >= maxTries);
     const others = records.filter(({ tries, maxTries }) => tries < maxTries);
     const { store } = this.engine;
-    // A call with nothing in it would cost a commit all the same.
+    // A call without items would still cost a commit.
     const [ended, returned] = await Promise.all([
       spent.length === 0
         ? []
@@ -145,9 +144,8 @@ export class Manual {
             })),
           }),
     ]);
-    for (const [i, { lane }] of others.entries()) if (returned[i] === 'done') this.engine.readyLanes.mark(lane);
-    this.engine.changed();
-    // `repeated`: somebody else ended it in the same way just now, and has counted it.
+    this.engine.hint(others.flatMap(({ lane }, i) => (returned[i] === 'done' ? [lane] : [])));
+    // `repeated`: another caller ended it in the same way just now, and has counted it.
     return [...ended, ...returned].filter((answer) => answer === 'done' || answer === 'cancelled').length;
   }
 
@@ -162,19 +160,9 @@ export class Manual {
   }
 
   async #reapOne(lease: OverdueLease, term: DutyTenure): Promise<boolean> {
-    const { store, interner, world, readyLanes } = this.engine;
-    const { task, attempt } = lease;
+    const { store } = this.engine;
     try {
-      const { retry } = readSpec(await interner.specBody(lease.spec));
-      const verdict = afterExpiry(lease, retry, world.random());
-      const item =
-        verdict.to === 'again'
-          ? ({ task, attempt, to: 'again', reason: 'none', delayMs: verdict.delayMs } as const)
-          : { task, attempt, to: verdict.to, reason: verdict.reason, delayMs: 0 };
-      const { reaped, lanes } = await store.leaseReap({ duty: term, items: [item] });
-      for (const lane of lanes) readyLanes.mark(lane);
-      if (reaped > 0) this.engine.changed();
-      return reaped > 0;
+      return (await takeBack(this.engine, term, [lease])) > 0;
     } finally {
       await store.dutyRelease({ duty: term });
     }

@@ -7,7 +7,7 @@ import type { AnyTask } from '../../worker/define/definition.ts';
 import type { InputOf } from '../../worker/define/pushable-task.ts';
 import { parseInput } from '../../worker/define/schema.ts';
 
-/** What a caller may say about one push of a defined task, instead of what its definition says. */
+/** Options of one push of a defined task, instead of those of its definition. */
 export interface PushOptions
   extends Pick<
     PushRequest,
@@ -15,32 +15,32 @@ export interface PushOptions
   > {
   /** Another queue than that of the definition. */
   readonly queue?: string | undefined;
-  /** The caller's own transaction: the task exists when, and only when, it commits. Not over HTTP. */
+  /** The caller's own transaction: the task exists if, and only if, it commits. Not over HTTP. */
   readonly tx?: CallerTransaction | undefined;
 }
 
 /** A task of a graph, and what it waits for. */
 export interface GraphTaskInput extends Omit<PushOptions, 'tx'> {
-  /** What others of the graph know it by; default the name of the task. */
+  /** The name by which other tasks of the graph refer to it; default the name of the task. */
   readonly name?: string;
   readonly task: AnyTask;
   /** Checked against the schema of the task. */
   readonly input?: unknown;
-  /** What must have ended before: names of the graph, or handles and ids of tasks that exist. */
+  /** What must have ended before: names of the graph, or handles and ids of existing tasks. */
   readonly after?: readonly (Upstream | { readonly on: Upstream; readonly optional?: boolean })[];
-  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  /** What becomes of it when a dependency has failed or was cancelled; default `cancel`. */
   readonly afterFailure?: AfterFailure;
 }
 
 export type Upstream = string | { readonly id: string };
 
-/** A task that takes nothing needs no input. */
+/** A task without input needs no input argument. */
 export type PushArguments<T> =
   undefined extends InputOf<T>
     ? [input?: InputOf<T>, options?: PushOptions]
     : [input: InputOf<T>, options?: PushOptions];
 
-/** One of a graph that was checked, as the table of routes has it. */
+/** A checked task of a graph, in the form of the routes. */
 export interface GraphPush extends PushRequest, Pick<GraphTask, 'afterFailure'> {
   readonly name: string;
   readonly after?: readonly { readonly on: string; readonly optional?: boolean }[];
@@ -66,17 +66,17 @@ const GRAPH: ReadonlySet<string> = new Set([
   ...[...PUSH].filter((option) => option !== 'tx'),
   ...(['name', 'task', 'input', 'after', 'afterFailure'] satisfies (keyof GraphTaskInput)[]),
 ]);
-/** Each names one task. */
+/** Without `unique` and `op`: each of these names one task. */
 const PUSH_MANY: ReadonlySet<string> = new Set([...PUSH].filter((option) => option !== 'unique' && option !== 'op'));
 
-/** The push of one task, once its input was checked. */
+/** The push request of one task, after its input was checked. */
 export async function pushOf(task: AnyTask, input: unknown, options: PushOptions): Promise<PushRequest> {
   checkOptions('push options', options, PUSH);
   if (task.schema !== undefined) await parseInput(task.schema, input, task.name);
   return requestOf(task, input, options);
 }
 
-/** All inputs are checked before there is any. */
+/** All inputs are checked first. */
 export async function pushesOf(
   task: AnyTask,
   inputs: readonly unknown[],
@@ -116,13 +116,13 @@ function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushO
   const { name, queue, retry, maxAttempts, timeoutMs: timeout, waitTimeoutMs: waitTimeout } = task;
   const { placement, limits, reuse } = task;
   const defined = { queue, handler: name, input, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse };
-  return { ...defined, ...said(options) };
+  return { ...defined, ...withoutUndefined(options) };
 }
 
-/** Without what is there and undefined: that says nothing, and must not hide what the task says. */
-function said<T extends object>(options: T): Said<T> {
+/** Without the options that are undefined: these must not hide what the definition sets. */
+function withoutUndefined<T extends object>(options: T): Defined<T> {
   if (!Object.values(options).includes(undefined)) return options;
-  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Said<T>;
+  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined)) as Defined<T>;
 }
 
-type Said<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };

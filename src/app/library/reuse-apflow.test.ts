@@ -1,6 +1,6 @@
 /**
- * The idempotency key of the design "Distributed Core" is `hash(task_id + attempt_id + inputs)`. A reassignment counts the attempt
- * up, so that its key changes exactly when it should match. Here both keys go through the same crash, on the same store.
+ * The idempotency key of apflow's design "Distributed Core" is `hash(task_id + attempt_id + inputs)`. A reassignment increments the
+ * attempt, so its key changes exactly when it should match. Here both keys go through the same crash, on the same store.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -26,14 +26,14 @@ async function rig(t: TestContext): Promise<{ readonly world: VirtualWorld; read
   return { world, node };
 }
 
-/** As written there. */
+/** The key as apflow's design defines it. */
 const theirs = ({ task: id, attempt, payload }: Grant): string =>
   createHash('sha256').update(`${id}${attempt}${payload}`).digest('hex');
 const ours = ({ handler, payload }: Grant): string => logicalKey(handler, { payload });
 
 /**
- * The steps of its section 7: acquire the lease, look into the cache, execute, store the result. Then the worker dies, its lease
- * runs out, the task is taken back with a new attempt, and another worker does the same. Says how often it was executed.
+ * The steps of its section 7: acquire the lease, look into the cache, execute, store the result. Then the worker dies, its lease expires,
+ * the task is taken back with a new attempt, and another worker does the same. Answers how often it was executed.
  */
 async function executions({ world, node }: Awaited<ReturnType<typeof rig>>, keyOf: (grant: Grant) => string) {
   const { engine, roster } = node;
@@ -41,7 +41,7 @@ async function executions({ world, node }: Awaited<ReturnType<typeof rig>>, keyO
   const attempts: number[] = [];
   await engine.push({ queue: 'mail', handler: 'send', input: { to: 'ada' }, retry: RETRY });
   for (const name of ['first', 'second']) {
-    const worker = await engine.registerWorker({ name, incarnation: `${name} ${keyOf.name}`, slots: 1 });
+    const worker = await engine.workers.register({ name, incarnation: `${name} ${keyOf.name}`, slots: 1 });
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant);
     attempts.push(grant.attempt);
@@ -69,10 +69,10 @@ test('with the logical key it is executed once', async (t) => {
   assert.equal(await executions(await rig(t), ours), 1);
 });
 
-/** A session of a process that dies at this call: nothing that it asks for afterwards is heard, and nothing is answered. */
+/** A session of a process that dies at this call: its later calls reach nobody, and nothing is answered. */
 function dyingAt(link: Link, verb: 'keep' | 'complete'): Link {
   let dead = false;
-  // What it has asked for ends with its connection: nothing is claimed for the dead.
+  // What it has asked for ends with its connection: nothing is claimed for a dead worker.
   const death = new AbortController();
   const never = new Promise<never>(() => {});
   return {
@@ -115,7 +115,7 @@ async function crashAt(t: TestContext, verb: 'keep' | 'complete') {
   const heir = await start('heir', direct);
   await world.advance(60_000);
   const record = await engine.get(number);
-  const log = (await engine.readLog(number)).map(({ attempt, text }) => `${attempt} ${text}`);
+  const log = (await engine.logs.read(number)).map(({ attempt, text }) => `${attempt} ${text}`);
   await heir.stop();
   return { effects, ended, result: record?.result, attempt: record?.attempt, log, id };
 }

@@ -11,7 +11,7 @@ import { giveUp } from '../../worker/define/outcome.ts';
 import { task } from '../../worker/define/task.ts';
 import { type App, open } from '../open.ts';
 
-// Results that take the place of a run, through the library and in real time.
+// Results that replace a run, through the library and in real time.
 
 const folder = tempFolder('reuse');
 
@@ -22,7 +22,7 @@ async function real(t: TestContext, url = 'memory:'): Promise<App> {
 }
 
 async function logOf(app: App, handle: { readonly task: number }): Promise<readonly string[]> {
-  return (await app.engine.readLog(handle.task)).map(({ text }) => text);
+  return (await app.engine.logs.read(handle.task)).map(({ text }) => text);
 }
 
 test('the second of two tasks with the same input takes the result of the first', async (t) => {
@@ -36,12 +36,12 @@ test('the second of two tasks with the same input takes the result of the first'
   assert.deepEqual(await second.result(), await first.result());
   assert.deepEqual([runs, await logOf(app, first)], [1, []]);
   assert.deepEqual(await logOf(app, second), [`reused the result of ${first.id}`]);
-  // Others are not like it, or did not ask.
+  // Others are not similar, or did not ask for reuse.
   assert.equal(((await (await app.push(thumb, { a: 1 }, { reuse: true })).result()) as { run: number }).run, 2);
   assert.equal(((await (await app.push(thumb, { a: 1, b: 2 })).result()) as { run: number }).run, 3);
 });
 
-test('a definition may ask for it, by a key or an age, and a push may say otherwise', async (t) => {
+test('a definition may ask for reuse by a key or an age, and a push may override it', async (t) => {
   const app = await real(t);
   let runs = 0;
   const token = task('token', { reuse: { key: 'the token', maxAge: '1d' }, run: () => ++runs });
@@ -55,7 +55,7 @@ test('a definition may ask for it, by a key or an age, and a push may say otherw
   assert.equal(await refusal(app.push(token, 1, { reuse: { key: '' } })), 'INVALID_INPUT');
 });
 
-test('of many that wait in line on one slot only the first runs, and of those in the hands of others, too', async (t) => {
+test('of many similar tasks that wait for one slot only the first runs, and so with those that others have claimed', async (t) => {
   const url = `sqlite:${join(folder, `${randomUUID()}.db`)}`;
   const [app, other] = [await real(t, url), await real(t, url)];
   let runs = 0;
@@ -72,12 +72,12 @@ test('of many that wait in line on one slot only the first runs, and of those in
   assert.equal(runs, 1);
 });
 
-test('one that was claimed ahead starts when the result of the one before it is kept', async (t) => {
+test('a task that was claimed ahead starts when the result of the one before it is kept', async (t) => {
   const app = await real(t, `sqlite:${join(folder, `${randomUUID()}.db`)}`);
   const runs = new Map<unknown, number>();
   const short = task('short', {
     run(input, ctx) {
-      // It has something to say before its end is recorded, while the next one has its slot already.
+      // It writes a line before its end is recorded, while the next one has its slot already.
       ctx.log('a line');
       runs.set(input, (runs.get(input) ?? 0) + 1);
       return input;
@@ -93,7 +93,7 @@ test('one that was claimed ahead starts when the result of the one before it is 
   );
 });
 
-test('two that run at the same time both run; each has its own result, and the first one is kept', async (t) => {
+test('two similar tasks that run at the same time both run; each has its own result, and the first one is kept', async (t) => {
   const app = await real(t);
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const started = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ test('two that run at the same time both run; each has its own result, and the f
   assert.equal(runs, 2);
 });
 
-test('a failure is kept for nobody, and what a retry comes to is', async (t) => {
+test('a failure is not kept, and the result of a later retry is', async (t) => {
   const app = await real(t);
   let runs = 0;
   const moody = task('moody', {
@@ -140,7 +140,7 @@ test('a failure is kept for nobody, and what a retry comes to is', async (t) => 
   assert.equal(runs, 4);
 });
 
-test('a task in a process keeps and reuses as one in the loop does', async (t) => {
+test('a task in a child process keeps and reuses results like one in the loop', async (t) => {
   const app = await real(t);
   const file = join(folder, 'far.ts');
   const from = new URL('../../worker/define/task.ts', import.meta.url).href;
@@ -162,7 +162,7 @@ test('a task in a process keeps and reuses as one in the loop does', async (t) =
   assert.notDeepEqual(await (await app.push(far, 2)).result(), result);
 });
 
-test('children and tasks of a graph ask for it as any other', async (t) => {
+test('children and tasks of a graph reuse results like any other', async (t) => {
   const app = await real(t);
   const runs: string[] = [];
   const load = task('load', {
@@ -197,7 +197,7 @@ test('children and tasks of a graph ask for it as any other', async (t) => {
   assert.deepEqual(runs.toSorted(), ['load a', 'load b']);
 });
 
-test('a result of nothing is nothing, and a task that is run again by hand takes what is kept', async (t) => {
+test('a task without a result can be reused, and a task that is retried by hand takes a kept result', async (t) => {
   const app = await real(t);
   let runs = 0;
   const note = task('note', { run: () => void runs++ });

@@ -43,7 +43,7 @@ test('a fault between the grant and its answer gives the tasks back with their t
   const session = await link.open(HELLO);
   const tasks: number[] = [];
   for (let n = 0; n < 3; n++) tasks.push((await engine.push({ queue: 'mail', handler: 'send', timeout: 500 })).task);
-  // As another process has pushed them: what their spec says is not known here.
+  // As if another process had pushed them: their spec is not known here.
   t.mock.method(engine, 'timeoutOf', () => Promise.reject(fault('STORE_BUSY')), { times: 1 });
   const signal = new AbortController().signal;
   assert.equal(await refusal(session.claim({ max: 5, waitMs: 0, signal })), 'STORE_BUSY');
@@ -78,7 +78,7 @@ async function apart(t: TestContext) {
   return { engine: node.engine, session, renewals, held };
 }
 
-test('the connection of the renewal thread renews, and tells of cancels and losses', async (t) => {
+test('the connection of the renewal thread renews, and reports cancel requests and lost leases', async (t) => {
   const { engine, session, renewals, held } = await apart(t);
   const [one, two, three] = [await held(), await held(), await held()];
   await engine.cancel(two.task);

@@ -14,8 +14,8 @@ import type {
   ClaimRequest,
   Failing,
   Hello,
+  JournalValue,
   Link,
-  Remembered,
   RenewalAddress,
   RenewalAnswer,
   Reusable,
@@ -30,16 +30,15 @@ import type {
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
-import { Beats } from './beats.ts';
 import { ReadableTasks } from './readable-tasks.ts';
 
-/** Asked before a worker of this name pushes a task to the queue. */
+/** Called before a worker of this name pushes a task to the queue; may refuse it. */
 export type Admit = (worker: string, queue: string) => Promise<void> | undefined;
 
 /** What a node asks of its workers. */
 export type WorkTerms = Pick<Session, 'heartbeatMs' | 'runTimeoutMs'>;
 
-/** The shortest link: the engine of this very process. */
+/** The shortest link: to the engine of this process. */
 export class DirectLink implements Link {
   readonly #engine: Engine;
   readonly #renewal: RenewalAddress | undefined;
@@ -59,11 +58,11 @@ export class DirectLink implements Link {
 
   async open(hello: Hello): Promise<Session> {
     const { name, incarnation, slots, tags, handlers, schemas, queues, priority, version, address } = hello;
-    // Who has an address comes over a wire: this host and this process are not those of it.
+    // A worker with an address comes over a wire: the host and process id of this process are not its own.
     const own = address === undefined ? { host: hostname(), pid: process.pid } : NOT_HERE;
     const { host = own.host, pid = own.pid } = hello;
     checkNames('queues', 'queue', hello.queues);
-    const worker = await this.#engine.registerWorker({
+    const worker = await this.#engine.workers.register({
       name,
       incarnation,
       slots,
@@ -83,24 +82,24 @@ export class DirectLink implements Link {
   }
 }
 
-/** An end is said again within seconds, or by another process. */
+/** An end is reported again within seconds, or by another process. */
 const MOST_ENDED = 1000;
 
 const NOT_HERE = { host: undefined, pid: undefined };
 
-/** What a grant told is kept with the assignment: it saves a read when the task is settled. */
+/** The grant is kept with the assignment: it saves a read when the task is settled. */
 interface DirectAssignment extends Assignment {
-  /** Without its input where nobody will ask for that: it would be kept as long as the lease is. */
+  /** Without its payload where nothing needs it: it would stay in memory as long as the lease does. */
   readonly grant: Grant;
 }
 
-/** One that is known by its numbers alone costs a read: it comes over a wire, to a node that did not grant it. */
+/** An assignment without a grant costs a read: it came over a wire to a node that did not grant it. */
 function heldOf(lease: Assignment): HeldLease {
   return (lease as Partial<DirectAssignment>).grant ?? { task: lease.task, attempt: lease.attempt };
 }
 
-/** What a spec says to a worker. */
-interface Terms {
+/** What a spec means for a worker. */
+interface SpecTerms {
   readonly timeoutMs: number | undefined;
   readonly reuses: boolean;
 }
@@ -111,15 +110,14 @@ class DirectSession implements Session {
   readonly runTimeoutMs: number | undefined;
   readonly renewal: RenewalAddress | undefined;
   readonly #engine: Engine;
-  readonly #beats: Beats;
   readonly #worker: number;
-  /** Of a worker that came in by a secret; others work on the store itself. */
+  /** For a worker that signed in with a token; other workers work on the store itself. */
   readonly #readable: ReadableTasks | undefined;
   readonly #admit: (queue: string) => Promise<void> | undefined;
-  /** The attempts that have ended last, by their tasks. */
+  /** Task → its last ended attempt. */
   #ended = new Map<number, number>();
-  /** By spec, of which there are few. */
-  readonly #terms = new Map<number, Terms>();
+  /** By spec: there are few. */
+  readonly #terms = new Map<number, SpecTerms>();
   readonly #filter: {
     readonly handlers?: readonly string[];
     readonly queues?: readonly string[];
@@ -134,7 +132,6 @@ class DirectSession implements Session {
     { heartbeatMs, runTimeoutMs, admit }: WorkTerms & { readonly admit: (queue: string) => Promise<void> | undefined },
   ) {
     this.#engine = engine;
-    this.#beats = Beats.of(engine);
     this.#admit = admit;
     this.#worker = worker;
     this.leaseMs = engine.leaseMs;
@@ -162,20 +159,20 @@ class DirectSession implements Session {
       }
       return assignments;
     } catch (error) {
-      // They are granted, and nobody would hear of it: their leases would run out and cost them a try.
+      // They are granted, and their caller would not know: their leases would expire and cost them a try.
       await Promise.allSettled(grants.map((grant) => this.#engine.release(grant)));
       throw error;
     }
   }
 
-  /** What only the engine goes by stays behind. */
-  #assignment(grant: Grant, terms: Terms): DirectAssignment {
-    const { lane: _lane, spec: _spec, priority: _priority, bounces: _bounces, leaseUntil: _until, ...told } = grant;
+  /** Leaves out what only the engine uses. */
+  #assignment(grant: Grant, terms: SpecTerms): DirectAssignment {
+    const { lane: _lane, spec: _spec, priority: _priority, bounces: _bounces, leaseUntil: _until, ...shared } = grant;
     const kept = terms.reuses ? grant : { ...grant, payload: '' };
-    return { ...told, ...terms, id: this.#engine.idOf(grant), grant: kept };
+    return { ...shared, ...terms, id: this.#engine.idOf(grant), grant: kept };
   }
 
-  async #readTerms(spec: number): Promise<Terms> {
+  async #readTerms(spec: number): Promise<SpecTerms> {
     const terms = { timeoutMs: await this.#engine.timeoutOf(spec), reuses: await this.#engine.reuses(spec) };
     this.#terms.set(spec, terms);
     return terms;
@@ -199,25 +196,25 @@ class DirectSession implements Session {
     this.#count(lease);
   }
 
-  /** What has ended is told with the next beat. */
+  /** The number of ended tasks goes with the next heartbeat. */
   #counted(lease: Lease, state: TaskState): TaskState {
     if (isFinal(state)) this.#count(lease);
     return state;
   }
 
-  /** Once, though an end whose answer was lost is said again. */
+  /** Counts an end once, although an end whose answer was lost is reported again. */
   #count({ task, attempt }: Lease): void {
     if (this.#ended.get(task) === attempt) return;
     if (this.#ended.size >= MOST_ENDED) this.#ended = new Map();
     this.#ended.set(task, attempt);
-    this.#beats.ended(this.#worker);
+    this.#engine.workers.ended(this.#worker);
   }
 
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void> {
-    return this.#engine.appendLog(lease, entries);
+    return this.#engine.logs.append(lease, entries);
   }
 
-  async journal(lease: Assignment): Promise<readonly Remembered[]> {
+  async journal(lease: Assignment): Promise<readonly JournalValue[]> {
     await this.#requireHeld(lease);
     const entries = await this.#engine.journal(lease.task);
     return entries.map(({ key, value = 'null', ref }) => {
@@ -227,7 +224,7 @@ class DirectSession implements Session {
     });
   }
 
-  /** A proof of a lease is good for ever, and what is read by it must not be what another attempt has written since. */
+  /** The proof of a lease never expires, and must not be used to read what another attempt has written since. */
   async #requireHeld({ task, attempt }: Lease): Promise<void> {
     if (this.#readable === undefined) return;
     const record = await this.#engine.get(task);
@@ -236,7 +233,7 @@ class DirectSession implements Session {
 
   async turn(lease: Assignment, { entries, then }: TurnRequest): Promise<Turned> {
     for (const entry of entries) if (entry.kind === 'child') await this.#admit(entry.child.queue);
-    await this.#refuseStrangers(lease, entries);
+    await this.#refuseUnreadable(lease, entries);
     const turned = await this.#engine.turn(heldOf(lease), {
       entries: entries.map((entry) => this.#entry(entry)),
       then: then.go === 'park' ? { go: 'park', ...this.#wait(then) } : then,
@@ -247,18 +244,18 @@ class DirectSession implements Session {
     return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
   }
 
-  /** What a child waits for it may read: by its number that is nothing that its parent could not read. */
-  async #refuseStrangers(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
+  /** A child may read what it waits for. So its parent may name by number only tasks that it could read itself. */
+  async #refuseUnreadable(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
     const readable = this.#readable;
     if (readable === undefined) return;
     const needs = entries.flatMap((entry) => (entry.kind === 'child' ? (entry.after ?? []) : []));
     const numbers = needs.flatMap(({ on }) => (typeof on === 'number' ? [on] : []));
-    // A turn that ended its attempt may come again, without a lease to look by.
+    // A repeated turn that has ended its attempt has no lease left to check.
     if (numbers.every((number) => readable.knows(number))) return;
     await this.#requireHeld(lease);
     const known = await readable.among(lease.task, numbers);
-    const stranger = numbers.find((number) => !known.has(number));
-    if (stranger !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: stranger });
+    const unreadable = numbers.find((number) => !known.has(number));
+    if (unreadable !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: unreadable });
   }
 
   #entry(entry: TurnEntry): EntryRequest {
@@ -284,7 +281,7 @@ class DirectSession implements Session {
 
   async waited(lease: Assignment): Promise<Waited | undefined> {
     await this.#requireHeld(lease);
-    const wait = await this.#engine.waitOf(lease.task);
+    const wait = await this.#engine.waits.of(lease.task);
     if (wait === undefined) return undefined;
     const { key, outcome, body, deadline } = wait;
     const now = Math.floor(this.#engine.world.clock.wall());
@@ -298,8 +295,10 @@ class DirectSession implements Session {
       lease.task,
       tasks.filter((one) => typeof one === 'number'),
     );
-    const asked = numbers.filter((task, i) => known === undefined || typeof tasks[i] === 'string' || known.has(task));
-    const records = await this.#engine.store.taskGet({ tasks: [...new Set(asked)] });
+    const readable = numbers.filter(
+      (task, i) => known === undefined || typeof tasks[i] === 'string' || known.has(task),
+    );
+    const records = await this.#engine.store.taskGet({ tasks: [...new Set(readable)] });
     const found = new Map(records.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
     return numbers.map((task) => this.#resultOf(task, found.get(task)));
   }
@@ -355,11 +354,11 @@ class DirectSession implements Session {
   }
 
   onCancel(listener: (task: number) => void): () => void {
-    return this.#engine.onCancelRequest(listener);
+    return this.#engine.listen({ cancelRequested: listener });
   }
 
   async beat(state: WorkerState): Promise<void> {
-    await this.#beats.beat(this.#worker, state);
+    await this.#engine.workers.alive(this.#worker, state);
   }
 
   async close(): Promise<void> {}

@@ -27,7 +27,7 @@ export async function openRenewals(data: unknown): Promise<Renewals> {
       return answers.map((answer) => (answer.held ? (answer.cancelRequested ? 'cancel' : 'held') : 'lost'));
     },
     async blocked({ task, attempt }: Lease, afterMs: number): Promise<void> {
-      // As its body: the stack of this thread would tell nobody anything, and the code would be missing.
+      // Only the body of the error: the stack of this thread would help nobody, and the code would be missing.
       await engine.fail({ task, attempt }, fault('LOOP_BLOCKED', { afterMs }).toJSON());
     },
     close: () => store.close(),

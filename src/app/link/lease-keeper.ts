@@ -6,28 +6,28 @@ import { Renewal } from '../../worker/renewal/renewal.ts';
 
 export interface LeaseKeeperOptions {
   readonly engine: Engine;
-  /** Where the thread finds the store; undefined renews from the loop. */
+  /** Where the thread finds the store; undefined: leases are renewed from the loop. */
   readonly renewal: RenewalAddress | undefined;
   readonly log: Log;
 }
 
-/** Leases that one process keeps at a time. */
+/** The most leases that one process keeps at a time. */
 export const MOST_LEASES = 4096;
 const BEAT_MS = 10_000;
 
-interface Kept extends Lease {
+interface KeptLease extends Lease {
   readonly worker: number;
-  readonly place: number;
+  readonly row: number;
 }
 
 /**
- * Keeps the leases of a caller who claims and settles by itself, for as long as this process lives: from a thread, so that
- * a caller which blocks the loop loses nothing. Beats for the workers in whose names they are held.
+ * Keeps the leases of a caller that claims and settles by itself, for as long as this process lives. They are renewed from a thread, so
+ * that a caller that blocks the loop loses nothing. It also sends heartbeats for the workers that hold them.
  */
 export class LeaseKeeper {
   readonly #engine: Engine;
   readonly #renewal: Renewal;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptLease>();
   #cancelBeat: (() => void) | undefined;
 
   constructor({ engine, renewal, log }: LeaseKeeperOptions) {
@@ -41,10 +41,10 @@ export class LeaseKeeper {
       session,
       world: engine.world,
       capacity: MOST_LEASES,
-      // Nobody bounds the caller's work, so nobody could say when its loop has been blocked for too long.
+      // The caller's work has no timeout, so nothing says when its loop has been blocked for too long.
       maxBlockMs: Number.POSITIVE_INFINITY,
       onNotice: (notice) => {
-        // A cancel is for the caller to find. What could not be renewed in time may still be held: the fence will say.
+        // The caller finds a cancel request itself. A lease that could not be renewed in time may still be held: the fence decides.
         if (notice.kind === 'lost') this.drop(notice);
       },
       onTrouble: (error) =>
@@ -57,19 +57,19 @@ export class LeaseKeeper {
     return this.#kept.size;
   }
 
-  /** From now on it is renewed. */
+  /** Renews this lease from now on. */
   hold({ task, attempt }: Lease, worker: number): void {
-    const place = this.#renewal.hold({ task, attempt });
-    this.#kept.set(keyOf({ task, attempt }), { task, attempt, worker, place });
+    const row = this.#renewal.hold({ task, attempt });
+    this.#kept.set(keyOf({ task, attempt }), { task, attempt, worker, row });
     if (this.#cancelBeat === undefined) this.#planBeat();
   }
 
-  /** No longer renewed; nothing happens when it was not held. */
+  /** Renews it no longer; nothing happens when it was not held. */
   drop(lease: Lease): void {
     const kept = this.#kept.get(keyOf(lease));
     if (kept === undefined) return;
     this.#kept.delete(keyOf(lease));
-    this.#renewal.drop(kept.place);
+    this.#renewal.drop(kept.row);
   }
 
   async close(): Promise<void> {
@@ -90,8 +90,8 @@ export class LeaseKeeper {
     this.#cancelBeat = undefined;
     if (this.#kept.size === 0) return;
     for (const worker of new Set([...this.#kept.values()].map((kept) => kept.worker))) {
-      // Only shown to people: what a worker holds is judged by its leases.
-      void this.#engine.beat({ worker }).catch(() => {});
+      // Only for display: the leases of a worker decide what it holds.
+      void this.#engine.workers.beat({ worker }).catch(() => {});
     }
     this.#planBeat();
   }

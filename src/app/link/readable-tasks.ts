@@ -1,11 +1,10 @@
 import type { Store } from '../../store/store.ts';
 
-/** Of one worker; what it has met before that it can still read by public ids. */
+/** Per worker. Tasks that are forgotten can still be read by their public ids. */
 const MOST = 100_000;
 /**
- * Tasks that a worker of another machine may ask for by their numbers: those that it has run or spawned, and the children of the
- * one that it runs. Numbers can be counted up, and must not show it the results of everybody. Who is a child is written by the
- * node, with its birth.
+ * Tasks that a remote worker may read by their numbers: those that it has run or spawned, and the children of the task that it runs.
+ * Numbers can be guessed by counting, and must not give access to the results of others. The node itself writes which tasks are children.
  */
 export class ReadableTasks {
   readonly #store: Pick<Store, 'journalList'>;
@@ -20,12 +19,12 @@ export class ReadableTasks {
     this.#met.add(task);
   }
 
-  /** As far as is known without a look. */
+  /** Whether that is known without a read. */
   knows(task: number): boolean {
     return this.#met.has(task);
   }
 
-  /** Which of these it may ask for while it runs `task`. */
+  /** Which of these it may read while it runs `task`. */
   async among(task: number, numbers: readonly number[]): Promise<ReadonlySet<number>> {
     if (numbers.some((number) => !this.#met.has(number))) {
       for (const { ref } of await this.#store.journalList({ task })) if (ref !== undefined) this.meet(ref);

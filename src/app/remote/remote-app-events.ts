@@ -5,11 +5,11 @@ import type { FeedView } from '../../operate/operator.ts';
 import type { EventView } from '../../operate/views.ts';
 import type { AppFeedItem } from '../library/leasehold.ts';
 
-type Said<K extends keyof EventView> = { readonly [P in K]-?: NonNullable<EventView[P]> };
-type OfTask = EventView & Said<'task' | 'queue' | 'state' | 'attempt'> & { readonly kind: Change };
-type OfWorker = EventView & Said<'worker'> & { readonly kind: WorkerChange };
+type With<K extends keyof EventView> = { readonly [P in K]-?: NonNullable<EventView[P]> };
+type OfTask = EventView & With<'task' | 'queue' | 'state' | 'attempt'> & { readonly kind: Change };
+type OfWorker = EventView & With<'worker'> & { readonly kind: WorkerChange };
 
-/** What a node tells, as an item of the feed. */
+/** An event of a node, as an item of the feed. */
 export function itemOf(item: FeedView): AppFeedItem {
   if (item.kind === 'reset') return item;
   const { event } = item;
@@ -28,7 +28,7 @@ function isOfTask(event: EventView): event is OfTask {
   return event.task !== undefined;
 }
 
-/** With events of tasks it may be said besides. */
+/** Events of tasks may name a worker, too. */
 function isOfWorker(event: EventView): event is OfWorker {
   return event.worker !== undefined;
 }

@@ -1,8 +1,8 @@
-import type { Ends } from '../../client/ends.ts';
+import type { CompletionWatcher } from '../../client/completion-watcher.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../../operate/calls/calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { CancelAnswer } from '../../store/store.ts';
@@ -15,17 +15,21 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
   readonly id: string;
   readonly fresh: boolean;
   readonly #operator: Operator;
-  readonly #ends: Ends;
+  readonly #completions: CompletionWatcher;
 
-  constructor(operator: Operator, ends: Ends, pushed: { readonly id: string; readonly fresh: boolean }) {
+  constructor(
+    operator: Operator,
+    completions: CompletionWatcher,
+    pushed: { readonly id: string; readonly fresh: boolean },
+  ) {
     this.#operator = operator;
-    this.#ends = ends;
+    this.#completions = completions;
     this.id = pushed.id;
     this.fresh = pushed.fresh;
   }
 
   async result({ signal }: FollowOptions = {}): Promise<Result> {
-    const task = await this.#ends.wait(this.id, signal);
+    const task = await this.#completions.wait(this.id, signal);
     if (task === undefined) throw fault('NOT_FOUND', { kind: 'task', id: this.id });
     if (task.state === 'completed') return task.result as Result;
     throw failureOf(this.id, task);
@@ -47,17 +51,17 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
 
   async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<AppEvent> {
     const { signal } = options;
-    // Before the look at the task: what ends it after the look comes after this position.
+    // Before the task is read: an end that comes after that read also comes after this position.
     const after = options.after ?? (await this.#operator.call('readEvents', { signal })).last;
     if (await this.#isOver()) {
       yield* this.#pastEvents(after);
       return;
     }
-    for await (const told of this.#operator.events({ after, tasks: [this.id], signal })) {
-      const item = itemOf(told);
+    for await (const view of this.#operator.events({ after, tasks: [this.id], signal })) {
+      const item = itemOf(view);
       if (item.kind === 'reset') {
         if (!(await this.#isOver())) continue;
-        // Its end may be among what was lost, and would never come.
+        // Its end may be among the removed events, and would never come.
         yield* this.#pastEvents(item.last);
         return;
       }
@@ -88,7 +92,7 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
     }
   }
 
-  /** What the feed still has of it, without waiting for more. */
+  /** Its events that the feed still has, without waiting for more. */
   async *#pastEvents(from: number): AsyncIterable<AppEvent> {
     for (let after = from; ; ) {
       const page = await this.#operator.call('readEvents', { query: { after, limit: PAGE } });

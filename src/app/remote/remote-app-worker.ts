@@ -10,22 +10,22 @@ import { type AppWorkerOptions, makeWorker } from '../worker.ts';
 import { realWorld } from '../world.ts';
 
 export interface RemoteWorkerOptions extends AppWorkerOptions {
-  /** With `name`: what `leasehold workers create` or `rotate` has shown. */
+  /** Together with `name`: the secret that `leasehold workers create` or `rotate` printed. */
   readonly secret?: string;
-  /** Instead of both: a code that is good once. What it gives is kept in memory alone. */
+  /** Instead of both: a code that is good once. The secret that it gives is kept in memory only. */
   readonly code?: string;
 }
 
 interface Rights {
   readonly log: Log;
-  /** There is a token: it may make room for itself. */
+  /** There is a token, so the worker may register itself. */
   readonly mayRule: boolean;
 }
 
-/** What an earlier process of that name was given is good for so long, so that nobody who still works is cut off. */
+/** The secret of an earlier process of that name stays good for this long, so that a process that still works is not cut off. */
 const GRACE = '1h';
 
-/** A worker of this process for a node elsewhere. Who it is is settled when it starts. */
+/** A worker of this process for a remote node. Its name and secret are settled when it starts. */
 export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { log, mayRule }: Rights): Worker {
   const { secret, code, ...rest } = options;
   if (secret !== undefined && code !== undefined) {
@@ -43,27 +43,27 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
       },
     );
   }
-  // Others may have the same host and process id, in containers for instance.
+  // Other processes may have the same host name and process id, in containers for instance.
   const name = rest.name ?? `${defaultWorkerName().slice(0, 54)}-${randomUUID().slice(0, 8)}`;
   const world = realWorld();
   const link = new EnrollingLink(async (hello) => {
-    const proof = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
-    // Loaded here: who only pushes needs no WebSocket.
+    const identity = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
+    // Loaded here: a program that only pushes needs no WebSocket.
     const { WsLink } = await import('../../worker/links/ws-link.ts');
     const [url, ...others] = client.origins;
-    const session = await new WsLink({ url, others, secret: proof.secret, world, log }).open({
+    const session = await new WsLink({ url, others, secret: identity.secret, world, log }).open({
       ...hello,
-      name: proof.name,
+      name: identity.name,
     });
-    return rest.name === undefined && proof.made ? leaving(session, client, proof.name) : session;
+    return rest.name === undefined && identity.made ? removingName(session, client, identity.name) : session;
   });
   return makeWorker(rest, { link, world, log, name });
 }
 
-interface Proof {
+interface Identity {
   readonly name: string;
   readonly secret: string;
-  /** It was made for this worker. */
+  /** The node made it for this worker. */
   readonly made: boolean;
 }
 
@@ -75,7 +75,7 @@ async function credentials(
     code,
   }: { readonly name: string; readonly secret: string | undefined; readonly code: string | undefined },
   { tags }: Hello,
-): Promise<Proof> {
+): Promise<Identity> {
   if (secret !== undefined) return { name, secret, made: false };
   if (code !== undefined) return { ...(await client.call('enrolWorker', { body: { code } })), made: false };
   try {
@@ -84,12 +84,12 @@ async function credentials(
   } catch (error) {
     if (!isEngineError(error, 'CONFLICT')) throw error;
   }
-  // One of that name was here before: it gets another secret, and the tags that it says it has.
+  // There is a worker of that name already: it gets another secret, and the tags that it reports.
   if (tags.length > 0) await client.call('editWorker', { params: { name }, body: { addTags: [...tags] } });
   return { ...(await client.call('rotateWorker', { params: { name }, body: { grace: GRACE } })), made: false };
 }
 
-/** Opens the way once it is known who comes. */
+/** Gets the credentials first, then opens the real link. */
 class EnrollingLink implements Link {
   readonly #open: (hello: Hello) => Promise<Session>;
 
@@ -102,8 +102,8 @@ class EnrollingLink implements Link {
   }
 }
 
-/** A name that nobody chose is forgotten when its worker goes, so that they do not pile up. */
-function leaving(session: Session, client: Client, name: string): Session {
+/** A generated name is removed when its worker leaves, so that such names do not pile up. */
+function removingName(session: Session, client: Client, name: string): Session {
   const close = session.close.bind(session);
   session.close = async () => {
     await close();

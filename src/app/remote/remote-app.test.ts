@@ -15,7 +15,7 @@ async function scene(t: TestContext): Promise<{
   readonly opened: (options?: RemoteOptions) => Promise<RemoteApp>;
 }> {
   const apps: RemoteApp[] = [];
-  // Before the node that they talk to, which is opened below.
+  // Closed before the node that they talk to, which is opened below.
   t.after(() => Promise.all(apps.map((app) => app.close())));
   const node = await nodeScene(t, { durability: 'normal' });
   const opened = async (options: RemoteOptions = {}): Promise<RemoteApp> => {
@@ -26,9 +26,10 @@ async function scene(t: TestContext): Promise<{
   return { node, opened, app: await opened({ token: node.admin }) };
 }
 
-const names = async ({ engine }: NodeScene) => (await engine.workers()).map(({ name, state }) => `${name} ${state}`);
+const names = async ({ engine }: NodeScene) =>
+  (await engine.workers.list()).map(({ name, state }) => `${name} ${state}`);
 
-test('what belongs to the node is refused here, and so is what nobody knows', async () => {
+test('options of the node and unknown options are refused', async () => {
   const url: NodeUrl = 'http://127.0.0.1:7420';
   for (const option of ['clock', 'world', 'durability', 'leaseMs', 'duties', 'retentionMs']) {
     await assert.rejects(open(url, { [option]: 1 } as never), (error) => {
@@ -45,7 +46,7 @@ test('what belongs to the node is refused here, and so is what nobody knows', as
   await app.close();
 });
 
-test('with a token a worker makes room for itself, under a name that is gone when it stops', async (t) => {
+test('with a token a worker registers itself, under a name that is removed when it stops', async (t) => {
   const { node, app } = await scene(t);
   const worker = app.worker({ tasks: [echo], tags: ['gpu'] });
   await worker.start();
@@ -61,7 +62,7 @@ test('with a token a worker makes room for itself, under a name that is gone whe
   );
 });
 
-test('a worker of a name comes back with the same token, and with tags that it had not before', async (t) => {
+test('a named worker returns with the same token, and with new tags', async (t) => {
   const { node, app } = await scene(t);
   for (const tags of [['a'], ['a', 'b']]) {
     const worker = app.worker({ tasks: [echo], name: 'box', tags });
@@ -72,7 +73,7 @@ test('a worker of a name comes back with the same token, and with tags that it h
   assert.deepEqual(await names(node), ['box offline', 'box offline']);
 });
 
-test('a worker without a token is let in by its secret or by a code, and by nothing else', async (t) => {
+test('without a token a worker signs in by its secret or by a code, and by nothing else', async (t) => {
   const { node, app, opened } = await scene(t);
   const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'box' } });
   const { code } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'laptop', code: true } });
@@ -95,7 +96,7 @@ test('a worker without a token is let in by its secret or by a code, and by noth
   assert.deepEqual((await names(node)).toSorted(), ['box offline', 'laptop offline']);
 });
 
-test('an id that is none fails alone, whoever is waited for beside it', async (t) => {
+test('a bad id fails alone, whatever else is waited for', async (t) => {
   const { app } = await scene(t);
   const handles = await app.pushMany(echo, [1, 2, 3]);
   const garbage = refusal(app.handle('garbage').result());
@@ -105,7 +106,7 @@ test('an id that is none fails alone, whoever is waited for beside it', async (t
   assert.deepEqual(await results, [1, 2, 3]);
 });
 
-test('what a token may not do is refused as such', async (t) => {
+test("a call that the token's role forbids is FORBIDDEN", async (t) => {
   const { node, opened } = await scene(t);
   const reader = await opened({ token: (await node.token('read')).token });
   assert.deepEqual(await reader.queues(), []);

@@ -1,5 +1,5 @@
 import { Client } from '../../client/client.ts';
-import { Ends } from '../../client/ends.ts';
+import { CompletionWatcher } from '../../client/completion-watcher.ts';
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type LimitInput, normalizeLimit, type Rate } from '../../core/limits/limit.ts';
@@ -8,7 +8,7 @@ import { EMPTY_STATS, type QueueStats } from '../../core/task/event.ts';
 import { checkOptions } from '../../engine/check.ts';
 import { type Log, SILENT } from '../../engine/log.ts';
 import type { SignalOptions } from '../../engine/settle/waits.ts';
-import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/subtrees.ts';
+import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import { cancelOne, cancelTree, findTask, retryOne, retryTree } from '../../operate/calls/calls.ts';
 import { setLimit } from '../../operate/calls/limit-calls.ts';
 import { pushOne, pushSeveral, wireOf } from '../../operate/calls/push-calls.ts';
@@ -36,17 +36,17 @@ import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.t
 export type { RemoteWorkerOptions } from './remote-app-worker.ts';
 
 export interface RemoteOptions {
-  /** Of an operator or an admin; who only reads, or only runs workers, needs less. */
+  /** The token of an operator or an admin; programs that only read, or only run workers, need less. */
   readonly token?: string;
-  /** How long calls that may be repeated are repeated while the node is away; default 15 s. */
+  /** How long repeatable calls are repeated while the node is away; default 15 s. */
   readonly patience?: Duration;
-  /** Told of what workers meet. */
+  /** The logger of its workers. */
   readonly log?: Log;
 }
 
 const KNOWN: ReadonlySet<string> = new Set(['token', 'patience', 'log'] satisfies (keyof RemoteOptions)[]);
-/** What belongs to whoever has the store open. */
-const OF_THE_NODE: readonly string[] = [
+/** Options that belong to the process that has the store open. */
+const NODE_OPTIONS: readonly string[] = [
   'clock',
   'world',
   'durability',
@@ -59,20 +59,20 @@ const OF_THE_NODE: readonly string[] = [
 ];
 const HOLD_MS = 60_000;
 
-/** The library over HTTP. Nothing is asked of the node before the first call. */
+/** The library over HTTP. The node is not called before the first call. */
 export function openRemote(url: string, options: RemoteOptions): RemoteApp {
-  const foreign = Object.keys(options).find((key) => OF_THE_NODE.includes(key));
+  const foreign = Object.keys(options).find((key) => NODE_OPTIONS.includes(key));
   if (foreign !== undefined) {
     throw fault(
       'INVALID_INPUT',
       { field: foreign, problem: 'it belongs to the node, which has the store open' },
-      { hint: 'Say it where the node is started.' },
+      { hint: 'Set it where the node is started.' },
     );
   }
   checkOptions('options of a node', options, KNOWN);
   const { token, patience, log = SILENT } = options;
   if (token !== undefined && typeof token !== 'string') {
-    throw fault('INVALID_INPUT', { field: 'token', problem: 'it is a text' });
+    throw fault('INVALID_INPUT', { field: 'token', problem: 'it must be a text' });
   }
   const client = new Client({
     url,
@@ -82,11 +82,11 @@ export function openRemote(url: string, options: RemoteOptions): RemoteApp {
   return new RemoteApp(client, { token, log });
 }
 
-/** What an `App` is for a store here, for a store that a node has open: the same calls, over HTTP. */
+/** The same calls as `App`, over HTTP, on a store that a node has open. */
 export class RemoteApp implements Leasehold {
   readonly #client: Client;
   readonly #operator: Operator;
-  readonly #ends: Ends;
+  readonly #completions: CompletionWatcher;
   readonly #log: Log;
   readonly #mayRule: boolean;
   readonly #workers = new Set<Worker>();
@@ -94,7 +94,7 @@ export class RemoteApp implements Leasehold {
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
     this.#operator = new NodeOperator(client);
-    this.#ends = new Ends(client);
+    this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;
   }
@@ -189,12 +189,12 @@ export class RemoteApp implements Leasehold {
 
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
     const { after = 0, signal } = options;
-    for await (const told of this.#operator.events({ after, signal })) yield itemOf(told);
+    for await (const view of this.#operator.events({ after, signal })) yield itemOf(view);
   }
 
   async setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
     const { rate, cost, concurrent = null, perKey = null, strategy, backlog = null } = normalizeLimit(limit);
-    // Null where there is no bound: what is not said would stay as it was.
+    // Null where there is no bound: a field that is not given would stay as it was.
     const edit = { concurrent, perKey, rate: wireRate(rate), cost: wireRate(cost), strategy, backlog };
     return (await setLimit(this.#operator, checkName('limit', name), edit, by)).limit.revision;
   }
@@ -204,8 +204,9 @@ export class RemoteApp implements Leasehold {
   }
 
   /**
-   * A worker in this process that works for the node, over a WebSocket. It proves who it is by a name and its secret, or by a code;
-   * with a token of an operator it makes room for itself. Leases are renewed from the loop: what blocks it belongs into a process.
+   * A worker in this process that works for the node, over a WebSocket. It signs in with a name and its secret, or with a code;
+   * with the token of an operator it registers itself. Leases are renewed from the loop, so a handler that blocks the loop
+   * belongs in a child process.
    */
   worker(options: RemoteWorkerOptions): Worker {
     const worker = remoteAppWorker(this.#client, options, { log: this.#log, mayRule: this.#mayRule });
@@ -218,11 +219,11 @@ export class RemoteApp implements Leasehold {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
   }
 
-  /** Drains its workers and ends whatever still waits for the node. */
+  /** Drains its workers and ends everything that still waits for the node. */
   async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
     const { drainMs } = options;
     const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
-    // Timers of workers do not hold the process; whoever waits for their end does.
+    // Timers of workers do not keep the process alive; while this close waits, something must.
     const hold = setInterval(() => {}, HOLD_MS);
     try {
       await this.stopWorkers(stop);
@@ -237,7 +238,7 @@ export class RemoteApp implements Leasehold {
   }
 
   #handle<Result = unknown>(pushed: { readonly id: string; readonly fresh: boolean }): RemoteHandle<Result> {
-    return new RemoteHandle<Result>(this.#operator, this.#ends, pushed);
+    return new RemoteHandle<Result>(this.#operator, this.#completions, pushed);
   }
 }
 

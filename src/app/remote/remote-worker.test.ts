@@ -5,7 +5,7 @@ import { nodeAddress } from './remote-worker.ts';
 const at = (url: string, insecure = false): string => nodeAddress(url, { insecure });
 const problem = (url: string): RegExp | object => ({ code: 'INVALID_INPUT', message: new RegExp(url) });
 
-test('the address of a node is its origin, whichever way it is spoken to', () => {
+test('the address of a node is its origin, for every protocol', () => {
   assert.equal(at('http://127.0.0.1:7420/'), 'http://127.0.0.1:7420');
   assert.equal(at('ws://localhost:7420/ws/agent?x=1'), 'http://localhost:7420');
   assert.equal(at('wss://tasks.example.org'), 'https://tasks.example.org');
@@ -15,7 +15,7 @@ test('the address of a node is its origin, whichever way it is spoken to', () =>
   }
 });
 
-test('without TLS an address beyond this machine is refused, unless somebody takes that on', () => {
+test('without TLS an address beyond this host is refused, unless --insecure is given', () => {
   for (const here of ['http://127.8.9.1', 'http://localhost:1', 'http://[::1]:7420', 'ws://LOCALHOST']) at(here);
   const there = ['http://10.0.0.1', 'http://tasks.example.org', 'ws://[fe80::1]', 'http://127.0.0.1.example.org'];
   for (const url of there) {

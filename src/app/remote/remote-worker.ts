@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../../client/client.ts';
-import { originOf } from '../../client/origins.ts';
+import { originOf } from '../../client/endpoints.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
@@ -16,7 +16,7 @@ import { realWorld } from '../world.ts';
 export type { Log } from '../../engine/log.ts';
 export type { Worker } from '../../worker/worker.ts';
 
-/** How a worker proves who it is. */
+/** How a worker proves its identity. */
 export interface Credentials {
   readonly name: string;
   readonly secret: string;
@@ -25,32 +25,32 @@ export interface Credentials {
 const FILE = 'worker.json';
 const SPOOL = 'spool';
 
-/** Where nodes of one cluster answer; one at least. */
+/** Addresses of nodes of one cluster; at least one. */
 export type Addresses = readonly [string, ...string[]];
 
 export interface Joining {
-  /** Of the nodes, from `nodeAddress`: when one is away it goes to the next. */
+  /** Addresses of the nodes, from `nodeAddress`. When one is away, the worker goes to the next. */
   readonly urls: Addresses;
   readonly credentials: Credentials;
-  /** What the node has not heard is kept in it for the next start. */
+  /** Results that the node has not acknowledged are kept here for the next start. */
   readonly dataDir: string;
-  /** By plain requests. */
+  /** Plain HTTP requests instead of a WebSocket. */
   readonly http: boolean;
   readonly log: Log;
   readonly world?: World | undefined;
 }
 
-/** The same worker as the built-in one, over the network to a node. */
+/** The same worker as the built-in one, connected to a node over the network. */
 export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker {
   const { urls, credentials, dataDir, http, log, world = realWorld() } = joining;
   const { name, secret } = credentials;
   const [url, ...others] = urls;
-  const way = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
-  const link = http ? new HttpLink(way) : new WsLink(way);
+  const linkOptions = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
+  const link = http ? new HttpLink(linkOptions) : new WsLink(linkOptions);
   return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
 }
 
-/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. Who is away is passed over. */
+/** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. A node that is away is skipped. */
 export async function enrol(urls: Addresses, code: string, dataDir: string): Promise<Credentials> {
   for (const url of urls.slice(0, -1)) {
     try {
@@ -63,7 +63,7 @@ export async function enrol(urls: Addresses, code: string, dataDir: string): Pro
 }
 
 async function enrolAt(url: string, code: string, dataDir: string): Promise<Credentials> {
-  // A code is good once: whether a try that broke off has used it is not known, and so it is not sent again.
+  // A code is good once. After a broken call it is not known whether the code was used, so it is not sent again.
   const client = new Client({ url });
   const { name, secret } = await client.call('enrolWorker', { body: { code }, patienceMs: 0 });
   mkdirSync(dataDir, { recursive: true });
@@ -71,7 +71,7 @@ async function enrolAt(url: string, code: string, dataDir: string): Promise<Cred
   return { name, secret };
 }
 
-/** What an earlier start was given by one of these nodes. */
+/** The credentials that one of these nodes gave to an earlier start. */
 export function kept(urls: Addresses, dataDir: string): Credentials | undefined {
   try {
     const found = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Credentials & { readonly url: string };
@@ -81,7 +81,7 @@ export function kept(urls: Addresses, dataDir: string): Credentials | undefined 
   }
 }
 
-/** A secret must not travel in the clear, but within this machine or where somebody says so. */
+/** A secret must not travel unencrypted, except within this host or where the user allows it. */
 export function nodeAddress(url: string, { insecure }: { readonly insecure: boolean }): string {
   const origin = originOf(url.replace(/^ws(s?):/, 'http$1:'));
   const { protocol, hostname } = new URL(origin);
@@ -89,6 +89,6 @@ export function nodeAddress(url: string, { insecure }: { readonly insecure: bool
   throw fault(
     'INVALID_INPUT',
     { field: '--join', problem: `the secret of the worker would travel to ${hostname} in the clear` },
-    { hint: 'Use https://, or a tunnel that ends on this machine. On a network that you trust, give --insecure.' },
+    { hint: 'Use https://, or a tunnel that ends on this host. On a network that you trust, give --insecure.' },
   );
 }

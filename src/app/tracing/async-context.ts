@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, type ContextManager, ROOT_CONTEXT } from '@opentelemetry/api';
 
-/** What belongs to which trace, across whatever is awaited. */
+/** Carries the trace context across awaits. */
 export class AsyncContext implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>();
 

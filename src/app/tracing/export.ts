@@ -8,7 +8,7 @@ import { OwnIds } from './own-ids.ts';
 import { OtelTracing } from './tracing.ts';
 
 export interface ExportOptions {
-  /** Of a collector that takes OTLP over HTTP: `http://127.0.0.1:4318`. */
+  /** The address of a collector that takes OTLP over HTTP: `http://127.0.0.1:4318`. */
   readonly endpoint: string;
   readonly service: string;
   readonly version: string;
@@ -17,11 +17,11 @@ export interface ExportOptions {
 
 export interface Exported {
   readonly tracing: Tracing;
-  /** Sends what is left. */
+  /** Sends the remaining spans. */
   close(): Promise<void>;
 }
 
-/** Sends the traces of this process to a collector. Loaded only where one is named: the SDK takes a third of a second. */
+/** Sends the traces of this process to a collector. Loaded only where a collector is configured: the SDK takes a third of a second. */
 export function exportTraces({ endpoint, service, version, worker }: ExportOptions): Exported {
   const ids = new OwnIds();
   const url = `${endpoint.replace(/\/+$/, '').replace(/\/v1\/traces$/, '')}/v1/traces`;
@@ -30,7 +30,7 @@ export function exportTraces({ endpoint, service, version, worker }: ExportOptio
     spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
     idGenerator: ids,
   });
-  // What handlers trace with the API of OpenTelemetry goes the same way, unless they have an SDK of their own.
+  // Spans that handlers make with the OpenTelemetry API go the same way, unless they have an SDK of their own.
   trace.setGlobalTracerProvider(provider);
   context.setGlobalContextManager(new AsyncContext());
   const tracer = provider.getTracer('leasehold', version);

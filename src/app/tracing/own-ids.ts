@@ -1,7 +1,7 @@
 import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace';
 import type { TraceParent } from '../../core/task/trace.ts';
 
-/** Makes ids at random, but for the span that is begun within `with`. */
+/** Random ids, except for the span that is started within `with`. */
 export class OwnIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   #next: TraceParent | undefined;

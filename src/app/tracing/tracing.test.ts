@@ -8,7 +8,7 @@ import { open, renewalOf } from '../open.ts';
 import { AsyncContext } from './async-context.ts';
 import { OtelTracing } from './tracing.ts';
 
-/** An SDK that this process has set up by itself, as a user would, and an app that writes to it. */
+/** An SDK that this process has set up itself, as a user would, and an app that writes to it. */
 async function scene(t: TestContext) {
   const exporter = new InMemorySpanExporter();
   const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
@@ -26,7 +26,7 @@ async function scene(t: TestContext) {
   return { app, spans, tracer: provider.getTracer('the user') };
 }
 
-test('what a handler traces belongs to its run, and the run to the trace of its task', async (t) => {
+test('spans of a handler belong to its run, and the run to the trace of its task', async (t) => {
   const { app, spans, tracer } = await scene(t);
   const double = task('double', {
     async run({ n }: { n: number }) {
@@ -61,7 +61,7 @@ test('what a handler traces belongs to its run, and the run to the trace of its 
   );
 });
 
-test('each try is a run of its own, and one that fails says so', async (t) => {
+test('each try is a run of its own, and a failed one has the error status', async (t) => {
   const { app, spans } = await scene(t);
   const flaky = task('flaky', {
     maxAttempts: 2,
@@ -88,7 +88,7 @@ test('each try is a run of its own, and one that fails says so', async (t) => {
   assert.equal(spans('wait flaky').length, 1, 'it waits once for its first start');
 });
 
-test('a task that was there before is not traced twice', async (t) => {
+test('an existing task is not traced twice', async (t) => {
   const { app, spans } = await scene(t);
   const one = task('one', { run: () => 1 });
   await app.push(one, {}, { unique: 'k' });
@@ -96,7 +96,7 @@ test('a task that was there before is not traced twice', async (t) => {
   assert.equal(spans('push one').length, 1);
 });
 
-test('who writes traces renews its leases from a thread all the same', () => {
+test('with traces, leases are still renewed from a thread', () => {
   const tracing = new OtelTracing({ tracer: trace.getTracer('test'), wall: Date.now });
   for (const traces of [true, tracing]) assert.ok(renewalOf('sqlite:x.db', { traces }));
 });

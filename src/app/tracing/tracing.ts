@@ -20,15 +20,15 @@ import type { OwnIds } from './own-ids.ts';
 
 export interface OtelOptions {
   readonly tracer: Tracer;
-  /** Lets a span have the id that everybody expects of it; undefined: the spans of a push have ids of their own. */
+  /** Gives a span the id that follows from its task; undefined: the spans of pushes have ids of their own. */
   readonly ids?: OwnIds | undefined;
   readonly wall: () => number;
   readonly worker?: string | undefined;
 }
 
 /**
- * Traces of tasks, by OpenTelemetry: a push, the time until its first start, and each run. A push that happens within another
- * trace, and a run within which something is pushed, are linked to it: a task has a trace of its own.
+ * Traces of tasks, by OpenTelemetry: a push, the time until its first start, and each run. A task has a trace of its own. A push that
+ * happens within another trace, or within a run, is linked to it.
  */
 export class OtelTracing implements Tracing {
   readonly #options: OtelOptions;
@@ -98,7 +98,7 @@ class SpannedRun implements RunTrace {
 
 const UNTRACED: RunTrace = { within: (work) => work(), traceparent: '', end: () => {} };
 
-/** The span of the push stands at the head of the trace, whoever has written it. */
+/** The span of the push is the head of the trace, whichever process has written it. */
 function inTrace(around: Context, parent: { readonly traceId: string; readonly spanId: string }): Context {
   return trace.setSpanContext(around, { ...parent, traceFlags: 1, isRemote: true });
 }

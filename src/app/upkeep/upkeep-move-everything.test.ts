@@ -12,7 +12,7 @@ import { type App, open } from '../open.ts';
 import { realWorld } from '../world.ts';
 import { moveBetween } from './upkeep-move.ts';
 
-// A store with a row in every table, moved: nothing is forgotten, nothing is changed, and the work goes on to its end.
+// A store with a row in every table is moved: nothing is lost, nothing is changed, and the work goes on to its end.
 
 const quiet = { duties: false, housekeeping: false } as const;
 const HOUR = 3_600_000;
@@ -21,7 +21,7 @@ const LONG = 'ä"\\'.repeat(2000);
 const file = join(tempFolder('move-everything'), 'work.db');
 const [from, to] = [`sqlite:${file}`, `${await freshDatabase('move_everything')}&schema=moved`];
 
-// What is run on both sides.
+// Tasks that run on both sides.
 const step = task('step', { run: (input) => input });
 const fragile = task('fragile', { maxAttempts: 1, run: () => Promise.reject(new Error('gone wrong')) });
 const limited = task('limited', { run: (input) => input });
@@ -62,7 +62,7 @@ async function furnish(app: App): Promise<Scene> {
   await app.removeLimit('removed', 'ada');
   await app.setWorker({ name: 'w', priority: 7, tags: ['gpu', 'site=berlin'] });
   await app.setWorker({ name: 'off', enabled: false });
-  const worker = await engine.registerWorker({
+  const worker = await engine.workers.register({
     name: 'w',
     incarnation: 'i',
     slots: 99,
@@ -74,7 +74,7 @@ async function furnish(app: App): Promise<Scene> {
     address: '10.1.2.3',
     told: true,
   });
-  await engine.beat({ worker, ended: 7 });
+  await engine.workers.beat({ worker, ended: 7 });
   const claim = async (queue: string) => {
     const [grant] = await engine.claim({ worker, max: 1, queues: [queue] });
     assert.ok(grant, `nothing to claim in ${queue}`);
@@ -93,8 +93,8 @@ async function furnish(app: App): Promise<Scene> {
   }
   await engine.complete(await claim('limited'), 'before');
   keep('paused', await app.push(limited, 'later', { limits: ['paused'] }));
-  await store.slotPause({ name: 'paused', key: '', forMs: HOUR });
-  // Placed, and with a worker that it knows.
+  await store.counterPause({ name: 'paused', key: '', forMs: HOUR });
+  // Placed, and with a worker that is known.
   const placement = { requires: ['gpu'], only: ['w', 'other'], maxPerWorker: 9, affinity: 'home' };
   for (const n of [1, 2])
     keep(`shy ${n}`, await app.push(shy, undefined, { placement, fairness: { key: 'f', weight: 3 } }));
@@ -111,7 +111,7 @@ async function furnish(app: App): Promise<Scene> {
   for (const [name, handle] of Object.entries(graph)) keep(name, handle);
   await engine.complete(await claim('child'), 1);
   await engine.fail(await claim('fragile'), new Error('gone wrong'));
-  // More dependents than a settle sees to, so that some are carried on.
+  // More dependents than one settle handles, so that some are left to the stager.
   const many = await engine.pushGraph([
     { queue: 'step', handler: 'step', name: 'many' },
     ...Array.from({ length: 505 }, (_, n) => ({ queue: 'step', handler: 'step', input: n, after: ['many'] })),
@@ -119,7 +119,7 @@ async function furnish(app: App): Promise<Scene> {
   const [first] = await engine.claim({ worker, max: 1, task: many[0]?.task ?? 0 });
   assert.ok(first);
   await engine.complete(first);
-  // Remembers, and waits: once for a signal, once for a decision, once for a time.
+  // Writes a journal, and waits: once for a signal, once for a decision, once for a time.
   const parked = async (name: string, wait: WaitRequest) => {
     const handle = await app.push(agent, undefined);
     keep(name, handle);
@@ -155,13 +155,13 @@ async function furnish(app: App): Promise<Scene> {
   await store.viewPut({ view: { name: 'Ä "view"', screen: 'tasks', query: 'state=failed', by: 'ada' }, most: 500 });
   await store.schemaPut({ schemas: [{ handler: 'send', schema: '{"title":"Ä"}' }] });
   await store.documentWrite({ root: 'doc', version: 1, change: [{ id: 'doc', dropped: true, ...document }] });
-  // The rest of the kernel.
+  // Plain tasks, a trigger and duties.
   keep('scheduled', await app.push(step, 1, { delay: '1h' }));
   keep('unique', await app.push(step, LONG, { unique: 'key "1"', op: 'op-1' }));
   const again = await app.push(fragile, 'again', { maxAttempts: 9 });
   keep('again', again);
   const failing = await claim('fragile');
-  await engine.appendLog(failing, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'a line' }]);
+  await engine.logs.append(failing, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'a line' }]);
   await engine.fail(failing, new Error('once more'));
   const [lane] = await store.laneIntern({ lanes: [{ queue: 'step', handler: 'step' }] });
   const [spec] = await store.specIntern({ specs: ['{}'] });
@@ -175,7 +175,7 @@ async function furnish(app: App): Promise<Scene> {
 type Cell = string | number | boolean | null;
 type Row = Readonly<Record<string, Cell>>;
 
-/** Both sides as they are, without going through what moves them. */
+/** Reads both sides directly, without the code that moves them. */
 async function tablesOf(side: 'sqlite' | 'postgres'): Promise<ReadonlyMap<string, readonly Row[]>> {
   const tables = new Map<string, readonly Row[]>();
   if (side === 'sqlite') {
@@ -189,7 +189,7 @@ async function tablesOf(side: 'sqlite' | 'postgres'): Promise<ReadonlyMap<string
   }
   const client = new Client({ connectionString: to.replace(/[?&]schema=\w+/, '') });
   await client.connect();
-  // Days are parts of `done`.
+  // Days are partitions of `done`.
   const { rows } = await client.query<{ relname: string }>(`SELECT c.relname FROM pg_class c
     WHERE c.relnamespace = 'moved'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`);
   for (const { relname } of rows) {
@@ -201,7 +201,7 @@ async function tablesOf(side: 'sqlite' | 'postgres'): Promise<ReadonlyMap<string
 
 const columnsOf = (rows: readonly Row[] | undefined): readonly string[] => Object.keys(rows?.[0] ?? {});
 
-/** The same value has the same text: numbers come as texts from one side, truths as numbers from the other. */
+/** The same value has the same text: numbers come as texts from one side, booleans as numbers from the other. */
 function plain(value: Cell | readonly Cell[] | undefined): string {
   if (value === null || value === undefined) return 'null';
   if (typeof value === 'boolean') return value ? '1' : '0';
@@ -209,7 +209,7 @@ function plain(value: Cell | readonly Cell[] | undefined): string {
   return String(value);
 }
 
-/** Columns that are told by another clock or in another way on the other side; the tests below and beside look at them. */
+/** Columns that use another clock or another form on the other side; the tests below and beside check them. */
 const RETOLD: Readonly<Record<string, readonly string[]>> = {
   task: ['prio', 'lease_until', 'queue'],
   done: ['prio', 'queue'],
@@ -222,7 +222,7 @@ const RETOLD: Readonly<Record<string, readonly string[]>> = {
 };
 
 test('a store with a row of every kind moves whole, and its work goes on to the end', async (t) => {
-  // Made under a clock that was set back later: lease time and the calendar lie apart.
+  // Made under a clock that was set back later: lease time and calendar time differ.
   const { clock } = realWorld();
   const ahead = { monotonic: () => clock.monotonic(), wall: () => clock.wall() + 5 * HOUR };
   await (await open(from, { ...quiet, clock: ahead })).close();
@@ -230,7 +230,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   const { ids } = await furnish(before);
   const { lease: leaseBefore, calendar } = await before.engine.store.clock();
   assert.ok(leaseBefore - calendar > 4 * HOUR);
-  const rated = await before.engine.limitUse('rated');
+  const rated = await before.engine.limits.use('rated');
   await before.close();
   const here = await tablesOf('sqlite');
   for (const [table, rows] of here) {
@@ -270,7 +270,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
       ['postgres', there],
     ] as const) {
       for (const name of Object.keys(LEFT_BEHIND[side])) {
-        const [table = '', column] = name.split('..');
+        const [table = '', column] = name.split('.');
         const found = column === undefined ? tables.has(table) : columnsOf(tables.get(table)).includes(column);
         assert.ok(found, `${name} is said to be left behind, but ${side} has none`);
       }
@@ -311,25 +311,27 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   const { engine } = app;
 
   await t.test('rates and pauses are as far from now as they were', async () => {
-    const { now, slots } = await engine.store.slotGet({ slots: (await engine.limitUse('rated')).map(({ id }) => id) });
-    for (const [i, slot] of slots.entries()) {
+    const { now, counters } = await engine.store.counterGet({
+      counters: (await engine.limits.use('rated')).map(({ id }) => id),
+    });
+    for (const [i, counter] of counters.entries()) {
       const was = rated[i];
-      assert.ok(slot && was && was.tat > 0 && was.costTat > 0);
-      // The move itself took some of it.
+      assert.ok(counter && was && was.tat > 0 && was.costTat > 0);
+      // The move itself took some of the time.
       for (const [left, before] of [
-        [slot.tat / 1000 - now, was.tat / 1000 - leaseBefore],
-        [slot.costTat / 1000 - now, was.costTat / 1000 - leaseBefore],
+        [counter.tat / 1000 - now, was.tat / 1000 - leaseBefore],
+        [counter.costTat / 1000 - now, was.costTat / 1000 - leaseBefore],
       ] as const) {
         assert.ok(left <= before + 1 && left > before - 60_000, `${left} ms were ${before} ms`);
       }
     }
-    const [paused] = await engine.limitUse('paused');
+    const [paused] = await engine.limits.use('paused');
     assert.ok(paused && paused.pausedUntil > now + HOUR / 2 && paused.pausedUntil <= now + HOUR);
     assert.match((await app.explain(ids.paused ?? '')).summary, /paused/);
     assert.match((await app.explain(ids['rated 2'] ?? '')).summary, /rated/);
   });
 
-  await t.test('limits, their history and what is said of workers hold as before', async () => {
+  await t.test('limits, their history and the settings of workers hold as before', async () => {
     assert.deepEqual(
       (await app.limits()).map(({ name, active, revision, changedBy }) => [name, active, revision, changedBy]),
       [
@@ -338,7 +340,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
         ['rated', 0, 1, ''],
       ],
     );
-    const history = await engine.limitHistory('removed');
+    const history = await engine.limits.history('removed');
     assert.deepEqual(
       history.map(({ by, limit }) => [by, limit?.concurrent]),
       [
@@ -378,7 +380,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.ok((after?.number ?? 0) > (before?.number ?? 0));
   });
 
-  await t.test('whoever could come in still can, and nobody else', async () => {
+  await t.test('tokens that were good are still good, and no others are', async () => {
     const { store } = engine;
     const found = async (hash: string) => (await store.tokenFind({ hash }))?.by;
     for (const hash of ['of a bearer', 'of a secret', 'of a code']) assert.equal(await found(hash), 'ada "b"', hash);
@@ -396,7 +398,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   });
 
   await t.test('the work goes on and ends', async () => {
-    // Those that ran are given back by the reaper when the old worker does not come; here it comes.
+    // The reaper gives back what ran when the old worker does not return; here it returns.
     for (const { task: number, attempt, spec, state } of await engine.list({ limit: 1000, states: ['running'] })) {
       assert.equal(state, 'running');
       await engine.complete({ task: number, attempt, spec }, 'by the old worker');
@@ -417,7 +419,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     for (const name of ['a 2', 'b "c" 2']) assert.equal(await of(name).result(), name);
     assert.equal(await of('shy 2').result(), 'here');
     assert.equal(await of('unique').result(), LONG);
-    // Parked ones: the signal finds its task, children are made, the decision is asked for again and taken.
+    // Parked tasks: the signal finds its task, children are made, the decision is asked for again and made.
     await app.signal('word', 'hello');
     const waitFor = async (id: string, key: string): Promise<void> => {
       for (;;) {
@@ -430,17 +432,17 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.deepEqual(await of('signalled').result(), [LONG.length, 1, 'hello', ['grown up'], 'go']);
     const asked = (await app.approvals()).find(({ id }) => id === ids.asked);
     assert.deepEqual([asked?.title, asked?.actions], ['Send "it"?', ['go', 'stop']]);
-    assert.equal((await engine.waitOf(of('slept').task))?.outcome, 'open');
+    assert.equal((await engine.waits.of(of('slept').task))?.outcome, 'open');
     assert.deepEqual((await app.signal('word', 'again')).woken, [], 'kept for the next');
     await worker.stop();
-    // All dependents of the large family were seen to.
+    // All dependents of the large family were handled.
     assert.equal((await app.stats('step')).waiting, 0);
   });
 
-  await t.test('nothing is out of step afterwards', async () => {
+  await t.test('the counters agree afterwards', async () => {
     const duty = await engine.store.dutyTake({ name: 'test', holder: 'the test', ttlMs: HOUR });
     assert.ok(duty);
-    assert.deepEqual(await engine.store.slotAudit({ duty }), []);
+    assert.deepEqual(await engine.store.counterAudit({ duty }), []);
     assert.deepEqual(await engine.store.statsAudit({ duty }), []);
   });
 });

@@ -29,11 +29,17 @@ function places(): { readonly file: string; readonly from: string; readonly to: 
 const quiet = { duties: false, housekeeping: false } as const;
 const LONG = { text: 'ä\u0001"\\'.repeat(2000) };
 
-/** Something of everything that a store can hold. */
+/** One of everything that a store can hold. */
 async function furnish({ engine }: Node): Promise<void> {
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9, tags: ['gpu'], handlers: ['h'] });
-  await engine.registerWorker({ name: 'idle', incarnation: 'j', slots: 1 });
-  await engine.beat({ worker, status: 'busy', metadata: { disk: '{"quoted"}' } });
+  const worker = await engine.workers.register({
+    name: 'w',
+    incarnation: 'i',
+    slots: 9,
+    tags: ['gpu'],
+    handlers: ['h'],
+  });
+  await engine.workers.register({ name: 'idle', incarnation: 'j', slots: 1 });
+  await engine.workers.beat({ worker, status: 'busy', metadata: { disk: '{"quoted"}' } });
   for (const priority of [-32_768, -1, 0, 1, 32_767]) await engine.push({ queue: 'ranks', handler: 'h', priority });
   await engine.push({ queue: 'later', handler: 'h', input: 1, delay: '1h', waitTimeout: '2h' });
   await engine.push({ queue: 'later', handler: 'h', waitTimeout: '2h' });
@@ -49,7 +55,7 @@ async function furnish({ engine }: Node): Promise<void> {
     });
     const [grant] = await engine.claim({ worker, max: 1, queues: [queue] });
     assert.ok(grant, queue);
-    await engine.appendLog(grant, [
+    await engine.logs.append(grant, [
       { seq: 1, at: Date.now(), stream: 'stdout', text: 'a line\twith\\signs "and" ☃' },
       { seq: 2, at: Date.now(), stream: 'progress', text: '{"done":0.5}' },
     ]);
@@ -99,7 +105,7 @@ async function furnish({ engine }: Node): Promise<void> {
   }
 }
 
-/** Without what hangs on the clock of the store. */
+/** Without what depends on the clock of the store. */
 function comparable(snapshot: Snapshot): unknown {
   return {
     ...snapshot,
@@ -115,7 +121,7 @@ function comparable(snapshot: Snapshot): unknown {
   };
 }
 
-test('everything that the port shows is the same in the new place, and the work goes on there', async () => {
+test('everything that the port shows is the same after the move, and the work goes on there', async () => {
   const { from, to } = places();
   const before = await openNode(from, quiet);
   await furnish(before);
@@ -159,7 +165,7 @@ test('everything that the port shows is the same in the new place, and the work 
   assert.ok(running);
   assert.equal((await engine.renew(running)).held, true, 'nobody is robbed');
   await engine.complete({ task: running.task, attempt: running.attempt, spec: running.spec });
-  // Who waits is woken, and what was kept for the next one is there for it.
+  // A waiting task is woken, and a kept signal is there for the next one.
   const sleeper = seen.tasks.find(({ queue }) => queue === 'sleeping')?.task;
   const send = (channel: string, body: string) => engine.store.signalSend({ items: [{ channel, body }] });
   assert.deepEqual(await send('a "channel"', '"yes"'), [{ woken: [sleeper] }]);
@@ -170,14 +176,14 @@ test('everything that the port shows is the same in the new place, and the work 
     const item: ParkItem = { task: taker.task, attempt: taker.attempt, key: body, channel: 'early' };
     assert.deepEqual(await parkAll(engine.store, [item]), [{ kind: 'woken', body }]);
   }
-  // Keys and operations are remembered, and new numbers come after all old ones.
+  // Keys and operation ids still work, and new numbers come after all old ones.
   const same = await engine.push({ queue: 'mail', handler: 'send', input: LONG, unique: 'key "1"', op: 'op-1' });
   assert.equal(same.fresh, false);
   const held = await engine.push({ queue: 'mail', handler: 'send', input: LONG, unique: 'key "1"' });
   assert.equal(held.task, same.task);
   const fresh = await engine.push({ queue: 'mail', handler: 'send' });
   assert.ok(fresh.task > (last?.task ?? Number.POSITIVE_INFINITY));
-  const worker = await engine.registerWorker({ name: 'new', incarnation: 'k', slots: 1 });
+  const worker = await engine.workers.register({ name: 'new', incarnation: 'k', slots: 1 });
   assert.ok(worker > Math.max(...snapshot.workers.map((one) => one.worker)));
   const duty = await engine.store.dutyTake({ name: 'reaper', holder: 'b', ttlMs: 1000 });
   assert.equal(duty?.epoch, 2, 'the epoch of a duty grows on');
@@ -187,7 +193,7 @@ test('everything that the port shows is the same in the new place, and the work 
   await after.close();
 });
 
-test('a file that was moved refuses everybody, and says where to; old programs refuse it too', async () => {
+test('a moved file refuses every process and names the new address; old programs refuse it too', async () => {
   const { file, from, to } = places();
   await (await openNode(from, quiet)).close();
   await moveBetween(from, to.replace('leasehold@', 'leasehold:geheim@')).run({});
@@ -251,7 +257,7 @@ test('a schema that a node works on is refused, one that was only opened is not'
   assert.equal(await moveBetween(from, to).run({}), 'moved');
 });
 
-test('a move that is stopped leaves a store, and a target that is empty', async () => {
+test('an aborted move leaves the store as it was, and an empty target', async () => {
   const { from, to } = places();
   const node = await openNode(from, quiet);
   for (let i = 0; i < 3; i++)
@@ -267,12 +273,12 @@ test('a move that is stopped leaves a store, and a target that is empty', async 
   assert.equal(await moveBetween(from, to).run({}), 'moved');
 });
 
-test('a move that was killed before its end is done again, one that had arrived is found out', async () => {
+test('a move that was killed before its end is done again, and one that had arrived is recognised', async () => {
   const { file, from, to } = places();
   const node = await openNode(from, quiet);
   await node.engine.push({ queue: 'q', handler: 'h' });
   await node.close();
-  // Killed after the mark.
+  // Killed after the mark was written.
   MoveOut.begin(file, to, realWorld().clock).close();
   assert.equal(await refusal(openNode(from, quiet)), 'STORE_MOVED');
   assert.equal(await refusal(moveBetween(from, `${to}x`).run({})), 'STORE_MOVED');
@@ -292,7 +298,7 @@ test('a move that was killed before its end is done again, one that had arrived 
   assert.equal(await refusal(openNode(from, quiet)), 'STORE_MOVED');
 });
 
-test('what cannot be moved is refused before anything is touched', async () => {
+test('a move that cannot work is refused before anything is touched', async () => {
   const { from, to } = places();
   for (const [a, b] of [
     ['memory:', to],
@@ -325,19 +331,19 @@ test('a restored store, whose attempts are beyond 32 bits, moves with them', asy
   await upkeepOf(from).restore(copy, { force: true });
   await moveBetween(from, to).run({});
   const after = await openNode(to, quiet);
-  const worker = await after.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await after.engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const [grant] = await after.engine.claim({ worker, max: 1 });
   assert.ok(grant !== undefined && grant.task === task && grant.attempt > 2 ** 31);
   await after.engine.complete({ task: grant.task, attempt: grant.attempt });
   await after.close();
 });
 
-test('many tasks move in little time', async (t) => {
+test('many tasks move quickly', async (t) => {
   const { from, to } = places();
   const count = 2000 * scaled(10, 50);
   const node = await openNode(from, { ...quiet, durability: 'normal' });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1000 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1000 });
   for (let i = 0; i < count; i += 1000) {
     await engine.pushMany(Array.from({ length: 1000 }, (_, n) => ({ queue: 'q', handler: 'h', input: { n: i + n } })));
   }
@@ -356,7 +362,7 @@ test('many tasks move in little time', async (t) => {
   await after.close();
 });
 
-/** What a server in between does when the last COMMIT comes by. */
+/** What a proxy does when the last COMMIT passes. */
 type Mischief =
   | 'none'
   | 'swallow it'
@@ -364,7 +370,7 @@ type Mischief =
   | 'swallow it and go down'
   | 'swallow the answer and go down';
 
-/** Stands between the move and the server. */
+/** A proxy between the move and the server. */
 async function meddler(t: TestContext) {
   const { pathname, searchParams, hostname, port } = new URL(database.replace('@/', '@socket/'));
   const socket = searchParams.get('host');

@@ -9,7 +9,7 @@ import { fileOf } from '../operate.ts';
 import { isPostgres, withoutPassword } from '../store-name.ts';
 import { realWorld } from '../world.ts';
 
-/** What a store holds that would be, or was, moved. */
+/** What a store has to move, or has moved. */
 export interface MoveView {
   readonly from: string;
   /** Without the password. */
@@ -24,7 +24,7 @@ export interface MoveOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Everything that a SQLite store holds, on its way to Postgres. There is no way back but a backup. */
+/** The move of everything in a SQLite store to Postgres. The only way back is a backup. */
 export interface StoreMove {
   readonly view: MoveView;
   /** Refuses a target that is not empty, or a store that this program cannot move. Changes nothing. */
@@ -45,7 +45,7 @@ export function moveBetween(from: string, to: string): StoreMove {
   const address = withoutPassword(to);
   const world = realWorld();
   return {
-    // Counted beside whoever uses it: a rehearsal stops nobody. One that was begun before is counted when it goes on.
+    // Counted while others use the store: a rehearsal stops nobody. A move that was begun before is counted when it continues.
     get view() {
       return { from: file, to: address, ...rehearse(file, address, count) };
     },
@@ -60,13 +60,13 @@ export function moveBetween(from: string, to: string): StoreMove {
   };
 }
 
-/** Tasks are told by state, and what is counted or held is made anew from them. */
+/** Tasks are shown by state. Counters and holders are made anew from them. */
 const NOT_TOLD: readonly string[] = ['task', 'done', 'duty', 'qstat'];
 const OTHERS = TRANSFERS.map(({ table }) => table).filter((table) => !NOT_TOLD.includes(table));
 
 function count(rows: Rows): Pick<MoveView, 'tasks' | 'rows'> {
   const there = new Set([...rows.iterate('SELECT name FROM sqlite_schema')].map(([name]) => name));
-  // Lane 0 has the row that a restore leaves to keep its place; it is nobody's task.
+  // Lane 0 has a placeholder row that a restore leaves; it is not a task.
   const states = new Map(
     [...rows.iterate('SELECT state, count(*) FROM task WHERE lane > 0 GROUP BY state')].map(([state, n]) => [state, n]),
   );

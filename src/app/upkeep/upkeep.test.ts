@@ -31,7 +31,7 @@ test('a file is backed up, restored elsewhere and found up to date', async () =>
   await upkeep.migrate(() => assert.fail('there was nothing to run'));
 });
 
-test('an empty file gets all tables, each step told in order', async () => {
+test('an empty file gets all tables, and each migration is reported in order', async () => {
   const file = join(folder, 'empty.db');
   new DatabaseSync(file).close();
   const upkeep = upkeepOf(`sqlite:${file}`);
@@ -43,7 +43,7 @@ test('an empty file gets all tables, each step told in order', async () => {
   assert.deepEqual((await upkeep.schema()).migrations, []);
 });
 
-test('a view of the schema says who can go on beside each migration', () => {
+test('a view of the schema says which processes can work during each migration', () => {
   const migrations = [
     { version: 1, file: '001-a.sql', compatibleFrom: 1 },
     { version: 2, file: '002-b.sql', compatibleFrom: 1 },
@@ -86,7 +86,7 @@ test('URLs of other stores are refused, and no password is repeated', async () =
   }
 });
 
-test('a database gets all tables, each step told in order', async () => {
+test('a database gets all tables, and each migration is reported in order', async () => {
   const upkeep = upkeepOf(await freshDatabase('upkeep'));
   const { found, known, migrations, compatibleFrom } = await upkeep.schema();
   assert.deepEqual([found, compatibleFrom, migrations.at(-1)?.version], [0, 0, known]);

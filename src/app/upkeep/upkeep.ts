@@ -13,16 +13,16 @@ import { realWorld } from '../world.ts';
 
 export type { Contents, Restored };
 
-/** A step that would be, or was, taken. */
+/** A migration that is to run, or has run. */
 export interface MigrationView {
   readonly version: number;
   readonly name: string;
   readonly compatibleFrom: number;
-  /** Whether processes of the version before can go on working while and after it runs. */
+  /** Whether processes of the version before can work during and after it. */
   readonly oldProcessesGoOn: boolean;
 }
 
-/** Where a store stands, and what would bring it up to date. */
+/** The version of a store's schema, and the migrations that are missing. */
 export interface SchemaView {
   /** The store without its secrets, as people call it. */
   readonly store: string;
@@ -44,19 +44,19 @@ export interface Upkeep {
   readonly store: string;
   /** Refuses a schema that this program does not understand. Changes nothing. */
   schema(): Promise<SchemaView>;
-  /** Runs what `schema` lists; told of each when it has run. In a file all of them hold or none, in Postgres each by itself. */
+  /** Runs what `schema` lists, and calls back after each. In a file they all take effect or none, in Postgres each by itself. */
   migrate(onMigration: (migration: MigrationView) => void): Promise<void>;
   backup(to: string, options: CopyOptions): Promise<Contents>;
   restore(from: string, options: CopyOptions): Promise<Restored>;
 }
 
-/** The one place that knows which kind of store takes care of itself in which way. */
+/** The one place that knows how each kind of store is maintained. */
 export function upkeepOf(url: string): Upkeep {
   const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
   switch (scheme ?? '') {
     case 'memory':
     case 'sqlite': {
-      // Refuses what is in memory; "sqlite:memory:" means that too, as openStore says.
+      // Refuses a store in memory; "sqlite:memory:" means that too, as in openStore.
       const file = fileOf(url.replace(/^sqlite::?(?=memory:)/, ''));
       if (file !== '') return sqliteUpkeep(resolve(file));
       throw badUrl('it names no file');
@@ -94,7 +94,7 @@ function sqliteUpkeep(file: string): Upkeep {
   };
 }
 
-/** A database has tools of its own for copies. */
+/** Postgres has its own tools for copies. */
 function postgresUpkeep(url: string): Upkeep {
   const store = withoutPassword(url);
   const refuse = (problem: string, hint: string): Promise<never> =>
@@ -102,7 +102,7 @@ function postgresUpkeep(url: string): Upkeep {
   const { address, schema } = forTools(store);
   return {
     store,
-    // Loaded when it is asked for: who works on a file does not pay for the driver.
+    // Loaded on demand: a program that works on a file does not pay for the driver.
     async schema() {
       const [{ readSchema }, migrations] = await Promise.all([
         import('../../store/postgres/migrate/migrate-database.ts'),
@@ -132,13 +132,13 @@ function postgresUpkeep(url: string): Upkeep {
   };
 }
 
-/** What in an address is ours the tools of Postgres would refuse. */
+/** Removes the parts of an address that are ours: the tools of Postgres would refuse them. */
 function forTools(store: string): { readonly address: string; readonly schema: string } {
-  const [place = '', query = ''] = store.split('?');
+  const [base = '', query = ''] = store.split('?');
   const parts = query.split('&').filter((part) => part !== '');
   const rest = parts.filter((part) => !/^(schema|pool|pooler)=/.test(part));
   const schema = parts.find((part) => part.startsWith('schema='))?.slice('schema='.length) ?? 'leasehold';
-  return { address: rest.length === 0 ? place : `${place}?${rest.join('&')}`, schema: shellWord(schema) };
+  return { address: rest.length === 0 ? base : `${base}?${rest.join('&')}`, schema: shellWord(schema) };
 }
 
 export function schemaView(

@@ -31,7 +31,7 @@ export const role: Command = {
     if (out.mode === 'json') out.json(node);
     else if (asked === 'auto') out.line(`${id} goes by what it was started as: ${node.wish}.`);
     else out.line(`${id} is asked to be ${asked === 'observer' ? 'an observer' : 'a worker'}.`);
-    if (node.state !== 'healthy') out.note(`It is ${node.state} now; it hears of it when it is back.`);
+    if (node.state !== 'healthy') out.note(`It is ${node.state} now; it will learn of it when it is back.`);
     return EXIT.fine;
   },
 };

@@ -107,7 +107,7 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     heartbeatMs: config.heartbeatInterval,
     workerStaleMs: config.staleThreshold,
     taskTimeoutMs: config.taskTimeout,
-    agents: { byPath: config.compat.includes('004'), offlineMs: config.offlineAfter },
+    agents: { byPath: config.compat.includes('dazflow'), offlineMs: config.offlineAfter },
     retentionMs: retention,
     pollMs: pollInterval,
     cleanupMs: cleanupInterval,

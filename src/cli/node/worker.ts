@@ -20,7 +20,7 @@ const AT_ONCE = { abortMs: 0, termMs: 0 };
 /** `leasehold worker`: a worker for a node, or directly on a store. */
 export const worker: Command = {
   name: 'worker',
-  doc: 'Run a worker, for a node on another machine or directly on a store: many at once share the work',
+  doc: 'Run a worker, for a node on another host or directly on a store: many at once share the work',
   options: [
     'join',
     'http',

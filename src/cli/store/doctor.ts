@@ -9,7 +9,7 @@ import { STORE_OPTIONS } from '../kit/operator-for.ts';
 /** `leasehold doctor`. */
 export const doctor: Command = {
   name: 'doctor',
-  doc: 'Check this machine and the store, and say what to do about what is wrong',
+  doc: 'Check this host and the store, and say what to do about what is wrong',
   args: [],
   options: STORE_OPTIONS,
   examples: [

@@ -11,7 +11,7 @@ import { requireAll, requireTree, runTree } from './tree.ts';
 
 const WORDS = {
   cancelled: 'cancelled',
-  requested: 'asked to stop; its worker hears of it with its next look',
+  requested: 'asked to stop; its worker sees it within a second',
   finished: 'had ended before; nothing was changed',
   unknown: 'not found',
 } as const;

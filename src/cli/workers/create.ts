@@ -10,11 +10,11 @@ import { NAME, workerNames } from './name.ts';
 /** `leasehold workers create NAME`. */
 export const create: Command = {
   name: 'workers create',
-  doc: 'Make room for a worker on another machine, and show the secret that it joins with',
+  doc: 'Make room for a worker on another host, and show the secret that it joins with',
   args: [NAME],
   options: ['tag', 'workerPriority', 'asCode', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other machine, good once' },
+    { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other host, good once' },
     { line: 'workers create ci', does: 'its secret, to be kept where secrets are kept' },
   ],
 
@@ -31,7 +31,7 @@ export const create: Command = {
       out.json(made);
       return EXIT.fine;
     }
-    out.line(`${name} may join. On the other machine, with the address of a node in the place of URL:`);
+    out.line(`${name} may join. On the other host, with the address of a node in the place of URL:`);
     out.line(`  ${joinOf('URL', made)}`);
     out.note(made.code === undefined ? 'The secret is shown this once.' : 'The code is good once, within ten minutes.');
     return EXIT.fine;

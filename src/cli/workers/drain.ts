@@ -19,7 +19,7 @@ export const drain: Command = {
   args: [{ ...NAME, many: true }],
   options: OPERATOR_OPTIONS,
   examples: [
-    { line: 'workers drain laptop', does: 'when it ends, the machine can be switched off' },
+    { line: 'workers drain laptop', does: 'when it ends, the host can be switched off' },
     { line: 'workers drain gpu-1 gpu-2 && ssh gpu-1 sudo reboot', does: 'several; "workers enable" undoes it' },
   ],
 

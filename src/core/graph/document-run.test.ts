@@ -4,7 +4,7 @@ import { findFlaw } from './document.ts';
 import { type DocumentStatus, type DocumentWithStatus, planRun, type RunPlan } from './document-run.ts';
 import { findCircle } from './graph.ts';
 
-/** `a<b:failed/1 c d?`: under `b`, failed, priority 1, after `c` and, whatever its end, `d`. New and of priority 2 by default. */
+/** `a<b:failed/1 c d?`: below `b`, failed, priority 1, depends on `c` and, whatever its end, on `d`. Default: new, priority 2. */
 function tree(...texts: readonly string[]): readonly DocumentWithStatus[] {
   return texts.map((text) => {
     const [head = '', ...needs] = text.split(' ');
@@ -15,7 +15,7 @@ function tree(...texts: readonly string[]): readonly DocumentWithStatus[] {
   });
 }
 
-/** `a: b c?` for what runs, in the order of the tree. */
+/** The plan as `a: b c?` for each document that runs, in the order of the tree. */
 function said(plan: RunPlan): readonly string[] {
   if (!plan.ok) return [`${plan.why} ${plan.id}${plan.why === 'unmet' ? ` ${plan.on}` : ''}`];
   return plan.runs.map(({ id, after }) =>
@@ -25,7 +25,7 @@ function said(plan: RunPlan): readonly string[] {
 
 const plan = (from: string, ...texts: readonly string[]): readonly string[] => said(planRun(tree(...texts), from));
 
-test('a parent runs after its children, whatever their end, and dependencies before those that need them', () => {
+test('a parent runs after its children, whatever their end, and dependencies run before their dependents', () => {
   assert.deepEqual(plan('r', 'r', 'a<r', 'b<r a', 'c<r b?'), ['r: a? b? c?', 'a:', 'b: a', 'c: b?']);
   assert.deepEqual(plan('r', 'r a', 'a<r'), ['r: a', 'a:'], 'what it needs besides must have completed');
   assert.deepEqual(plan('r', 'r a?', 'a<r'), ['r: a?', 'a:']);
@@ -42,7 +42,7 @@ test('children run by priority, one group after the other', () => {
   ]);
 });
 
-test('a group does not wait for one that waits for others, nor for one with such below it', () => {
+test('a group does not wait for a document that waits for others, nor for one with such a document below it', () => {
   assert.deepEqual(plan('r', 'r', 'a<r/0 b', 'b<r/1'), ['r: a? b?', 'a: b', 'b:']);
   assert.deepEqual(plan('r', 'r', 'a<r/0', 'x<a b', 'b<r/1'), ['r: a? b?', 'a: x?', 'x: b', 'b:']);
   assert.deepEqual(plan('r', 'r', 'a<r/0', 'x<a', 'y<a x', 'b<r/1').at(-1), 'b: a?', 'within itself it may wait');
@@ -53,11 +53,11 @@ test('a group does not wait for one that waits for others, nor for one with such
   );
 });
 
-test('one below runs with what is below it and what these depend on, and nothing else', () => {
+test('a document runs with everything below it and their dependencies, and nothing else', () => {
   assert.deepEqual(plan('b', 'r', 'a<r', 'b<r a', 'c<b d', 'd<r', 'e<r b'), ['a:', 'b: c? a', 'c: d', 'd:']);
 });
 
-test('what has failed runs again, what has completed only when it depends on that', () => {
+test('failed documents run again, completed ones only when they depend on those', () => {
   assert.deepEqual(
     plan('r', 'r:completed', 'a<r:completed', 'b<r:failed a', 'c<r:completed b', 'd<r:completed c?', 'e<r:completed'),
     ['b: a', 'c: b', 'd: c?'],
@@ -65,13 +65,13 @@ test('what has failed runs again, what has completed only when it depends on tha
   assert.deepEqual(plan('r', 'r:completed a', 'a<r:failed'), ['a:', 'r: a']);
 });
 
-test('what was cancelled stays so: what needs it is left to fail, or refused if there is nothing that ended', () => {
+test('a cancelled document stays cancelled: its dependents fail, or are refused if it never ran', () => {
   assert.deepEqual(plan('r', 'r', 'a<r:cancelled', 'b<r a'), ['r: b?', 'b: a']);
   assert.deepEqual(plan('r', 'r', 'a<r:dropped', 'b<r a'), ['unmet b a']);
   assert.deepEqual(plan('r', 'r', 'a<r:dropped', 'b<r a?'), ['r: b?', 'b:']);
 });
 
-test('nothing is begun while some of the tree runs, or when there is nothing to run', () => {
+test('nothing starts while a part of the tree runs, or when there is nothing to run', () => {
   for (const status of ['ready', 'running', 'scheduled', 'waiting']) {
     assert.deepEqual(plan('r', 'r', 'a<r', `b<r:${status}`), ['running b']);
     assert.deepEqual(plan('a', 'r', 'a<r', `b<r:${status}`), ['running b']);
@@ -83,7 +83,7 @@ test('nothing is begun while some of the tree runs, or when there is nothing to 
   assert.deepEqual(plan('x', 'r'), ['done x']);
 });
 
-test('whatever tree it is, a plan has no circle', () => {
+test('a plan of any tree has no cycle', () => {
   let seed = 7;
   const next = (below: number): number => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;

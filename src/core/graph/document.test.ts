@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DocumentNode, findFlaw, needsAcross, subtreeOf } from './document.ts';
 
-/** `a` under `b`, after `c` and, if it comes to that, `d`: `a<b c d?`. */
+/** `a<b c d?`: `a` is below `b`, and depends on `c` and, whatever its end, on `d`. */
 function tree(...texts: readonly string[]): readonly DocumentNode[] {
   return texts.map((text) => {
     const [head = '', ...needs] = text.split(' ');
@@ -18,7 +18,7 @@ test('a tree with dependencies between its branches has no flaw', () => {
   assert.equal(findFlaw(tree('r')), undefined);
 });
 
-test('a circle is found, be it direct, indirect, of one alone or through a parent that waits for its children', () => {
+test('a cycle is found: direct, indirect, of one document alone, or through a parent that waits for its children', () => {
   const circle = (...texts: readonly string[]): readonly string[] => {
     const flaw = findFlaw(tree(...texts));
     assert.equal(flaw?.kind, 'circle', JSON.stringify(flaw));
@@ -34,13 +34,13 @@ test('a circle is found, be it direct, indirect, of one alone or through a paren
   );
 });
 
-test('what is named must be in the tree, and each parent too', () => {
+test('dependencies and parents must be in the tree', () => {
   assert.deepEqual(findFlaw(tree('r', 'a<r x')), { kind: 'reference', id: 'a', on: 'x' });
   assert.deepEqual(findFlaw(tree('r', 'a<r x?')), { kind: 'reference', id: 'a', on: 'x' });
   assert.deepEqual(findFlaw(tree('r', 'a<x')), { kind: 'parent', id: 'a', parent: 'x' });
 });
 
-test('a tree has one root, no document twice, and nothing that hangs below itself', () => {
+test('a tree has one root, no document twice, and no document below itself', () => {
   assert.deepEqual(findFlaw(tree('r', 's')), { kind: 'roots', ids: ['r', 's'] });
   assert.deepEqual(findFlaw([]), { kind: 'roots', ids: [] });
   assert.deepEqual(findFlaw(tree('r', 'r')), { kind: 'twice', id: 'r' });
@@ -48,7 +48,7 @@ test('a tree has one root, no document twice, and nothing that hangs below itsel
   assert.deepEqual(findFlaw(tree('a<a')), { kind: 'ancestry', ids: ['a', 'a'] });
 });
 
-test('what is below a document comes with it, and nothing else', () => {
+test('the subtree of a document is everything below it, and nothing else', () => {
   const nodes = tree('r', 'a<r', 'b<a', 'c<b', 'd<r');
   assert.deepEqual(
     subtreeOf(nodes, 'a').map(({ id }) => id),
@@ -58,7 +58,7 @@ test('what is below a document comes with it, and nothing else', () => {
   assert.deepEqual(subtreeOf(nodes, 'x'), []);
 });
 
-test('who stays and needs what goes is found', () => {
+test('a document that stays and depends on one that goes is found', () => {
   const nodes = tree('r', 'a<r', 'b<r a?', 'c<r');
   assert.deepEqual(needsAcross(nodes, new Set(['a'])), { id: 'b', on: 'a' });
   assert.equal(needsAcross(nodes, new Set(['a', 'b'])), undefined);

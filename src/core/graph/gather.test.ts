@@ -13,12 +13,12 @@ test('without results the inputs are as they were written, null too', () => {
   assert.deepEqual(gatherInputs({ a: 1 }, undefined, []), { a: 1 });
 });
 
-test('a result comes under the id of its document, over what was written there', () => {
+test('a result is added under the id of its document, and overrides what was written there', () => {
   assert.deepEqual(gatherInputs({ a: 1, up: 'draft' }, undefined, [{ id: 'up', result: [2] }]), { a: 1, up: [2] });
   assert.deepEqual(gatherInputs(null, undefined, [{ id: 'up', result: null }]), { up: null });
 });
 
-test('properties that both sides declare with the same type are taken over by name', () => {
+test('properties that both sides declare with the same type are copied by name', () => {
   const out = props('text:string', 'size:number', 'more');
   const result = { text: 'hello', size: 5, more: true, extra: 1 };
   const gather = (into: ReturnType<typeof props> | undefined, given: unknown = result) =>
@@ -36,7 +36,7 @@ test('properties that both sides declare with the same type are taken over by na
   assert.deepEqual(gather({ properties: { text: undefined as never } }), { text: 'hello' });
 });
 
-test('names that every object has are names like others', () => {
+test('names of properties that every object has are ordinary names', () => {
   const schema = { properties: { constructor: {} } } as never;
   const gathered = gatherInputs({}, schema, [{ id: 'up', result: JSON.parse('{"constructor":1}'), schema }]);
   assert.deepEqual(gathered, JSON.parse('{"constructor":1}'));

@@ -1,4 +1,4 @@
-/** What a document takes over from those that it depends on. */
+/** The input of a document, completed with results of its dependencies. */
 
 /** A part of JSON Schema: which properties there are. */
 export interface PropertySchema {
@@ -6,7 +6,7 @@ export interface PropertySchema {
 }
 
 export interface GatheredResult {
-  /** Of the document that it came from. */
+  /** The id of the document that it came from. */
   readonly id: string;
   readonly result: unknown;
   readonly schema?: PropertySchema | undefined;
@@ -15,9 +15,8 @@ export interface GatheredResult {
 type Inputs = Readonly<Record<string, unknown>>;
 
 /**
- * Inputs with the results of dependencies. Where what comes out of one and what goes in here are both declared and share
- * properties of the same type, these are taken over by name; otherwise the whole result comes under the id of its document. A result
- * wins over what was written down.
+ * Inputs with the results of dependencies. Where the output schema of a dependency and the input schema here share properties of the same
+ * type, these are copied by name. Otherwise the whole result is added under the id of its document. A result overrides a written input.
  */
 export function gatherInputs(
   inputs: Inputs | null,
@@ -25,7 +24,7 @@ export function gatherInputs(
   results: readonly GatheredResult[],
 ): Inputs | null {
   if (results.length === 0) return inputs;
-  // A Map, because a name may be that of something which every object has.
+  // A Map, because a name may be that of a property which every object has.
   const gathered = new Map(Object.entries(inputs ?? {}));
   for (const { id, result, schema: out } of results) {
     const shared = isRecord(result) ? sharedNames(schema, out).filter((name) => Object.hasOwn(result, name)) : [];
@@ -46,7 +45,7 @@ function sharedNames(into: PropertySchema | undefined, out: PropertySchema | und
   });
 }
 
-/** Undefined: it does not say, so that it may be any. */
+/** Undefined: no type is declared, so it may be any. */
 function typeOf(property: unknown): string | undefined {
   if (!isRecord(property) || property['type'] === undefined) return undefined;
   return JSON.stringify(property['type']);

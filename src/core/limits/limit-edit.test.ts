@@ -10,7 +10,7 @@ const kept = (limit: Parameters<typeof normalizeLimit>[0], revision = 3) => ({
   revision,
 });
 
-test('what an edit names is changed, null takes a bound away, and the rest stays', () => {
+test('an edit changes the given fields, null removes a bound, and the rest stays', () => {
   const before = kept({ concurrent: 4, perKey: 2, rate: RATE, strategy: 'refuse', backlog: 9 });
   assert.deepEqual(
     editLimit('api', before, { concurrent: 8, perKey: null, backlog: undefined }),
@@ -22,7 +22,7 @@ test('what an edit names is changed, null takes a bound away, and the rest stays
   );
 });
 
-test('a limit that is not there is made from the edit alone', () => {
+test('a limit that does not exist is made from the edit alone', () => {
   const edit = { concurrent: 1, perKey: null, cost: { ...RATE, perKey: true } };
   assert.deepEqual(
     editLimit('api', undefined, edit),
@@ -30,7 +30,7 @@ test('a limit that is not there is made from the edit alone', () => {
   );
 });
 
-test('an edit that changes nothing is none', () => {
+test('an edit that changes nothing is not written', () => {
   const before = kept({ concurrent: 4, rate: RATE });
   const edits: LimitEdit[] = [
     {},
@@ -42,7 +42,7 @@ test('an edit that changes nothing is none', () => {
   for (const edit of edits) assert.equal(editLimit('api', before, edit), undefined, JSON.stringify(edit));
 });
 
-test('a part of a rate is changed alone; a burst that nobody chose follows from it', () => {
+test('one field of a rate can be changed alone; a burst that nobody chose follows from it', () => {
   const rate = (edit: LimitEdit['rate'], before: object = RATE) =>
     editLimit('api', kept({ rate: before as typeof RATE }), { rate: edit })?.rate;
   assert.deepEqual(rate({ max: 50 }), { max: 50, windowMs: 60_000, burst: 5, perKey: false });
@@ -55,7 +55,7 @@ test('a part of a rate is changed alone; a burst that nobody chose follows from 
   });
 });
 
-test('what makes no sense with what is there is refused', () => {
+test('an edit that does not fit the limit is refused', () => {
   const refused = (before: Parameters<typeof editLimit>[1], edit: LimitEdit, field: string, problem: RegExp): void =>
     assert.throws(
       () => editLimit('api', before, edit),
@@ -72,7 +72,7 @@ test('what makes no sense with what is there is refused', () => {
   refused(kept({}), { concurent: 5 } as LimitEdit, 'limit', /"concurent" is not one of its keys/);
 });
 
-test('an edit holds on its terms only', () => {
+test('an edit holds only under its conditions', () => {
   const code = (of: Parameters<typeof editLimit>[1], terms: EditTerms): string => {
     try {
       return String(editLimit('api', of, { concurrent: 5 }, terms)?.concurrent);

@@ -1,10 +1,10 @@
 import { fault } from '../errors.ts';
 import { type Limit, type LimitInput, normalizeLimit, type Rate, type RateInput, type Strategy } from './limit.ts';
 
-/** What is to change of a rate. What is not given stays as it is. */
+/** A change of a rate. A field that is not given stays as it is. */
 export type RateEdit = { readonly [K in keyof RateInput]?: RateInput[K] | undefined };
 
-/** What is to change of a limit. What is not given stays as it is, null takes the bound away. */
+/** A change of a limit. A field that is not given stays as it is; null removes the bound. */
 export interface LimitEdit {
   readonly concurrent?: number | null | undefined;
   readonly perKey?: number | null | undefined;
@@ -14,26 +14,26 @@ export interface LimitEdit {
   readonly backlog?: number | null | undefined;
 }
 
-/** On which terms an edit is made. */
+/** The conditions of an edit. */
 export interface EditTerms {
-  /** `new`: there must be none yet; `there`: there must be one. Not given: one is made where there is none. */
+  /** `new`: there must be no such limit yet; `there`: there must be one. Not given: it is made where there is none. */
   readonly must?: 'new' | 'there' | undefined;
-  /** The revision that its author has read: nothing is changed if it is another one by now. */
+  /** The revision that the author has read: nothing is changed if it is another one by now. */
   readonly ifRevision?: number | undefined;
 }
 
-interface Kept {
+interface StoredLimit {
   readonly limit: Limit;
   readonly revision: number;
 }
 
 /**
- * The limit after an edit; undefined where it is so already. A store asks while it has the limit to itself, so that nobody changes it between
- * the question and the write.
+ * The limit after an edit; undefined if that changes nothing. A store calls it while it has locked the limit, so that nobody changes it
+ * between the read and the write.
  */
 export function editLimit(
   name: string,
-  before: Kept | undefined,
+  before: StoredLimit | undefined,
   edit: LimitEdit,
   terms: EditTerms = {},
 ): Limit | undefined {
@@ -42,7 +42,7 @@ export function editLimit(
   return JSON.stringify(limit) === JSON.stringify(before?.limit) ? undefined : limit;
 }
 
-function checkTerms(name: string, before: Kept | undefined, { must, ifRevision }: EditTerms): void {
+function checkTerms(name: string, before: StoredLimit | undefined, { must, ifRevision }: EditTerms): void {
   if (before === undefined) {
     if (must !== 'there' && ifRevision === undefined) return;
     throw fault('NOT_FOUND', { kind: 'limit', id: name });
@@ -83,13 +83,13 @@ function noRate(kind: 'rate' | 'cost', { burst, perKey }: RateEdit): Error {
   return fault('INVALID_INPUT', { field, problem }, { hint: `On a command line, give --${kind} too.` });
 }
 
-/** A burst that nobody chose stays what follows from the rate. */
+/** A burst that nobody chose keeps following the rate. */
 function isChosen({ max, windowMs, burst }: Rate): boolean {
   return normalizeLimit({ rate: { max, window: windowMs } }).rate?.burst !== burst;
 }
 
-/** Null is said, what is undefined is not. */
+/** Without undefined fields; null becomes undefined, which removes the bound. */
 function given(edit: object): object {
-  const said = Object.entries(edit).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(said.map(([key, value]) => [key, value ?? undefined]));
+  const defined = Object.entries(edit).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(defined.map(([key, value]) => [key, value ?? undefined]));
 }

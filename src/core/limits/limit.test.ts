@@ -8,7 +8,7 @@ import { allot, charge, freesIn, normalizeLimit, normalizeUses, roomOf, STRATEGI
 
 /** A calendar time of today: in µs it leaves a double two bits for a fraction, so that careless sums show. */
 const NOW = 1_760_000_000_123;
-const ONE: CounterUse = { slot: 1, weight: 1, cost: 0 };
+const ONE: CounterUse = { counter: 1, weight: 1, cost: 0 };
 const FREE: LimitCounter = {
   id: 1,
   cap: undefined,
@@ -32,9 +32,9 @@ function refusal(check: () => unknown): readonly [field: unknown, message: strin
   return assert.fail('it was accepted');
 }
 
-// What a caller may say.
+// What a caller may give.
 
-test('a limit says nothing but its strategy unless it is told to', () => {
+test('a limit has nothing but its strategy by default', () => {
   assert.deepEqual(normalizeLimit({}), { strategy: 'queue' });
   assert.deepEqual(normalizeLimit({ concurrent: undefined, rate: undefined }), { strategy: 'queue' });
   assert.deepEqual(normalizeLimit({ concurrent: 0, perKey: 0, backlog: 0 }), {
@@ -46,7 +46,7 @@ test('a limit says nothing but its strategy unless it is told to', () => {
   for (const strategy of STRATEGIES) assert.deepEqual(normalizeLimit({ strategy }), { strategy });
 });
 
-test('a rate has a burst of a tenth of it, and is for all keys together', () => {
+test('a rate has a burst of a tenth of it by default, and is for all keys together', () => {
   const rate = (input: LimitInput['rate']): Rate | undefined => normalizeLimit({ rate: input }).rate;
   assert.deepEqual(rate({ max: 100, window: '1m' }), rateOf(100, 60_000, 10));
   assert.deepEqual(rate({ max: 9, window: 1 }), rateOf(9, 1, 1));
@@ -106,7 +106,7 @@ test('a wrong limit is refused with the place and the rule', () => {
   }
 });
 
-test('what a task takes of its limits has one order and one spelling', () => {
+test('the uses of limits have one order and one spelling', () => {
   const uses = normalizeUses(['b', { cost: 5, weight: 2, key: 'Ann', name: 'a' }, { name: 'c', weight: undefined }]);
   const expected = [
     { name: 'a', key: 'Ann', weight: 2, cost: 5 },
@@ -163,7 +163,7 @@ test('without a cap there is room for as much as the stores can count', () => {
   assert.equal(roomOf({ ...FREE, active: 1_000_000_000 }, { ...ONE, weight: 1_000_000_000 }, NOW), 1);
 });
 
-test('a slot that is paused has no room until its time has come', () => {
+test('a paused counter has no room until its time has come', () => {
   const slot = { ...FREE, pausedUntil: NOW + 500 };
   assert.deepEqual([roomOf(slot, ONE, NOW), freesIn(slot, ONE, NOW)], [0, 500]);
   assert.deepEqual([roomOf(slot, ONE, NOW + 499), freesIn(slot, ONE, NOW + 499)], [0, 1]);
@@ -185,7 +185,7 @@ test('a fresh rate has room for its burst, whatever the time of day', () => {
   }
 });
 
-test('a task without a cost takes nothing of a cost, and a cost above the burst starts when nothing is owed', () => {
+test('a task without a cost takes nothing from a cost, and a cost above the burst starts when nothing is owed', () => {
   const slot = { ...FREE, cost: rateOf(1000, 60_000, 100), costTat: (NOW + 1) * 1000 };
   const [none, small, large] = [0, 10, 500].map((cost) => ({ ...ONE, cost })) as [CounterUse, CounterUse, CounterUse];
   assert.equal(roomOf(slot, none, NOW), 2_000_000_000);
@@ -208,7 +208,7 @@ interface Started {
   readonly units: number;
 }
 
-/** The most that any window sees, its end excluded. */
+/** The most starts in any window, its end excluded. */
 function mostIn(windowMs: number, starts: readonly Started[]): number {
   let [most, sum, first] = [0, 0, 0];
   for (const { at, units } of starts) {
@@ -222,7 +222,7 @@ function mostIn(windowMs: number, starts: readonly Started[]): number {
   return most;
 }
 
-/** Starts all that it may when it comes, and comes after each of the gaps. */
+/** Starts as many as it may at each visit, and returns after each of the gaps. */
 function greedy(
   counter: LimitCounter,
   visits: readonly { readonly gap: number; readonly use: CounterUse }[],
@@ -250,7 +250,7 @@ const gapsFor = (windowMs: number): fc.Arbitrary<number[]> =>
     { maxLength: 80, size: 'max' },
   );
 
-test('whoever takes all it gets at random times never gets more than the rate in any window', () => {
+test('a caller that takes all it gets at random times never gets more than the rate in any window', () => {
   const window = fc.constantFrom(10, 997, 1000, 60_000);
   const times = window.chain((windowMs) => fc.tuple(fc.constant(windowMs), gapsFor(windowMs)));
   fc.assert(
@@ -267,7 +267,7 @@ test('whoever takes all it gets at random times never gets more than the rate in
   );
 });
 
-test('whoever comes as soon as it may gets the whole rate in the first window, and the steady rate ever after', () => {
+test('a caller that comes as soon as it may gets the whole rate in the first window, and the steady rate ever after', () => {
   const [windowMs, windows] = [60_000, 20];
   for (let max = 1; max <= 40; max++) {
     for (let burst = 1; burst <= max; burst++) {
@@ -288,7 +288,7 @@ test('whoever comes as soon as it may gets the whole rate in the first window, a
   }
 });
 
-test('large rates keep their windows too, and a burst is as large taken one by one as taken at once', () => {
+test('large rates keep their windows too, and a burst is the same one by one and at once', () => {
   const rates = fc
     .record({ max: fc.integer({ min: 1, max: 100_000 }), windowMs: fc.integer({ min: 1, max: 100_000 }) })
     .chain((one) => fc.tuple(fc.constant(one), fc.integer({ min: 1, max: one.max }), gapsFor(one.windowMs)));
@@ -298,7 +298,7 @@ test('large rates keep their windows too, and a burst is as large taken one by o
       const visits = gaps.map((gap) => ({ gap, use: ONE }));
       assert.ok(mostIn(windowMs, greedy(slot, visits)) <= max);
       assert.ok(roomOf(slot, ONE, NOW) <= burst);
-      // Above this, what is rounded can be more than the ms that is forgiven.
+      // Above this, rounding can be more than the millisecond that is forgiven.
       if (burst >= 1000) return;
       let state: LimitCounter = slot;
       for (let left = burst; left >= 0; left--) {
@@ -309,7 +309,7 @@ test('large rates keep their windows too, and a burst is as large taken one by o
   );
 });
 
-test('costs never add up to more than the rate in any window, beyond what one of them is above the burst', () => {
+test('costs never add up to more than the rate in any window, except for the part of one cost above the burst', () => {
   const costs = fc.record({
     rate: fc
       .record({ max: fc.integer({ min: 1, max: 1000 }), windowMs: fc.constantFrom(10, 997, 60_000) })
@@ -335,8 +335,8 @@ test('costs never add up to more than the rate in any window, beyond what one of
   );
 });
 
-test('what is forgiven of rounding is less than would add one to a window, even in its last millisecond', () => {
-  // A unit each 2/3 µs, so that three of them are whole and a burst of single ones would be rounded by 167 ms.
+test('forgiven rounding never adds a start to a window, even in its last millisecond', () => {
+  // One unit each 2/3 µs: three of them are a whole number, and a burst of single ones would be rounded by 167 ms.
   const slot = { ...FREE, cost: rateOf(1_999_999, 1000, 500_000) };
   const visits = Array.from({ length: 10 }, (_, n) => ({ gap: n === 0 ? 0 : 111, use: { ...ONE, cost: 3 } }));
   assert.equal(mostIn(1000, greedy(slot, visits)), 1_999_998);
@@ -360,7 +360,7 @@ const someSlot: fc.Arbitrary<LimitCounter> = fc.record({
   pausedUntil: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.integer({ min: NOW - 1, max: NOW + 9000 })),
 });
 const taking = fc.record({ weight: fc.integer({ min: 1, max: 5 }), cost: fc.integer({ min: 0, max: 12 }) });
-/** Slots 1 to 4, and lanes that share them; slot 5 is not known. */
+/** Counters 1 to 4, and lanes that share them; counter 5 is not known. */
 const scenes = fc.record({
   counters: fc
     .array(someSlot, { minLength: 4, maxLength: 4 })
@@ -377,7 +377,7 @@ const scenes = fc.record({
           fc.array(taking, { minLength: 3, maxLength: 3 }),
         )
         .map(([ids, takes]) =>
-          ids.map((slot, i): CounterUse => ({ slot, ...(takes[i] as { weight: number; cost: number }) })),
+          ids.map((counter, i): CounterUse => ({ counter, ...(takes[i] as { weight: number; cost: number }) })),
         ),
     }),
     { maxLength: 6 },
@@ -409,7 +409,7 @@ function startOne(counter: LimitCounter, { weight, cost }: CounterUse): LimitCou
     : { ...counter, active: counter.active + weight, tat, costTat };
 }
 
-/** One task after the other, each asking all of its slots. */
+/** One task after the other, each checking all of its counters. */
 function oneByOne(
   asks: readonly Ask[],
   counters: ReadonlyMap<number, LimitCounter>,
@@ -418,7 +418,7 @@ function oneByOne(
   const counts = asks.map(({ max, uses }) => {
     for (let count = 0; count < max; count++) {
       const next = uses.map((use) => {
-        const counter = left.get(use.slot);
+        const counter = left.get(use.counter);
         return counter && startOne(counter, use);
       });
       if (next.includes(undefined)) return count;
@@ -429,7 +429,7 @@ function oneByOne(
   return [counts, left];
 }
 
-test('what is allotted and charged at once is what tasks get that come one by one', () => {
+test('allotting and charging at once gives what tasks get one by one', () => {
   fc.assert(
     fc.property(scenes, ({ asks, counters }) => {
       const allotted = allot(asks, counters, NOW);
@@ -440,16 +440,16 @@ test('what is allotted and charged at once is what tasks get that come one by on
       );
       const granted = asks.map(({ uses }, i) => ({ uses, count: counts[i] as number }));
       const changes = charge(granted, counters, NOW);
-      const touched = granted.flatMap(({ uses, count }) => (count === 0 ? [] : uses.map(({ slot }) => slot)));
+      const touched = granted.flatMap(({ uses, count }) => (count === 0 ? [] : uses.map(({ counter }) => counter)));
       const ids = [...counters.keys()].filter((id) => touched.includes(id));
       assert.deepEqual(
-        changes.map(({ slot }) => slot),
+        changes.map(({ counter }) => counter),
         ids,
       );
-      for (const { slot, active, tat, costTat } of changes) {
-        const [before, after] = [counters.get(slot) as LimitCounter, left.get(slot) as LimitCounter];
+      for (const { counter: id, active, tat, costTat } of changes) {
+        const [before, after] = [counters.get(id) as LimitCounter, left.get(id) as LimitCounter];
         assert.deepEqual([active, tat], [after.active, after.tat]);
-        // Without a cost, a time that is past may be brought up to now: it means the same.
+        // Without a cost, a time in the past may be moved up to now: it means the same.
         assert.equal(Math.max(costTat, NOW * 1000), Math.max(after.costTat, NOW * 1000));
         assert.ok(before.cap === undefined || active <= before.cap);
       }
@@ -458,20 +458,20 @@ test('what is allotted and charged at once is what tasks get that come one by on
   );
 });
 
-test('who gets less than was asked for is told of a slot that has no room for one more', () => {
+test('a lane that gets less than it asked for learns which counter has no room for one more', () => {
   fc.assert(
     fc.property(scenes, ({ asks, counters }) => {
       const allotted = allot(asks, counters, NOW);
       const left = new Map(counters);
       for (const [i, { max, block }] of allotted.entries()) {
         const { uses, max: asked } = asks[i] as Ask;
-        for (const { slot, ...change } of charge([{ uses, count: max }], left, NOW)) {
-          left.set(slot, { ...(left.get(slot) as LimitCounter), ...change });
+        for (const { counter: id, ...change } of charge([{ uses, count: max }], left, NOW)) {
+          left.set(id, { ...(left.get(id) as LimitCounter), ...change });
         }
         assert.equal(block === undefined, max === asked);
         if (block === undefined) continue;
-        const use = uses.find(({ slot }) => slot === block.slot) as CounterUse;
-        const counter = left.get(block.slot);
+        const use = uses.find(({ counter }) => counter === block.counter) as CounterUse;
+        const counter = left.get(block.counter);
         if (counter === undefined) assert.deepEqual([max, block.freesInMs], [0, undefined]);
         else assert.deepEqual([roomOf(counter, use, NOW), block.freesInMs], [0, freesIn(counter, use, NOW)]);
       }
@@ -491,8 +491,8 @@ test('a charge for fewer than were allotted takes less, and leaves at least as m
           count: Math.floor(((allotted[i] as { max: number }).max * percent(i)) / 100),
         }));
         const after = new Map(counters);
-        for (const { slot, ...change } of charge(granted, counters, NOW)) {
-          after.set(slot, { ...(counters.get(slot) as LimitCounter), ...change });
+        for (const { counter: id, ...change } of charge(granted, counters, NOW)) {
+          after.set(id, { ...(counters.get(id) as LimitCounter), ...change });
         }
         return after;
       };
@@ -502,14 +502,14 @@ test('a charge for fewer than were allotted takes less, and leaves at least as m
         assert.ok(some.active <= most.active && some.tat <= most.tat && some.costTat <= most.costTat);
         assert.ok(roomOf(some, { ...ONE, cost: 1 }, NOW) >= roomOf(most, { ...ONE, cost: 1 }, NOW));
       }
-      // What was allotted is all there was: once it is charged, who was held back gets nothing more.
+      // All room was allotted: once it is charged, a lane that was blocked gets nothing more.
       for (const [i, { max }] of allot(asks, all, NOW).entries()) if (allotted[i]?.block) assert.equal(max, 0);
     }),
     { numRuns: 1000 },
   );
 });
 
-test('a slot has room when it said that time would make some, and not a moment before', () => {
+test('a counter has room when it said that time would make some, and not a moment before', () => {
   fc.assert(
     fc.property(someSlot, taking, (counter, takes) => {
       const use = { ...ONE, ...takes };

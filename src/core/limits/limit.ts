@@ -2,7 +2,7 @@ import { type Duration, MAX_DURATION_MS, parseDuration } from '../duration.ts';
 import { fault } from '../errors.ts';
 import { checkKey, checkName } from '../names.ts';
 
-/** What becomes of a new task when the limit is reached. The position is the number that the stores write. */
+/** What happens to a new task when the limit is reached. The position is the number that the stores write. */
 export const STRATEGIES = ['queue', 'refuse', 'cancel_oldest', 'replace_pending'] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
@@ -10,27 +10,27 @@ export interface RateInput {
   readonly max: number;
   readonly window: Duration;
   /**
-   * How many may start at once; default a tenth of `max`. The larger, the lower the steady rate, which is one more than
-   * `max` less `burst`. A task that costs more than this is let through alone, and its window may see up to its cost less
-   * `burst` too much: who wants the bound to be strict makes the burst as large as the largest cost.
+   * How many may start at once; default a tenth of `max`. The larger the burst, the lower the steady rate, which is `max - burst + 1`. A
+   * task that costs more than the burst starts alone, and its window may then see up to its cost less `burst` too much. For a strict bound,
+   * make the burst as large as the largest cost.
    */
   readonly burst?: number | undefined;
   /** For each key instead of in total. */
   readonly perKey?: boolean | undefined;
 }
 
-/** A named cap over the whole cluster, as a caller gives it. */
+/** A named cap for the whole cluster, as a caller gives it. */
 export interface LimitInput {
-  /** How much may run at once in total. */
+  /** The most that may run at once in total. */
   readonly concurrent?: number | undefined;
-  /** How much may run at once for each key. */
+  /** The most that may run at once for each key. */
   readonly perKey?: number | undefined;
-  /** How many may start in any window of time. */
+  /** The most that may start in any window of time. */
   readonly rate?: RateInput | undefined;
-  /** How much cost, tokens for instance, may be started in any window of time. */
+  /** The most cost, tokens for instance, that may be started in any window of time. */
   readonly cost?: RateInput | undefined;
   readonly strategy?: Strategy | undefined;
-  /** How many may wait at most; a push beyond is refused. */
+  /** The most tasks that may wait; a push beyond that is refused. */
   readonly backlog?: number | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Limit {
   readonly backlog?: number;
 }
 
-/** What a task takes of a limit while it runs. */
+/** What a task takes from a limit while it runs. */
 export interface LimitUse {
   readonly name: string;
   readonly key?: string;
@@ -103,7 +103,7 @@ function normalizeRate(field: string, input: RateInput): Rate {
   if (windowMs < 1) throw refuse(`${field}.window`, 'it must be at least 1 ms');
   const burst = input.burst === undefined ? Math.max(1, Math.floor(max / 10)) : whole(`${field}.burst`, input.burst, 1);
   if (burst > max) throw refuse(`${field}.burst`, `${burst} is more than max, which is ${max}`);
-  // What is owed must stay an exact number of µs; and nobody means a burst that lasts for a life.
+  // The debt must stay an exact number of µs. And nobody means a burst that lasts a lifetime.
   if ((burst * windowMs) / (max - burst + 1) > MAX_DURATION_MS) {
     throw refuse(`${field}.burst`, `what follows ${burst} at once would have to wait for more than 100 years`);
   }
@@ -112,7 +112,7 @@ function normalizeRate(field: string, input: RateInput): Rate {
   return { max, windowMs, burst, perKey };
 }
 
-/** What a task takes of its limits, in one order and one spelling; a name alone takes one. */
+/** What a task takes from its limits, in canonical order and form; a name alone takes one. */
 export function normalizeUses(input: readonly (string | LimitUseInput)[]): readonly LimitUse[] {
   if (!Array.isArray(input) || input.length > MAX_USES) {
     throw refuse('limits', `it must be a list of at most ${MAX_USES} limits`);
@@ -134,24 +134,24 @@ export function normalizeUses(input: readonly (string | LimitUseInput)[]): reado
   return uses;
 }
 
-/** One counter of a limit: its total (key '') or one of its keys, as a store keeps it. */
+/** One counter of a limit, as a store keeps it: its total (key '') or one of its keys. */
 export interface LimitCounter {
   readonly id: number;
-  /** Room in all; undefined is no bound. Below what is active after it was lowered: then it drains. */
+  /** The whole room; undefined: no bound. After it was lowered it may be below `active`: then the counter drains. */
   readonly cap: number | undefined;
   readonly active: number;
   readonly rate: Rate | undefined;
   readonly cost: Rate | undefined;
-  /** Theoretical arrival times of the two rates, in µs; see `room`. */
+  /** Theoretical arrival times of the two rates, in µs; see the comment on GCRA below. */
   readonly tat: number;
   readonly costTat: number;
   /** Nothing starts before this time, in ms. */
   readonly pausedUntil: number;
 }
 
-/** What one task of a lane takes of a slot. */
+/** What one task of a lane takes from a counter. */
 export interface CounterUse {
-  readonly slot: number;
+  readonly counter: number;
   readonly weight: number;
   readonly cost: number;
 }
@@ -165,21 +165,21 @@ export interface Ask {
 export interface Allotment {
   readonly lane: number;
   readonly max: number;
-  /** What bounds it, when it is less than was asked for. */
+  /** What blocks the rest, when it is less than was asked for. */
   readonly block?: Block;
 }
 
 export interface Block {
-  readonly slot: number;
-  /** When time alone will make room; undefined: something has to end. */
+  readonly counter: number;
+  /** When time alone makes room; undefined: a task has to end first. */
   readonly freesInMs: number | undefined;
   /** Room that is left for lighter tasks. */
   readonly left: number;
 }
 
-/** What a claim changes in a slot. */
+/** What a claim changes in a counter. */
 export interface CounterChange {
-  readonly slot: number;
+  readonly counter: number;
   readonly active: number;
   readonly tat: number;
   readonly costTat: number;
@@ -188,8 +188,8 @@ export interface CounterChange {
 const MICROS = 1000;
 
 /**
- * How many tasks each lane may start now, in the order of the lanes: what one takes, the next one lacks. `now` in ms. The
- * slots must be locked, and what is granted must be charged before they are let go.
+ * How many tasks each lane may start now, in the order of the lanes: what one takes, the next one lacks. `now` in ms. The counters must be
+ * locked, and granted tasks must be charged before they are unlocked.
  */
 export function allot(
   asks: readonly Ask[],
@@ -201,26 +201,26 @@ export function allot(
     let most = max;
     let bound: CounterUse | undefined;
     for (const use of uses) {
-      const counter = left.get(use.slot);
+      const counter = left.get(use.counter);
       const room = counter === undefined ? 0 : roomOf(counter, use, now);
       if (room >= most) continue;
       most = room;
       bound = use;
     }
     for (const use of uses) {
-      const counter = left.get(use.slot);
-      if (counter !== undefined && most > 0) left.set(use.slot, { ...counter, ...charged(counter, use, most, now) });
+      const counter = left.get(use.counter);
+      if (counter !== undefined && most > 0) left.set(use.counter, { ...counter, ...charged(counter, use, most, now) });
     }
     if (bound === undefined) return { lane, max: most };
-    const counter = left.get(bound.slot);
+    const counter = left.get(bound.counter);
     const freesInMs = counter && freesIn(counter, bound, now);
-    // Where time is what is lacking, lighter tasks lack it too.
+    // Where time is missing, it is missing for lighter tasks too.
     const rest = freesInMs === undefined && counter?.cap !== undefined ? Math.max(0, counter.cap - counter.active) : 0;
-    return { lane, max: most, block: { slot: bound.slot, freesInMs, left: rest } };
+    return { lane, max: most, block: { counter: bound.counter, freesInMs, left: rest } };
   });
 }
 
-/** What was granted, taken from the slots. */
+/** Takes the granted tasks from the counters. */
 export function charge(
   granted: readonly { readonly uses: readonly CounterUse[]; readonly count: number }[],
   counters: ReadonlyMap<number, LimitCounter>,
@@ -230,13 +230,13 @@ export function charge(
   for (const { uses, count } of granted) {
     if (count === 0) continue;
     for (const use of uses) {
-      const counter = changed.get(use.slot) ?? counters.get(use.slot);
-      if (counter !== undefined) changed.set(use.slot, { ...counter, ...charged(counter, use, count, now) });
+      const counter = changed.get(use.counter) ?? counters.get(use.counter);
+      if (counter !== undefined) changed.set(use.counter, { ...counter, ...charged(counter, use, count, now) });
     }
   }
   return [...changed.values()]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, active, tat, costTat }) => ({ slot: id, active, tat, costTat }));
+    .map(({ id, active, tat, costTat }) => ({ counter: id, active, tat, costTat }));
 }
 
 /** How many tasks that take this much could start now. */
@@ -249,7 +249,7 @@ export function roomOf(counter: LimitCounter, { weight, cost }: CounterUse, now:
   return room;
 }
 
-/** When one task more could start for all that time can do; undefined while only the end of another one helps. */
+/** When one more task could start by the passing of time alone; undefined while a task has to end first. */
 export function freesIn(counter: LimitCounter, { weight, cost }: CounterUse, now: number): number | undefined {
   if (leftOf(counter) < weight) return undefined;
   const waits = [counter.pausedUntil - now];
@@ -273,20 +273,20 @@ function charged(
 
 const leftOf = ({ cap = MAX_ACTIVE, active }: LimitCounter): number => cap - active;
 
-// GCRA: `tat` is when the next unit would arrive at the steady rate; up to `burst` units may come before their time. With one
-// unit each T = window / (max - burst + 1) no window of that length sees more than `max` starts, its end excluded.
+// GCRA: `tat` is when the next unit would arrive at the steady rate; up to `burst` units may come before their time. With one unit each T =
+// window / (max - burst + 1), no window of that length sees more than `max` starts, its end excluded.
 //
-// All of it in whole µs, and rounded up for each task: then a task owes the same alone and among others. (A calendar time in
-// µs leaves no room for a fraction: with one, three in ten seconds never started at all.)
+// All times are whole µs, rounded up for each task, so a task owes the same alone and among others. (A calendar time in µs leaves no room
+// for a fraction: with fractions, three in ten seconds never started at all.)
 
-/** How long a task of so many units keeps the next one away. */
+/** How long a task of this many units delays the next one. */
 function stepOf({ max, windowMs, burst }: Rate, units: number): number {
   return Math.ceil((units * windowMs * MICROS) / (max - burst + 1));
 }
 
 /**
- * By how much `tat` may be ahead of now. What was rounded up does not cost a burst its last start, as far as it is less than
- * a ms: starts are counted in ms, so that those of two windows are at least that far apart.
+ * How far `tat` may be ahead of now. Rounding up must not cost a burst its last start, so less than a ms is forgiven: starts are counted in
+ * ms, so those of two windows are at least that far apart.
  */
 function aheadOf(rate: Rate): number {
   const exact = Math.floor((rate.burst * rate.windowMs * MICROS) / (rate.max - rate.burst + 1));
@@ -295,7 +295,7 @@ function aheadOf(rate: Rate): number {
 
 function available(rate: Rate, tat: number, now: number, units: number): number {
   const owed = Math.max(0, tat - now * MICROS);
-  // What is larger than a burst could never start: it does when nothing is owed, and is owed afterwards.
+  // A task that is larger than a burst could never start. It starts when nothing is owed, and is owed afterwards.
   if (units > rate.burst) return owed === 0 ? 1 : 0;
   return Math.max(0, Math.floor((aheadOf(rate) - owed) / stepOf(rate, units)));
 }

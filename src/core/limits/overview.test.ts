@@ -54,22 +54,22 @@ function held(
   hands: readonly FreeWorker[] = [hand(1)],
   counters: readonly LimitCounter[] = [],
 ) {
-  return heldBack({ kinds, hands, counters: new Map(counters.map((one) => [one.id, one])), now: 0 });
+  return heldBack({ kinds, workers: hands, counters: new Map(counters.map((one) => [one.id, one])), now: 0 });
 }
 const said = (...given: Parameters<typeof held>): readonly string[] => held(...given).map(({ text }) => text);
 
 describe('what ready tasks wait for', () => {
-  test('what has a worker with room is about to start, and waits for nothing', () => {
+  test('tasks that a free worker can run are about to start, and wait for nothing', () => {
     assert.deepEqual(held([kind(4)]), []);
     assert.deepEqual(held([]), []);
   });
 
-  test('what comes after the free slots are used up waits for one, across kinds', () => {
+  test('tasks beyond the free slots wait for a slot, across lanes', () => {
     assert.deepEqual(held([kind(3), kind(3)]), [{ why: 'busy', tasks: 2, text: '2 for a free slot' }]);
     assert.deepEqual(said([kind(9)], [hand(1, 0), hand(2, -1)]), ['9 for a free slot']);
   });
 
-  test('most tasks come first, and of as many the reason that is said shortest', () => {
+  test('the reason with most tasks comes first; with equal numbers the shortest one', () => {
     const kinds = [kind(2, { queue: 'stopped', paused: true }), kind(2, {}, { requires: ['gpu'] }), kind(6)];
     assert.deepEqual(said(kinds, [hand(1)]), [
       '2 for a free slot',
@@ -82,22 +82,22 @@ describe('what ready tasks wait for', () => {
     ]);
   });
 
-  test('a queue that is paused comes before all else', () => {
-    const uses = [{ slot: 1, weight: 1, cost: 0, name: 'claude' }];
+  test('a paused queue comes before every other reason', () => {
+    const uses = [{ counter: 1, weight: 1, cost: 0, name: 'claude' }];
     const kinds = [kind(5, { paused: true, uses }), kind(2, { paused: true })];
     assert.deepEqual(held(kinds, [], [slot(1, 0)]), [
       { why: 'paused', name: 'mail', tasks: 7, text: '7 in queue mail, which is paused' },
     ]);
   });
 
-  test('without a worker all of it waits for one', () => {
+  test('without a worker all tasks wait for one', () => {
     assert.deepEqual(held([kind(5), kind(6, {}, { requires: ['gpu'] })], []), [
       { why: 'nobody', tasks: 11, text: '11 for a worker' },
     ]);
   });
 
-  test('a limit holds back what it has no room for, and lets the rest ask for slots', () => {
-    const uses = [{ slot: 1, weight: 1, cost: 0, name: 'claude' }];
+  test('a limit blocks the tasks that it has no room for, and the rest compete for slots', () => {
+    const uses = [{ counter: 1, weight: 1, cost: 0, name: 'claude' }];
     assert.deepEqual(held([kind(31, { uses })], [hand(1, 100)], [slot(1, 10, 4)]), [
       { why: 'limit', name: 'claude', tasks: 25, text: '25 on limit claude' },
     ]);
@@ -105,7 +105,7 @@ describe('what ready tasks wait for', () => {
     assert.deepEqual(said(both, [hand(1, 1)], [slot(1, 2)]), ['4 on limit claude', '1 for a free slot']);
   });
 
-  test('what nobody is, is told with the first thing that all workers lack', () => {
+  test('a demand that no worker meets is named by the first thing that all workers lack', () => {
     const lacking: readonly (readonly [PlacementInput, string, string])[] = [
       [{ requires: ['gpu'] }, '9 need tag gpu, which no worker has', 'gpu'],
       [{ requires: ['credential:hub'] }, '9 need credential hub, which no worker holds', 'hub'],
@@ -123,7 +123,7 @@ describe('what ready tasks wait for', () => {
     ]);
   });
 
-  test('one task is told in the singular', () => {
+  test('one task has a sentence in the singular', () => {
     assert.deepEqual(said([kind(1, {}, { requires: ['gpu'] })]), ['1 needs tag gpu, which no worker has']);
     assert.deepEqual(said([kind(1)], [hand(1, 4, { queues: ['other'] })]), [
       '1 is in queue mail, which no worker serves',
@@ -137,14 +137,14 @@ describe('what ready tasks wait for', () => {
     ]);
   });
 
-  test('workers that are only not there for now are told so', () => {
+  test('workers that are only unavailable for now are reported as such', () => {
     const hands = [hand(1, 4, { enabled: false }), hand(2, 4, { state: 'draining' }), hand(3, 4, { state: 'lost' })];
     assert.deepEqual(held([kind(2)], hands), [
       { why: 'placement', tasks: 2, text: '2 fit only workers that are disabled or draining' },
     ]);
   });
 
-  test('what no one worker has together is named', () => {
+  test('demands that no one worker meets together are named', () => {
     const apart = [hand(1, 4, { tags: ['gpu'] }), hand(2, 4, { tags: ['eu'] })];
     assert.deepEqual(held([kind(3, {}, { requires: ['gpu', 'eu'] })], apart), [
       { why: 'placement', name: 'eu', tasks: 3, text: '3 need eu and gpu, which no one worker has together' },
@@ -174,7 +174,7 @@ const gpu: Held = { why: 'placement', name: 'gpu', tasks: 9, text: '9 need tag g
 const busy: Held = { why: 'busy', tasks: 40, text: '40 for a free slot' };
 const none = { workers: { online: 0 } };
 
-describe('how it stands, in one sentence', () => {
+describe('the state of the cluster in one sentence', () => {
   const sentences: readonly (readonly [string, Partial<QueueStatus>, string])[] = [
     ['nothing there yet', { ...none, others: 0 }, 'Nothing here yet: no task and no worker.'],
     ['workers and no task yet', { others: 0 }, '3 workers online, and no task yet.'],
@@ -223,7 +223,7 @@ describe('how it stands, in one sentence', () => {
   }
 });
 
-test('what waits as it should is well; what waits for a person needs one; what nobody serves is trouble', () => {
+test('waiting for a limit is fine; waiting for a person needs attention; tasks that no worker serves are trouble', () => {
   const worries = { ready: 5, online: 1, held: [limit, busy], leaderless: false, recent: false };
   assert.equal(healthOf(worries), 'well');
   assert.equal(healthOf({ ...worries, held: [gpu] }), 'attention');

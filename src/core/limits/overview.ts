@@ -6,14 +6,14 @@ export type Why = 'limit' | 'placement' | 'paused' | 'busy' | 'nobody';
 
 export interface Held {
   readonly why: Why;
-  /** Of the limit or the queue; of a placement the first thing that nobody has. */
+  /** The limit or the queue; for a placement the first demand that no worker meets. */
   readonly name?: string;
   readonly tasks: number;
-  /** As people say it: `9 need tag gpu, which no worker has`. */
+  /** For people: `9 need tag gpu, which no worker has`. */
   readonly text: string;
 }
 
-/** Tasks that are ready and need not be told apart. */
+/** Ready tasks of one lane. */
 export interface ReadyKind extends Placed {
   readonly lane: number;
   readonly ready: number;
@@ -22,7 +22,7 @@ export interface ReadyKind extends Placed {
   readonly uses: readonly (CounterUse & { readonly name: string })[];
 }
 
-/** A worker that is there, and how many tasks it could take besides those that it has. */
+/** A worker that is online, and how many more tasks it could take. */
 export interface FreeWorker {
   readonly worker: Candidate;
   readonly free: number;
@@ -30,18 +30,18 @@ export interface FreeWorker {
 
 export interface Waiting {
   readonly kinds: readonly ReadyKind[];
-  readonly hands: readonly FreeWorker[];
+  readonly workers: readonly FreeWorker[];
   readonly counters: ReadonlyMap<number, LimitCounter>;
-  /** In the time of the slots. */
+  /** In the time of the counters. */
   readonly now: number;
 }
 
 /**
- * What ready tasks wait for, by the functions that claims and Explain go by: a pause first, then who may run them at all, then
- * what the limits let start, then who has room. What nothing holds back is about to start, and is not told here. How many
- * like it a worker may have at once is not asked: that would read everything that runs.
+ * What ready tasks wait for, by the functions that claims and Explain use: a pause first, then a worker that may run them at all, then the
+ * limits, then a free slot. A task that nothing blocks is about to start, and is not counted. The bound of similar tasks per worker is not
+ * checked: that would read every running task.
  */
-export function heldBack({ kinds, hands, counters, now }: Waiting): readonly Held[] {
+export function heldBack({ kinds, workers, counters, now }: Waiting): readonly Held[] {
   const sums = new Map<string, Cause & { tasks: number }>();
   const add = (tasks: number, cause: Cause): void => {
     if (tasks <= 0) return;
@@ -52,19 +52,19 @@ export function heldBack({ kinds, hands, counters, now }: Waiting): readonly Hel
   };
   const open = kinds.filter((kind) => {
     if (kind.paused) add(kind.ready, pausedIn(kind.queue));
-    else if (hands.length === 0) add(kind.ready, NOBODY);
-    return !kind.paused && hands.length > 0;
+    else if (workers.length === 0) add(kind.ready, NOBODY);
+    return !kind.paused && workers.length > 0;
   });
   const fitting = open.flatMap((kind) => {
-    const able = hands.filter(({ worker }) => obstacles(kind, worker).length === 0);
-    if (able.length === 0) add(kind.ready, unplaced(kind, hands));
+    const able = workers.filter(({ worker }) => obstacles(kind, worker).length === 0);
+    if (able.length === 0) add(kind.ready, unplaced(kind, workers));
     return able.length === 0 ? [] : [{ kind, able }];
   });
   const asks = fitting.map(({ kind }) => ({ lane: kind.lane, max: kind.ready, uses: kind.uses }));
-  const free = new Map(hands.map(({ worker, free: some }) => [worker.worker, some]));
+  const free = new Map(workers.map(({ worker, free: some }) => [worker.worker, some]));
   for (const [i, { max, block }] of allot(asks, counters, now).entries()) {
     const { kind, able } = fitting[i] as (typeof fitting)[number];
-    const name = kind.uses.find(({ slot }) => slot === block?.slot)?.name;
+    const name = kind.uses.find(({ counter }) => counter === block?.counter)?.name;
     if (name !== undefined) add(kind.ready - max, onLimit(name));
     add(max - takeRoom(able, free, max), BUSY);
   }
@@ -73,10 +73,10 @@ export function heldBack({ kinds, hands, counters, now }: Waiting): readonly Hel
     .map(({ why, name, tasks, say }) => ({ why, ...(name === undefined ? {} : { name }), tasks, text: say(tasks) }));
 }
 
-/** Of as many tasks each: the short reasons come before those with a clause of their own. */
+/** With equal numbers of tasks, short reasons come before longer ones. */
 const ORDER: readonly Why[] = ['limit', 'busy', 'nobody', 'paused', 'placement'];
 
-/** Takes as many free slots as it can of those that would do; answers how many. */
+/** Takes as many free slots of these workers as it can; answers how many. */
 function takeRoom(able: readonly FreeWorker[], free: Map<number, number>, wanted: number): number {
   let left = wanted;
   for (const { worker } of able) {
@@ -103,9 +103,9 @@ const pausedIn = (queue: string): Cause => ({
   say: (n) => `${n} in queue ${queue}, which is paused`,
 });
 
-/** Of what a task asks for and no worker is, the first thing that all of them lack. */
-function unplaced(kind: ReadyKind, hands: readonly FreeWorker[]): Cause {
-  const lacking = hands.map(({ worker }) => obstacles(kind, worker).flatMap((one) => demandOf(one, kind) ?? []));
+/** The first demand that no worker meets. */
+function unplaced(kind: ReadyKind, workers: readonly FreeWorker[]): Cause {
+  const lacking = workers.map(({ worker }) => obstacles(kind, worker).flatMap((one) => demandOf(one, kind) ?? []));
   const all = lacking.flat();
   const common = all.find(({ text }) => lacking.every((some) => some.some((one) => one.text === text)));
   if (common !== undefined) {
@@ -137,7 +137,7 @@ interface Demand {
   readonly rest: string;
 }
 
-/** What a worker lacks by what it is; nothing where it is only not there for now. */
+/** The demand behind an obstacle; undefined where the worker is only unavailable for now. */
 function demandOf(obstacle: Obstacle, { placement }: Placed): Demand | undefined {
   switch (obstacle.kind) {
     case 'disabled':
@@ -167,21 +167,21 @@ function demandOf(obstacle: Obstacle, { placement }: Placed): Demand | undefined
   }
 }
 
-/** What the sentence is made from. */
+/** The facts of the sentence. */
 export interface QueueStatus {
   readonly workers: { readonly online: number };
   readonly slots: { readonly all: number; readonly busy: number };
   readonly ready: number;
   readonly running: number;
-  /** Tasks of any other state, ended ones too. */
+  /** Tasks in any other state, ended ones too. */
   readonly others: number;
   readonly held: readonly Held[];
 }
 
-/** Reasons that are told; the others are summed up. */
-const MOST_TOLD = 3;
+/** The most reasons that are named; the others are summed up. */
+const MAX_NAMED = 3;
 
-/** How it stands, in one sentence. */
+/** The state of the cluster, in one sentence. */
 export function sayStatus(status: QueueStatus): string {
   const { workers, ready, running, others, held } = status;
   const online = workers.online === 0 ? 'No worker online' : `${count(workers.online, 'worker')} online`;
@@ -206,23 +206,26 @@ function waitsFor({ ready, slots }: QueueStatus, held: readonly Held[]): string 
   if (alone && first.why === 'busy') {
     return `${ready} waiting: ${slots.all === 1 ? 'the only slot is' : `all ${slots.all} slots are`} busy`;
   }
-  const told = held.slice(0, MOST_TOLD).map(({ text }) => text);
-  const more = held.slice(MOST_TOLD).reduce((sum, { tasks }) => sum + tasks, 0);
-  return `${ready} waiting: ${[...told, ...(more === 0 ? [] : [`${more} for other reasons`])].join(', ')}`;
+  const named = held.slice(0, MAX_NAMED).map(({ text }) => text);
+  const more = held.slice(MAX_NAMED).reduce((sum, { tasks }) => sum + tasks, 0);
+  return `${ready} waiting: ${[...named, ...(more === 0 ? [] : [`${more} for other reasons`])].join(', ')}`;
 }
 
-/** What a person should look after. */
+/** What may need a person's attention. */
 export interface Concerns {
   readonly ready: number;
   readonly online: number;
   readonly held: readonly Held[];
-  /** Nodes are there, and none of them leads. */
+  /** There are nodes, and none of them leads. */
   readonly leaderless: boolean;
   /** Something went wrong a moment ago. */
   readonly recent: boolean;
 }
 
-/** What waits for a limit or for a free slot waits as it should; what nobody can run, or nobody may, waits for a person. */
+/**
+ * A task that waits for a limit or a free slot waits as it should. A task that no worker can run, or whose queue is
+ * paused, waits for a person.
+ */
 export function healthOf({ ready, online, held, leaderless, recent }: Concerns): 'well' | 'attention' | 'trouble' {
   if (leaderless || (ready > 0 && online === 0)) return 'trouble';
   return recent || held.some(({ why }) => why === 'placement' || why === 'paused') ? 'attention' : 'well';

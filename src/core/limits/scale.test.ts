@@ -8,22 +8,22 @@ const scale = (facts: Partial<ScaleFacts>): readonly number[] => {
 };
 const lane = (ready: number, room: number, capped = false) => ({ ready, room, capped });
 
-test('without limits all that is ready could run', () => {
+test('without limits all ready tasks could run', () => {
   assert.deepEqual(scale({ ready: 2_000_000, running: 5 }), [2_000_000, 5, 0, 2_000_005]);
   assert.deepEqual(scale({}), [0, 0, 0, 0]);
 });
 
-test('nothing of a paused queue could run, and no limit is to blame', () => {
+test('no task of a paused queue could run, and no limit is to blame', () => {
   assert.deepEqual(scale({ ready: 9, running: 2, paused: true, limited: [lane(9, 0)] }), [0, 2, 0, 2]);
 });
 
-test('what its limits do not let start is held back by them', () => {
+test('tasks that their limits do not let start are blocked by limits', () => {
   assert.deepEqual(scale({ ready: 10, running: 3, limited: [lane(10, 4)] }), [4, 3, 6, 7]);
   assert.deepEqual(scale({ ready: 10, limited: [lane(3, 9), lane(5, 1)] }), [6, 0, 4, 6], 'two of them take of none');
   assert.deepEqual(scale({ ready: 3, limited: [lane(3, 100)] }), [3, 0, 0, 3]);
 });
 
-test('a lane that was not counted to its end is known from the counter, if the others were', () => {
+test('the length of a lane that was not counted to its end follows from the counter, if the others were', () => {
   assert.deepEqual(scale({ ready: 2_000_000, limited: [lane(1000, 7, true)], free: [] }), [7, 0, 1_999_993, 7]);
   const mixed = { ready: 2_000_000, limited: [lane(1000, 7, true)], free: [{ ready: 40, capped: false }] };
   assert.deepEqual(scale(mixed), [47, 0, 1_999_953, 47]);
@@ -31,7 +31,7 @@ test('a lane that was not counted to its end is known from the counter, if the o
   assert.deepEqual(scale({ ready: 5000, limited: [lane(1000, 1e9, true)], free: [] }), [5000, 0, 0, 5000]);
 });
 
-test('where both kinds are long, what was not counted is taken for runnable', () => {
+test('where both kinds have long lanes, tasks that were not counted are taken as runnable', () => {
   const both = { ready: 2_000_000, limited: [lane(1000, 7, true)], free: [{ ready: 1000, capped: true }] };
   assert.deepEqual(scale(both), [1_999_007, 0, 993, 1_999_007]);
   assert.deepEqual(scale({ ...both, free: undefined }), [1_999_007, 0, 993, 1_999_007]);

@@ -1,15 +1,15 @@
 /** How many slots a queue could use now. */
 export interface Scale {
-  /** Ready tasks that could start at once, were there slots for them. */
+  /** Ready tasks that could start at once if there were slots for them. */
   readonly runnable: number;
   readonly running: number;
-  /** Ready tasks that their limits hold back. */
+  /** Ready tasks that their limits block. */
   readonly blockedByLimit: number;
-  /** Slots that it could use: what runs and what could. */
+  /** Slots that it could use: running and runnable tasks. */
   readonly desired: number;
 }
 
-/** Ready tasks as far as they were counted. */
+/** The ready tasks of a lane, as far as they were counted. */
 export interface Depth {
   readonly ready: number;
   /** There may be more. */
@@ -17,7 +17,7 @@ export interface Depth {
 }
 
 export interface LimitedDepth extends Depth {
-  /** How many of them its limits let start now. */
+  /** How many of them the limits let start now. */
   readonly room: number;
 }
 
@@ -25,16 +25,17 @@ export interface ScaleFacts {
   readonly ready: number;
   readonly running: number;
   readonly paused: boolean;
-  /** Lanes whose tasks take of limits. */
+  /** Lanes with limits. */
   readonly limited: readonly LimitedDepth[];
-  /** Lanes whose tasks take of none; undefined: they were not counted, as the others say all. */
+  /** Lanes without limits; undefined: they were not counted, because the others were counted to their ends. */
   readonly free: readonly Depth[] | undefined;
 }
 
 /**
- * From the counter of a queue and what was counted of its lanes. The counter is exact; a lane is counted so far and no further. As
- * long as all lanes of one kind were counted to their ends, the counter says the rest, and the answer is exact. Where both kinds
- * are long, what was not counted is taken for runnable: then more is waiting than any fleet takes at once.
+ * Computed from the counter of a queue and from what was counted in its lanes. The counter is exact; a lane is counted only up to
+ * a maximum. As long as all lanes with limits, or all without, were counted to their ends, the counter gives the rest, and the
+ * answer is exact. Where both kinds have longer lanes, tasks that were not counted are taken as runnable: then more is waiting
+ * than any cluster takes at once.
  */
 export function scaleOf({ ready, running, paused, limited, free }: ScaleFacts): Scale {
   if (paused) return { runnable: 0, running, blockedByLimit: 0, desired: running };
@@ -45,7 +46,7 @@ export function scaleOf({ ready, running, paused, limited, free }: ScaleFacts): 
   return { runnable, running, blockedByLimit, desired: running + runnable };
 }
 
-/** How many ready tasks take of limits. */
+/** How many ready tasks have limits. */
 function heldBy(ready: number, limited: readonly LimitedDepth[], free: readonly Depth[] | undefined): number {
   const counted = sum(limited);
   if (!limited.some(({ capped }) => capped)) return counted;

@@ -17,7 +17,7 @@ function refusal(input: unknown): readonly [field: unknown, message: string] {
   return assert.fail(`${JSON.stringify(input)} was accepted`);
 }
 
-test('a plain lane is its queue and handler, and asks for nothing', () => {
+test('a plain lane is its queue and handler, and has no rules', () => {
   assert.deepEqual(PLAIN, { queue: 'mail', handler: 'send', placement: ANYWHERE, limits: [], fairness: undefined });
   assert.equal(laneText(PLAIN), '["mail","send"]');
   assert.equal(
@@ -64,14 +64,14 @@ test('lanes that differ in anything have different texts', () => {
   assert.equal(new Set(lanes.map(laneText)).size, lanes.length);
 });
 
-test('whose turn it is has a key and a weight, which is one unless it is said', () => {
+test('a fairness key has a weight, which is one by default', () => {
   assert.deepEqual(normalizeFairness('Ann & Co'), { key: 'Ann & Co', weight: 1 });
   assert.deepEqual(normalizeFairness({ key: 'ann' }), { key: 'ann', weight: 1 });
   assert.deepEqual(normalizeFairness({ key: 'ann', weight: undefined }), { key: 'ann', weight: 1 });
   assert.deepEqual(normalizeFairness({ key: 'ann', weight: 1000 }), { key: 'ann', weight: 1000 });
 });
 
-test('a wrong turn is refused with the place and the rule', () => {
+test('a wrong fairness key is refused with the place and the rule', () => {
   for (const input of [null, undefined, 5, { key: 'a', wieght: 2 }]) {
     const [field, message] = refusal(input);
     assert.equal(field, 'fairness');

@@ -3,7 +3,7 @@ import type { LimitUse } from '../limits/limit.ts';
 import { checkKey } from '../names.ts';
 import { ANYWHERE, type Placed } from './placement.ts';
 
-/** Whose turn it is: tasks with the same key share what other keys have alone, in proportion to their weights. */
+/** The fairness key of a task. Tasks with the same key share one turn; the turns of keys are in proportion to their weights. */
 export interface Fairness {
   readonly key: string;
   readonly weight: number;
@@ -12,9 +12,8 @@ export interface Fairness {
 export type FairnessInput = string | { readonly key: string; readonly weight?: number | undefined };
 
 /**
- * What makes tasks interchangeable for the scheduler: where they may run, what they take of which limits, whose turn they
- * use. Distinct ones are few, so each is interned, and a claim names the lanes that it may serve instead of looking into
- * every task.
+ * What makes tasks interchangeable for the scheduler: where they may run, what they take from which limits, whose turn they use. There are
+ * few distinct lanes. So each is interned, and a claim names the lanes that it may serve instead of looking at every task.
  */
 export interface LaneKey extends Placed {
   readonly limits: readonly LimitUse[];
@@ -23,7 +22,7 @@ export interface LaneKey extends Placed {
 
 const MAX_WEIGHT = 1000;
 
-/** The same lane has the same text, everywhere and always: stores find it by a hash of this. */
+/** The same lane has the same text, for ever: stores find it by a hash of this. */
 export function laneText({ queue, handler, placement, limits, fairness }: LaneKey): string {
   const plain = Object.keys(placement).length === 0 && limits.length === 0 && fairness === undefined;
   if (plain) return JSON.stringify([queue, handler]);

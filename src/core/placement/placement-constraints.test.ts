@@ -4,7 +4,7 @@ import { isEngineError } from '../errors.ts';
 import { type Candidate, eligible, normalizePlacement } from './placement.ts';
 import { type PlacementConstraints, placementFromConstraints, tagsFromCapabilities } from './placement-constraints.ts';
 
-/** A node of document 003: its executors, and what it can do. */
+/** A node of apflow: its executors and capabilities. */
 function node(
   name: string,
   executors: readonly string[],
@@ -36,7 +36,7 @@ function names(constraints: PlacementConstraints | null | undefined): readonly s
   );
 }
 
-test('each constraint of the document chooses the nodes that it should, in both spellings', () => {
+test('each apflow constraint chooses the right nodes, in both spellings', () => {
   const all = ['node-1', 'node-2', 'node-3'];
   for (const [constraints, chosen] of [
     [undefined, all],
@@ -68,7 +68,7 @@ test('each constraint of the document chooses the nodes that it should, in both 
   assert.deepEqual(placementFromConstraints({ max_parallel_per_node: 2 }), { maxPerWorker: 2 });
 });
 
-test('what the document does not know, or leaves without a sense, is refused and named', () => {
+test('unknown or meaningless constraints are refused and named', () => {
   for (const [constraints, code, says] of [
     [{ requires_executor: ['x'] }, 'UNKNOWN_OPTION', /requires_executor/],
     [{ requires_executors: ['a'], require_executors: ['a'] }, 'INVALID_INPUT', /require_executors is given too/],
@@ -80,7 +80,7 @@ test('what the document does not know, or leaves without a sense, is refused and
     [{ requires_capabilities: { gpu: null } }, 'INVALID_INPUT', /"gpu" must be a text/],
     [{ requires_capabilities: { gpu: Number.NaN } }, 'INVALID_INPUT', /"gpu" must be a text/],
     [{ requires_capabilities: { gpu: '' } }, 'INVALID_INPUT', /value is empty/],
-    [{ requires_capabilities: { 'a b': 'x' } }, 'INVALID_INPUT', /its name is of/],
+    [{ requires_capabilities: { 'a b': 'x' } }, 'INVALID_INPUT', /its name has only/],
     [{ allowed_nodes: [] }, 'INVALID_INPUT', /no node could run the task/],
     [{ allowed_nodes: ['a b'] }, 'INVALID_INPUT', /worker name/],
     [{ max_parallel_per_node: 0 }, 'INVALID_INPUT', /maxPerWorker.*whole number from 1/],

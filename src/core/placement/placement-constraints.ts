@@ -2,14 +2,14 @@ import { fault } from '../errors.ts';
 import { normalizePlacement, type PlacementInput } from './placement.ts';
 
 /**
- * `placement_constraints` of document 003, in its own spelling or in that of the program that was built from it
- * (`require_…`). What is null says nothing.
+ * `placement_constraints` of apflow, in the spelling of its specification (`requires_…`) or of its program (`require_…`).
+ * Null counts as not given.
  */
 export interface PlacementConstraints {
   /** The node must offer all of these executors. */
   readonly requires_executors?: readonly string[] | null;
   readonly require_executors?: readonly string[] | null;
-  /** The node must have these very values. */
+  /** The node must have exactly these values. */
   readonly requires_capabilities?: Capabilities | null;
   readonly require_capabilities?: Capabilities | null;
   /** One of these nodes; absent or null: any. */
@@ -31,7 +31,7 @@ const KEYS: ReadonlySet<string> = new Set([
   'max_parallel_per_node',
 ] satisfies (keyof PlacementConstraints)[]);
 
-/** Where a task of document 003 may run, as `push` takes it. */
+/** Where a task of an apflow client may run, as `push` takes it. */
 export function placementFromConstraints(constraints: PlacementConstraints | null | undefined): PlacementInput {
   if (constraints === null || constraints === undefined) return {};
   checkKeys(constraints);
@@ -57,7 +57,7 @@ export function placementFromConstraints(constraints: PlacementConstraints | nul
   });
 }
 
-/** What a node of document 003 can do, as the tags of a worker; the same texts are what a task asks for. */
+/** The capabilities of an apflow node, as the tags of a worker. A task asks for the same texts. */
 export function tagsFromCapabilities(capabilities: Capabilities): readonly string[] {
   if (typeof capabilities !== 'object' || capabilities === null || Array.isArray(capabilities)) {
     throw refuse('requires_capabilities', 'it must be an object of names and values, such as {"gpu": "nvidia"}');
@@ -76,13 +76,13 @@ function checkKeys(constraints: unknown): void {
   if (typeof constraints !== 'object' || constraints === null || Array.isArray(constraints)) {
     throw refuse('placement_constraints', 'it must be an object');
   }
-  const strange = Object.keys(constraints).find((key) => !KEYS.has(key));
-  if (strange === undefined) return;
+  const unknown = Object.keys(constraints).find((key) => !KEYS.has(key));
+  if (unknown === undefined) return;
   const hint = `Check the spelling; the known ones are ${[...KEYS].join(', ')}.`;
-  throw fault('UNKNOWN_OPTION', { option: strange.slice(0, 40) }, { hint });
+  throw fault('UNKNOWN_OPTION', { option: unknown.slice(0, 40) }, { hint });
 }
 
-/** Of two spellings of one field, the one that is given; null says nothing. */
+/** The one of two spellings that is given. Null counts as not given. */
 function eitherOf<T>(
   [one, a]: readonly [name: string, value: T | null | undefined],
   [other, b]: readonly [name: string, value: T | null | undefined],

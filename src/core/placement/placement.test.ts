@@ -31,7 +31,7 @@ function refusal(input: unknown): { readonly field: unknown; readonly message: s
   return assert.fail(`${JSON.stringify(input)} was accepted`);
 }
 
-test('who asks for nothing may run anywhere', () => {
+test('a task without placement may run anywhere', () => {
   assert.equal(normalizePlacement({}), ANYWHERE);
   assert.equal(normalizePlacement({ requires: [], only: [], prefer: [], version: undefined }), ANYWHERE);
   assert.equal(normalizePlacement({ prefer: [{ tag: 'gpu', weight: 0 }] }), ANYWHERE);
@@ -58,14 +58,14 @@ test('a credential is a tag of its own kind', () => {
   assert.deepEqual(why({ credentials: ['GITHUB'] }, { tags: ['GITHUB'] }), ['lacks the credential GITHUB']);
 });
 
-test('only these workers, and never wins over only', () => {
+test('only these workers: `never` wins over `only`', () => {
   assert.deepEqual(why({ only: ['anna', 'bob'] }), []);
   assert.deepEqual(why({ only: ['bob'] }), ['is not among the chosen workers']);
   assert.deepEqual(why({ never: ['bob'] }), []);
   assert.deepEqual(why({ only: ['anna'], never: ['anna'] }), ['is excluded by the task']);
 });
 
-test('a worker must serve the queue and offer the handler and those asked for beside it', () => {
+test('a worker must serve the queue and offer the handler and the other handlers asked for', () => {
   assert.deepEqual(why({ handlers: ['receive'] }), []);
   assert.deepEqual(why({ handlers: ['Sort/it', 'send'] }, {}, 'video', 'encode'), [
     'does not serve the queue video',
@@ -77,7 +77,7 @@ test('a worker must serve the queue and offer the handler and those asked for be
   assert.equal(why({}, { handlers: [], queues: [] }).length, 2);
 });
 
-test('a worker must have a version of the range', () => {
+test('a worker must have a version in the range', () => {
   assert.deepEqual(why({ version: '>=1.4 <2' }), []);
   assert.deepEqual(why({ version: '>=2' }), ['has version 1.4.2, wanted >=2.0.0']);
   assert.deepEqual(why({ version: '>=2' }, { version: undefined }), ['has version unknown, wanted >=2.0.0']);
@@ -109,7 +109,7 @@ test('preferences add up over the tests that pass', () => {
   assert.equal(liking(ANYWHERE, WORKER), 0);
 });
 
-test('the one spelling has lists sorted and without repeats, and versions in full', () => {
+test('the canonical form has lists sorted and without repeats, and versions in full', () => {
   const placement = normalizePlacement({
     affinity: 'Repo 7',
     version: '<2 >= v1.4-rc.1 <2.0',
@@ -157,7 +157,7 @@ const placements: fc.Arbitrary<PlacementInput> = fc.record(
   { requiredKeys: [] },
 );
 
-test('the same demand in another order is the same text, and what is spelled so is spelled so again', () => {
+test('the same demand in another order has the same text, and the canonical form of it is the same again', () => {
   const shuffled = (values: readonly unknown[]): fc.Arbitrary<unknown[]> =>
     fc.shuffledSubarray([...values], { minLength: values.length });
   const twins = placements.chain((one) =>
@@ -184,7 +184,7 @@ test('the same demand in another order is the same text, and what is spelled so 
   );
 });
 
-// A judge that knows nothing of texts: its tests, tags and versions are numbers and pairs from the start.
+// A model without texts: its tests, tags and versions are numbers and pairs from the start.
 
 type Value = readonly [text: string, number: number | undefined];
 type Sign = '' | '=' | '!=' | '>=' | '<=' | '>' | '<';
@@ -218,7 +218,7 @@ const range = fc.array(
 const people = fc.subarray(['anna', 'bob']);
 const offers = fc.subarray(['a', 'b', 'c']);
 
-test('the judge says of any worker and any task what a judge without texts says', () => {
+test('the rules agree with a model without texts, for any worker and any task', () => {
   const worker = fc.record({
     name: fc.constantFrom('anna', 'bob', 'carl'),
     state: fc.constantFrom(...WORKER_STATES),
@@ -306,7 +306,7 @@ test('a wrong placement is refused with the place and the rule', () => {
     [{ requires: 'gpu' }, 'placement.requires', /a list of at most 50 entries/],
     [{ requires: null }, 'placement.requires', /a list/],
     [{ requires: many('tag') }, 'placement.requires', /at most 50/],
-    [{ requires: ['gpu', 'a b'] }, 'placement.requires', /"a b" is no test of tags/],
+    [{ requires: ['gpu', 'a b'] }, 'placement.requires', /"a b" is not a test of tags/],
     [{ requires: [5] }, 'placement.requires', /type number/],
     // oxlint-disable-next-line no-sparse-arrays
     [{ requires: [, 'gpu'] }, 'placement.requires', /type undefined/],
@@ -314,9 +314,9 @@ test('a wrong placement is refused with the place and the rule', () => {
     [{ handlers: {} }, 'placement.handlers', /a list/],
     [{ credentials: [''] }, 'placement.credentials', /it is empty/],
     [{ credentials: [7] }, 'placement.credentials', /it must be a text/],
-    [{ credentials: ['my key'] }, 'placement.credentials', /its name is of/],
+    [{ credentials: ['my key'] }, 'placement.credentials', /its name has only/],
     [{ credentials: ['k'.repeat(190)] }, 'placement.credentials', /at most 200/],
-    [{ credentials: ['A!=B'] }, 'placement.credentials', /a name has no "!=" in it/],
+    [{ credentials: ['A!=B'] }, 'placement.credentials', /a name must not contain "!="/],
     [{ only: ['An na'] }, 'worker name', /"An na" is not 1 to 127/],
     [{ only: 'anna' }, 'placement.only', /a list/],
     [{ never: [undefined] }, 'worker name', /type undefined/],
@@ -324,7 +324,7 @@ test('a wrong placement is refused with the place and the rule', () => {
     ...[0, -1, 1.5, Number.NaN, '2', null, 1_000_001].map(
       (maxPerWorker) => [{ maxPerWorker }, 'placement.maxPerWorker', /from 1 to 1000000/] as const,
     ),
-    [{ version: 'new' }, 'placement.version', /"new" is no range of versions/],
+    [{ version: 'new' }, 'placement.version', /"new" is not a range of versions/],
     [{ version: 2 }, 'placement.version', /type number/],
     [{ prefer: { tag: 'gpu' } }, 'placement.prefer', /a list/],
     [{ prefer: ['gpu'] }, 'placement.prefer', /an object with a tag and a weight/],

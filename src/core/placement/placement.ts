@@ -4,7 +4,7 @@ import { CREDENTIAL, parseTest, passes, readTag, type Tag, type TagTest } from '
 import { inRange, parseRange, type VersionTest } from './version.ts';
 import type { WorkerState } from './worker.ts';
 
-/** What a caller may ask of the worker that shall run a task. */
+/** What a caller may ask of the worker that runs a task. */
 export interface PlacementInput {
   /** Tests of its tags, all of which must pass: `gpu`, `gpu=nvidia`, `memory_gb>=16`. */
   readonly requires?: readonly string[] | undefined;
@@ -16,17 +16,17 @@ export interface PlacementInput {
   readonly only?: readonly string[] | undefined;
   /** None of these; wins over `only`. */
   readonly never?: readonly string[] | undefined;
-  /** At most so many tasks with this queue, handler and placement at once on one worker. */
+  /** At most this many tasks with this queue, handler and placement at once on one worker. */
   readonly maxPerWorker?: number | undefined;
   /** A range of versions: `>=1.4 <2`. */
   readonly version?: string | undefined;
-  /** Workers that pass the test are taken before others; weights add up. */
+  /** Workers that pass the test come before others; weights add up. */
   readonly prefer?: readonly { readonly tag: string; readonly weight?: number | undefined }[] | undefined;
-  /** The worker that ran a task with this key last is taken before others. */
+  /** The worker that last ran a task with this key comes before others. */
   readonly affinity?: string | undefined;
 }
 
-/** A checked placement in its one spelling: the same demand is the same text, and so the same lane. */
+/** A checked placement in its canonical form: the same demand is the same text, and so the same lane. */
 export interface Placement {
   readonly requires?: readonly string[];
   readonly handlers?: readonly string[];
@@ -43,14 +43,14 @@ export interface Preference {
   readonly weight: number;
 }
 
-/** What placement has to know of a worker. */
+/** What placement needs to know of a worker. */
 export interface Candidate {
   readonly worker: number;
   readonly name: string;
   readonly state: WorkerState;
   readonly enabled: boolean;
   readonly tags: readonly string[];
-  /** What it offers; undefined: it did not say, and may offer anything. */
+  /** The handlers that it offers; undefined: it did not say, and may offer any. */
   readonly handlers: readonly string[] | undefined;
   /** The queues that it serves; undefined: all. */
   readonly queues: readonly string[] | undefined;
@@ -91,7 +91,7 @@ const MAX_PER_WORKER = 1_000_000;
 
 export const ANYWHERE: Placement = Object.freeze({});
 
-/** Checks a placement and gives it its one spelling: lists sorted and without repeats, nothing that says nothing. */
+/** Checks a placement and gives it its canonical form: lists are sorted and without repeats, empty fields are left out. */
 export function normalizePlacement(input: PlacementInput): Placement {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) throw refuse('', 'it must be an object');
   for (const key of Object.keys(input)) {
@@ -111,15 +111,15 @@ export function normalizePlacement(input: PlacementInput): Placement {
     prefer: preferences(input.prefer),
     affinity: affinity === undefined ? undefined : checkKey('placement.affinity', affinity),
   };
-  const said = Object.entries(placement).filter(([, value]) =>
+  const fields = Object.entries(placement).filter(([, value]) =>
     Array.isArray(value) ? value.length > 0 : value !== undefined,
   );
-  return said.length === 0 ? ANYWHERE : (Object.fromEntries(said) as Placement);
+  return fields.length === 0 ? ANYWHERE : (Object.fromEntries(fields) as Placement);
 }
 
 /**
- * Everything that keeps this worker from running these tasks; nothing means that it may. The one judge: claims, Explain and
- * the tests all ask here. How many tasks it has already is not asked: that is counted where it is changed.
+ * Everything that keeps this worker from running these tasks; empty: it may run them. Claims, Explain and the tests all decide by this
+ * function. It does not check how many tasks the worker has already: the store counts those where it changes them.
  */
 export function obstacles({ queue, handler, placement }: Placed, worker: Candidate): readonly Obstacle[] {
   const found: Obstacle[] = [];
@@ -147,14 +147,14 @@ export function eligible(placed: Placed, worker: Candidate): boolean {
   return obstacles(placed, worker).length === 0;
 }
 
-/** How much a worker is preferred, beyond its own priority. */
+/** How much the task prefers a worker, beyond the worker's own priority. */
 export function liking(placement: Placement, worker: Candidate): number {
   if (placement.prefer === undefined) return 0;
   const tags = tagsOf(worker);
   return preferencesOf(placement).reduce((sum, { test, weight }) => sum + (passes(test, tags) ? weight : 0), 0);
 }
 
-/** One sentence without its subject, for people. */
+/** A sentence without its subject, for people. */
 export function sayObstacle(obstacle: Obstacle): string {
   switch (obstacle.kind) {
     case 'disabled':
@@ -187,26 +187,26 @@ function missing(test: TagTest): Obstacle {
     : { kind: 'tag', tag };
 }
 
-// Parsed once for each object: placements live as long as their lanes, workers' tags until they are read again.
+// Parsed once for each object: placements live as long as their lanes, tags of workers until they are read again.
 
 const tagCache = new WeakMap<readonly string[], readonly Tag[]>();
 const testCache = new WeakMap<Placement, readonly TagTest[]>();
 const rangeCache = new WeakMap<Placement, readonly VersionTest[]>();
 const preferCache = new WeakMap<Placement, readonly { readonly test: TagTest; readonly weight: number }[]>();
 
-const tagsOf = ({ tags }: Candidate): readonly Tag[] => kept(tagCache, tags, () => tags.map(readTag));
+const tagsOf = ({ tags }: Candidate): readonly Tag[] => cached(tagCache, tags, () => tags.map(readTag));
 const testsOf = (placement: Placement): readonly TagTest[] =>
-  kept(testCache, placement, () =>
+  cached(testCache, placement, () =>
     (placement.requires as readonly string[]).map((test) => parseTest('requires', test)),
   );
 const rangeOf = (placement: Placement): readonly VersionTest[] =>
-  kept(rangeCache, placement, () => parseRange('version', placement.version));
+  cached(rangeCache, placement, () => parseRange('version', placement.version));
 const preferencesOf = (placement: Placement): readonly { readonly test: TagTest; readonly weight: number }[] =>
-  kept(preferCache, placement, () =>
+  cached(preferCache, placement, () =>
     (placement.prefer as readonly Preference[]).map(({ tag, weight }) => ({ test: parseTest('prefer', tag), weight })),
   );
 
-function kept<K extends object, V>(cache: WeakMap<K, V>, key: K, make: () => V): V {
+function cached<K extends object, V>(cache: WeakMap<K, V>, key: K, make: () => V): V {
   const known = cache.get(key);
   if (known !== undefined) return known;
   const made = make();
@@ -218,16 +218,16 @@ const spell = ({ key, op, value }: TagTest): string => (op === undefined ? key :
 
 function spellRange(version: unknown): string {
   const range = parseRange('placement.version', version);
-  // Backwards, because people write the lower end first.
-  return sorted(range.map(({ op, version: numbers }) => `${op}${numbers.join('..')}`))
+  // Reversed, because people write the lower bound first.
+  return sorted(range.map(({ op, version: numbers }) => `${op}${numbers.join('.')}`))
     .toReversed()
     .join(' ');
 }
 
-/** A name and no test: with a sign in it, it would ask for something else. */
+/** A name, not a test: with an operator in it, it would ask for something else. */
 function checkCredential(name: unknown): string {
   const { key, op } = parseTest('placement.credentials', `${CREDENTIAL}${checkKey('placement.credentials', name)}`);
-  if (op !== undefined) throw refuse('credentials', `a name has no "${op}" in it`);
+  if (op !== undefined) throw refuse('credentials', `a name must not contain "${op}"`);
   return key;
 }
 

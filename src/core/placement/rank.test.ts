@@ -37,13 +37,13 @@ const placed = (input: PlacementInput = {}): Placed => ({
   placement: normalizePlacement(input),
 });
 
-/** Names, best first, with how long each waits. */
+/** Name → how long it waits, best first. */
 const ranked = (members: readonly Member[], input?: PlacementInput, served?: string): Record<string, number> =>
   Object.fromEntries(
     rank(placed(input), fleet(members, served), NOW).map(({ worker, waitMs }) => [worker.name, waitMs]),
   );
 
-test('of two idle workers the lesser leaves a task to the better one for a moment', () => {
+test('of two idle workers the lower ranked leaves a task to the better one for a moment', () => {
   const members = [member('spare', { priority: -1 }), member('good')];
   assert.deepEqual(Object.entries(ranked(members)), [
     ['good', 0],
@@ -52,28 +52,28 @@ test('of two idle workers the lesser leaves a task to the better one for a momen
   assert.equal(GRACE_MS, 200);
 });
 
-test('a better one that is full is not waited for', () => {
+test('a better worker that is full is not waited for', () => {
   assert.deepEqual(ranked([member('good', { priority: 5 }, 0), member('spare')]), { good: 0, spare: 0 });
 });
 
-test('a better one that was not heard of for long is not waited for', () => {
+test('a better worker that has been silent for long is not waited for', () => {
   const silent = (ms: number): Member => member('good', { priority: 5 }, 1, NOW - ms);
   assert.deepEqual(ranked([silent(STALE), member('spare')]), { good: 0, spare: GRACE_MS });
   assert.deepEqual(ranked([silent(STALE + 1), member('spare')]), { good: 0, spare: 0 });
 });
 
-test('a better one that may not run the task is not waited for and not ranked', () => {
+test('a better worker that may not run the task is not waited for and not ranked', () => {
   const members = [member('good', { priority: 5 }), member('lost', { priority: 9, state: 'lost' }), member('spare')];
   assert.deepEqual(ranked(members, { never: ['good'] }), { spare: 0 });
   assert.deepEqual(ranked(members, { requires: ['gpu'] }), {});
 });
 
-test('who is behind the best that has room waits, even behind one that is full', () => {
+test('a worker behind the best one that has room waits, even behind a full one', () => {
   const members = [member('full', { priority: 2 }, 0), member('good', { priority: 1 }), member('spare')];
   assert.deepEqual(ranked(members), { full: 0, good: 0, spare: GRACE_MS });
 });
 
-test('equals do not wait for each other, and come in the order of their numbers', () => {
+test('workers of equal rank do not wait for each other, and come in the order of their numbers', () => {
   const members = [member('a'), member('b'), member('c')];
   assert.deepEqual(
     rank(placed(), fleet(members.toReversed()), NOW).map(({ worker, waitMs }) => [worker.name, waitMs]),
@@ -97,7 +97,7 @@ test('preferences decide among equal priorities, and never over them', () => {
   assert.deepEqual(Object.keys(ranked(other, { prefer })), ['first', 'gpu', 'eu', 'plain']);
 });
 
-test('the worker that served an affinity key last comes before all preferences, and after no lesser priority', () => {
+test('the worker that last served an affinity key comes before all preferences, and before no higher priority', () => {
   const most = Array.from({ length: 50 }, (_, n) => ({ tag: `t${n}`, weight: 1_000_000 }));
   const members = [
     member('liked', { tags: most.map(({ tag }) => tag) }),
@@ -111,7 +111,7 @@ test('the worker that served an affinity key last comes before all preferences, 
   assert.deepEqual(ranked(members, {}, 'known'), { liked: 0, known: 0, low: GRACE_MS });
 });
 
-test('the wait of one worker is that of its rank, and nothing for one that is not ranked', () => {
+test('the wait of one worker is that of its rank, and 0 for one that is not ranked', () => {
   const [good, spare, banned] = [member('good', { priority: 1 }), member('spare'), member('banned')];
   const wait = ({ worker }: Member): number =>
     waitOf(worker.worker, placed({ never: ['banned'] }), fleet([good, spare, banned]), NOW);
@@ -119,7 +119,7 @@ test('the wait of one worker is that of its rank, and nothing for one that is no
   assert.equal(waitOf(-1, placed(), fleet([good]), NOW), 0);
 });
 
-test('whatever the fleet, who waits is behind somebody that is there and has room, and that one does not wait', () => {
+test('whatever the workers, one that waits is behind an online one that has room, and that one does not wait', () => {
   const members = fc.array(
     fc.record({
       priority: fc.integer({ min: 0, max: 2 }),
@@ -144,7 +144,7 @@ test('whatever the fleet, who waits is behind somebody that is there and has roo
   );
 });
 
-test('of those that wait the better one is served first, then the less busy one, then who has waited longer', () => {
+test('of waiting claims the better worker is served first, then the less busy one, then the one that has waited longer', () => {
   const waiter = (name: string, priority: number, freeShare: number, since: number) => ({
     name,
     priority,

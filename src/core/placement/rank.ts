@@ -1,23 +1,23 @@
 import { type Candidate, eligible, liking, type Placed } from './placement.ts';
 
-/** How long a worker leaves a task to a better one that is there and has room. */
+/** How long a worker leaves a task to a better one that is online and has room. */
 export const GRACE_MS = 200;
-/** The worker that served a key last has this much more than its preferences give it. */
+/** The worker that last served the key gets this much more than its preferences give it. */
 const AFFINITY = 1_000_000_000;
 
 export interface Member {
   readonly worker: Candidate;
-  /** Tasks that it could take beside those that it has. */
+  /** How many more tasks it could take. */
   readonly free: number;
-  /** When it was last heard of, in the time of `now`. */
+  /** When it last sent a heartbeat, in the time of `now`. */
   readonly seenAt: number;
 }
 
 export interface Fleet {
   readonly members: readonly Member[];
-  /** One that was not heard of for longer than this is not waited for. */
+  /** A worker that has been silent for longer than this is not waited for. */
   readonly staleMs: number;
-  /** The worker that ran a task with this affinity key last, by name. */
+  /** The name of the worker that last ran a task with this affinity key. */
   readonly servedLast: (key: string) => string | undefined;
 }
 
@@ -28,9 +28,8 @@ export interface Ranked {
 }
 
 /**
- * The workers that may run these tasks, best first: by their own priority, then by what the task prefers. Who is behind
- * another one that is there and has room waits for `GRACE_MS`, so that the better one comes first and its failure costs
- * no more than that.
+ * The workers that may run these tasks, best first: by their own priority, then by what the task prefers. A worker that ranks behind
+ * another one which is online and has room waits for `GRACE_MS`. So the better one comes first, and its failure costs no more than that.
  */
 export function rank(placed: Placed, fleet: Fleet, now: number): readonly Ranked[] {
   const { affinity } = placed.placement;
@@ -51,21 +50,21 @@ export function rank(placed: Placed, fleet: Fleet, now: number): readonly Ranked
   });
 }
 
-/** How old a ready task must be before this worker takes it; 0 also for one that the fleet does not know. */
+/** How old a ready task must be before this worker takes it; also 0 for an unknown worker. */
 export function waitOf(worker: number, placed: Placed, fleet: Fleet, now: number): number {
   return rank(placed, fleet, now).find((ranked) => ranked.worker.worker === worker)?.waitMs ?? 0;
 }
 
-/** Who waits for work. */
+/** A claim that waits for work. */
 export interface Waiter {
   readonly priority: number;
-  /** The part of its slots that is free. */
+  /** The free part of its slots. */
   readonly freeShare: number;
-  /** Since when it waits. */
+  /** When it began to wait. */
   readonly since: number;
 }
 
-/** Which of two that wait is served first: the better one, then the less busy one, then the one that has waited longer. */
+/** The order in which waiting claims are served: the better worker, then the less busy one, then the one that has waited longer. */
 export function byTurn(a: Waiter, b: Waiter): number {
   return b.priority - a.priority || b.freeShare - a.freeShare || a.since - b.since;
 }

@@ -25,7 +25,7 @@ test('a tag is a name, or a name with a value after the first "="', () => {
   assert.deepEqual(readTag(''), { key: '', value: undefined });
 });
 
-test('a test is a name, or a name with a sign and a value', () => {
+test('a test is a name, or a name with an operator and a value', () => {
   assert.deepEqual(parseTest('t', 'gpu'), { key: 'gpu', op: undefined, value: '' });
   assert.deepEqual(parseTest('t', 'credential:GITHUB'), { key: 'credential:GITHUB', op: undefined, value: '' });
   for (const op of ['=', '!=', '>=', '<=', '>', '<'] as const) {
@@ -42,7 +42,7 @@ test('a name alone asks for the tag with any value or none', () => {
   assert.ok(!holds('gpu'));
 });
 
-test('"=" asks for the very value, which one of several tags of the name may have', () => {
+test('"=" asks for exactly the value, which one of several tags of the name may have', () => {
   assert.ok(holds('gpu=nvidia', 'gpu=nvidia'));
   assert.ok(holds('gpu=nvidia', 'gpu=amd', 'gpu=nvidia'));
   assert.ok(!holds('gpu=nvidia', 'gpu=amd'));
@@ -50,7 +50,7 @@ test('"=" asks for the very value, which one of several tags of the name may hav
   assert.ok(!holds('cores=8', 'cores=8.0'), 'a value is a text');
 });
 
-test('"!=" asks for a tag of the name that has the value nowhere', () => {
+test('"!=" asks for a tag of the name that never has the value', () => {
   assert.ok(holds('gpu!=amd', 'gpu=nvidia'));
   assert.ok(holds('gpu!=amd', 'gpu'));
   assert.ok(!holds('gpu!=amd', 'gpu=amd'));
@@ -58,7 +58,7 @@ test('"!=" asks for a tag of the name that has the value nowhere', () => {
   assert.ok(!holds('gpu!=amd'), 'a worker without a GPU has none that is not of AMD');
 });
 
-test('signs of order compare as numbers, and what is no number never passes', () => {
+test('ordering operators compare numbers, and a value that is no number never passes', () => {
   const passing = (wanted: string): readonly string[] =>
     ['-2', '8', '16', '16.0', '16.5', '128'].filter((value) => holds(wanted, `memory_gb=${value}`));
   assert.deepEqual(passing('memory_gb>=16'), ['16', '16.0', '16.5', '128']);
@@ -74,7 +74,7 @@ test('signs of order compare as numbers, and what is no number never passes', ()
 
 test('a wrong test is refused with its text and the rule', () => {
   for (const text of ['', ' gpu', 'gpu ', '=nvidia', '-gpu', 'g p u', 'gpü', 'gpu!', '!gpu', 'gpu\n', '>=16']) {
-    assert.match(refusal(text), /its name is of A-Z/, JSON.stringify(text));
+    assert.match(refusal(text), /its name has only A-Z/, JSON.stringify(text));
   }
   for (const text of ['gpu=', 'gpu!=', 'memory_gb>=', 'a==b', 'a=>1', 'a<>b', 'a=b=c', 'a=b!', 'a=b\nc', 'a=\u0000']) {
     assert.match(refusal(text), /its value is empty, or has/, JSON.stringify(text));
@@ -82,10 +82,10 @@ test('a wrong test is refused with its text and the rule', () => {
   for (const text of ['a>b', 'a>=1e3', 'a<=.5', 'a<1.', 'a> 1', 'a>+1', 'a>=١']) {
     assert.match(refusal(text), /compares numbers/, text);
   }
-  assert.match(refusal('gpu=no\n!'), /"gpu=no\\n!" is no test of tags/);
+  assert.match(refusal('gpu=no\n!'), /"gpu=no\\n!" is not a test of tags/);
 });
 
-test('what is no text, too long or half a character is refused and not shown at length', () => {
+test('a test that is no text, too long or has half a character is refused and not shown at length', () => {
   for (const text of [undefined, null, 16, ['gpu'], {}]) assert.match(refusal(text), /a value of type/);
   assert.match(refusal('a'.repeat(201)), /at most 200 characters/);
   assert.match(refusal('a=\ud800'), /a text of at most/);

@@ -1,9 +1,8 @@
 import { fault } from '../errors.ts';
 
 /**
- * A tag is a string that a worker carries: `gpu`, or with a value `gpu=nvidia`, `memory_gb=32`. A credential that it holds is
- * the tag `credential:NAME`. A test is what a task asks of the tags: `gpu` (with or without a value), `gpu=nvidia`,
- * `gpu!=amd`, `memory_gb>=16`.
+ * A tag is a string that a worker carries: `gpu`, or with a value `gpu=nvidia`, `memory_gb=32`. A credential that it holds is the tag
+ * `credential:NAME`. A test is what a task asks of the tags: `gpu` (with or without a value), `gpu=nvidia`, `gpu!=amd`, `memory_gb>=16`.
  */
 export interface Tag {
   readonly key: string;
@@ -12,7 +11,7 @@ export interface Tag {
 
 export interface TagTest {
   readonly key: string;
-  /** Undefined: the key alone is asked for. */
+  /** Undefined: only the key is asked for. */
   readonly op: TagOp | undefined;
   readonly value: string;
 }
@@ -25,7 +24,7 @@ const KEY = /^[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 const VALUE = /^[^\p{Cc}<>=!]+$/u;
 const TEST = /^([^<>=!]+)(>=|<=|!=|=|>|<)(.*)$/su;
 
-/** Whatever a worker says of itself is a tag: what has no "=" in it is all name. */
+/** Any text of a worker is a tag: without a "=" it is all key. */
 export function readTag(text: string): Tag {
   const at = text.indexOf('=');
   return at < 0 ? { key: text, value: undefined } : { key: text.slice(0, at), value: text.slice(at + 1) };
@@ -40,7 +39,7 @@ export function parseTest(field: string, text: unknown): TagTest {
     throw refuse(
       field,
       text,
-      'its name is of A-Z, a-z, 0-9, "..", "_", ":", "/" and "-", and begins with one of the first',
+      'its name has only A-Z, a-z, 0-9, ".", "_", ":", "/" and "-", and begins with a letter or a digit',
     );
   }
   if (op !== undefined && !VALUE.test(value))
@@ -50,8 +49,8 @@ export function parseTest(field: string, text: unknown): TagTest {
 }
 
 /**
- * Whether these tags pass the test. A tag may come several times with different values: one that fits is enough, and `!=`
- * passes if it is there and has that value nowhere.
+ * Whether these tags pass the test. A tag may come several times with different values: one that fits is enough. `!=` passes if the tag is
+ * there and never has that value.
  */
 export function passes(test: TagTest, tags: readonly Tag[]): boolean {
   const own = tags.filter(({ key }) => key === test.key);
@@ -74,5 +73,5 @@ const isNumber = (text: string): boolean => /^-?\d+(\.\d+)?$/.test(text);
 
 function refuse(field: string, text: unknown, problem: string): Error {
   const shown = typeof text === 'string' ? JSON.stringify(text.slice(0, 80)) : `a value of type ${typeof text}`;
-  return fault('INVALID_INPUT', { field, problem: `${shown} is no test of tags: ${problem}` });
+  return fault('INVALID_INPUT', { field, problem: `${shown} is not a test of tags: ${problem}` });
 }

@@ -1,6 +1,6 @@
 import { fault } from '../errors.ts';
 
-/** `1.4.2`, `v1.4`, `2`; what comes after a "-" or "+" does not count. */
+/** `1.4.2`, `v1.4`, `2`; anything after a "-" or "+" does not count. */
 const VERSION = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+].*)?$/;
 const SIGNS = /(>=|<=|>|<|=)\s+/g;
 const PART = /^(>=|<=|>|<|=)?(v?\d[^\s<>=]*)$/;
@@ -11,9 +11,9 @@ export interface VersionTest {
   readonly version: readonly number[];
 }
 
-/** A range such as `>=1.4 <2`: all of its parts must hold. A version without a sign means just that one. */
+/** A range such as `>=1.4 <2`: all of its parts must hold. A version without an operator means exactly that version. */
 export function parseRange(field: string, text: unknown): readonly VersionTest[] {
-  // Split, not searched: what is no version must be refused, and not passed over.
+  // Split, not searched: a part that is no version must be refused, and not skipped.
   const parts = typeof text === 'string' ? text.trim().replace(SIGNS, '$1').split(/\s+/) : [''];
   const tests = parts.map((part) => {
     const [, op = '=', version = ''] = PART.exec(part) ?? [];
@@ -22,7 +22,7 @@ export function parseRange(field: string, text: unknown): readonly VersionTest[]
   });
   if (tests.length > MAX_PARTS || tests.includes(undefined)) {
     const shown = typeof text === 'string' ? JSON.stringify(text.slice(0, 80)) : `a value of type ${typeof text}`;
-    throw fault('INVALID_INPUT', { field, problem: `${shown} is no range of versions, such as ">=1.4 <2"` });
+    throw fault('INVALID_INPUT', { field, problem: `${shown} is not a range of versions such as ">=1.4 <2"` });
   }
   return tests as readonly VersionTest[];
 }

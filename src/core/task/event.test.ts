@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isTaskEvent, WORDS, WORKER_CHANGES, wordsOf } from './event.ts';
 import { CHANGES, STATES, TRANSITIONS } from './task.ts';
 
-test('every event has the words of the documents, and every word belongs to some event', () => {
+test('every event has its names in other programs, and every such name belongs to an event', () => {
   const words = (change: (typeof CHANGES)[number], state: (typeof STATES)[number]): string =>
     wordsOf({ change, state }).join();
   assert.equal(words('created', 'ready'), 'created');
@@ -24,7 +24,7 @@ test('every event has the words of the documents, and every word belongs to some
   for (const word of WORDS) assert.ok(said.has(word), word);
 });
 
-test('a task that ends is told so by the word of its end, whatever has ended it', () => {
+test('a task that ends has the name of its end, whatever has ended it', () => {
   for (const [change, { to }] of Object.entries(TRANSITIONS)) {
     for (const state of to) {
       if (state !== 'completed' && state !== 'failed' && state !== 'cancelled') continue;
@@ -33,7 +33,7 @@ test('a task that ends is told so by the word of its end, whatever has ended it'
   }
 });
 
-test('events of tasks and of workers are told apart', () => {
+test('events of tasks and of workers can be told apart', () => {
   const common = { seq: 1, at: 1, createdAt: 1 };
   assert.equal(isTaskEvent({ ...common, change: 'beat', worker: 1, name: 'w' }), false);
   assert.equal(isTaskEvent({ ...common, change: 'created', task: 1, queue: 'q', state: 'ready', attempt: 0 }), true);

@@ -1,6 +1,6 @@
 import { type Change, isFinal, type TaskState } from './task.ts';
 
-/** One thing that happened to one task. Numbers have no gap and no repeat; an event is part of the write that it tells of. */
+/** One change of one task. Event numbers have no gap and no repeat. An event is written in the same transaction as its change. */
 export interface TaskEvent {
   readonly seq: number;
   readonly at: number;
@@ -13,11 +13,11 @@ export interface TaskEvent {
   readonly createdAt: number;
 }
 
-/** What is told of a worker; kinds of these are numbered from 100 on, by their position. */
+/** Events of workers; their kinds are numbered from 100 on, by position. */
 export const WORKER_CHANGES = ['registered', 'beat'] as const;
 export type WorkerChange = (typeof WORKER_CHANGES)[number];
 
-/** One sign of a worker. It stands among the events of tasks and shares their numbers. */
+/** One event of a worker. It stands among the events of tasks and shares their numbers. */
 export interface WorkerEvent {
   readonly seq: number;
   readonly at: number;
@@ -29,7 +29,7 @@ export interface WorkerEvent {
   readonly createdAt: number;
 }
 
-/** What other programs call the things that happen. */
+/** Names of events in other programs. */
 export const WORDS = [
   'created',
   'assigned',
@@ -45,14 +45,17 @@ export const WORDS = [
 ] as const;
 export type Word = (typeof WORDS)[number];
 
-/** All that a feed tells. */
+/** Everything that the feed carries. */
 export type FeedEvent = TaskEvent | WorkerEvent;
 
 export function isTaskEvent(event: FeedEvent): event is TaskEvent {
   return !('worker' in event);
 }
 
-/** The words for an event; some have none, a claim has three. What goes back to be run again is about to be reassigned. */
+/**
+ * The names that other programs have for an event. Some events have none, a claim has three. A task that goes back to run
+ * again counts as reassigned.
+ */
 export function wordsOf(event: Pick<TaskEvent, 'change' | 'state'> | Pick<WorkerEvent, 'change'>): readonly Word[] {
   switch (event.change) {
     case 'created':
@@ -86,7 +89,7 @@ function endOf(state: TaskState): Word {
   return isFinal(state) ? state : 'reassigned';
 }
 
-/** Counters of one queue. The finished ones are totals since the beginning; pruning does not lower them. */
+/** Counters of one queue. Those of finished tasks are totals since the beginning; pruning does not lower them. */
 export type QueueStats = Readonly<Record<TaskState, number>>;
 
 export const EMPTY_STATS: QueueStats = {

@@ -4,18 +4,18 @@ import { describeFailure } from './failure.ts';
 
 const told = (error: unknown): unknown => JSON.parse(describeFailure(error));
 
-test('of an error its name, message, code and stack are told', () => {
+test('an error is stored with its name, message, code and stack', () => {
   const error = Object.assign(new TypeError('no'), { code: 'E_NO', more: 1 });
   assert.deepEqual(told(error), { name: 'TypeError', message: 'no', code: 'E_NO', stack: error.stack });
   const plain = Object.assign(new Error('no'), { code: 7 });
   assert.deepEqual(told(plain), { name: 'Error', message: 'no', stack: plain.stack });
 });
 
-test('any other value is told as it is', () => {
+test('any other value is stored as it is', () => {
   for (const value of [null, 'text', 7, { a: [1] }]) assert.deepEqual(told(value), value);
 });
 
-test('what cannot be stored is told as text, without what a store refuses', () => {
+test('a value that cannot be stored becomes text, without what a store refuses', () => {
   assert.deepEqual(told(10n), { message: '10' });
   assert.deepEqual(told(new Error('a\u0000b')), { message: 'Error: a\ufffdb' });
   const mute = {

@@ -2,7 +2,7 @@ import { encodePayload } from './payload.ts';
 
 const ERROR = { field: 'error' } as const;
 
-/** The JSON text that is stored of whatever a handler threw; of an error its name, message, code and stack. */
+/** The JSON text that is stored for whatever a handler threw; for an error its name, message, code and stack. */
 export function describeFailure(error: unknown): string {
   try {
     if (!(error instanceof Error)) return encodePayload(error, ERROR);
@@ -19,7 +19,7 @@ function plainText(error: unknown): string {
   try {
     text = String(error);
   } catch {
-    // Its own conversion fails; there is nothing more to learn.
+    // Its own conversion fails, so there is nothing more to learn.
   }
   return text.slice(0, 10_000).toWellFormed().replaceAll('\u0000', '\ufffd');
 }

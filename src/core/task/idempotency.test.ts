@@ -24,7 +24,7 @@ test('another input, task or execution is another text', () => {
   assert.equal(new Set(texts).size, texts.length);
 });
 
-test('no name can be written so that it looks like another piece of work', () => {
+test('no name can be made to look like another piece of work', () => {
   assert.notEqual(text('{}', { task: 't",1,"' }), text('{}', { task: 't' }));
   assert.notEqual(text('1', { task: 'a', run: 11 }), text('11', { task: 'a', run: 1 }));
 });

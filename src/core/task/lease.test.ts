@@ -17,7 +17,7 @@ test('a failed attempt that was the last try ends the task as exhausted', () => 
   assert.deepEqual(afterFailure({ tries: 1, maxTries: 1 }, RETRY, 0), { to: 'failed', reason: 'exhausted' });
 });
 
-test('chance shortens the backoff by no more than the jitter', () => {
+test('randomness shortens the backoff by no more than the jitter', () => {
   const jittery = { ...RETRY, jitter: 0.5 };
   assert.deepEqual(afterFailure({ tries: 1, maxTries: 4 }, jittery, 0.999_999), { to: 'again', delayMs: 501 });
 });
@@ -37,7 +37,7 @@ test('later lost leases are blamed on the task: again after a backoff', () => {
   assert.deepEqual(afterExpiry(lease, RETRY, 0), { to: 'again', delayMs: 2000 });
 });
 
-test('a task that loses its last lease ends as exhausted, so that one that kills its worker does not loop', () => {
+test('a task that loses its last lease ends as exhausted, so that a task that kills its worker does not loop', () => {
   const lease = { tries: 3, maxTries: 3, cancelRequested: false };
   assert.deepEqual(afterExpiry(lease, RETRY, 0), { to: 'failed', reason: 'exhausted' });
 });
@@ -49,7 +49,7 @@ test('a task that was asked to stop is cancelled when its lease is lost, whateve
   }
 });
 
-test('a released task comes back when its worker says', () => {
+test('a released task comes back after the delay of its worker', () => {
   assert.deepEqual(afterRelease(0, false, 0), { to: 'again', delayMs: 0 });
   assert.deepEqual(afterRelease(0, false, 5000), { to: 'again', delayMs: 5000 });
 });
@@ -63,7 +63,7 @@ test('a task that bounces twenty times in a row is undeliverable', () => {
   assert.deepEqual(afterRelease(30, true, 0), { to: 'failed', reason: 'undeliverable' });
 });
 
-test('a give-back that is no bounce never makes a task undeliverable', () => {
+test('a release that is no bounce never makes a task undeliverable', () => {
   assert.deepEqual(afterRelease(500, false, 0), { to: 'again', delayMs: 0 });
 });
 

@@ -12,7 +12,7 @@ export interface Lease {
 
 export const DEFAULT_LEASE_MS = 30_000;
 
-/** A claim that was given back this often in a row, never started, will not be delivered by trying again. */
+/** A task that was claimed and given back this often in a row, never started, will not be delivered by another try. */
 export const MAX_BOUNCES = 20;
 
 /** What becomes of a running task whose attempt ended without success. */
@@ -21,21 +21,21 @@ export type Verdict =
   | { readonly to: 'cancelled'; readonly reason: Reason }
   | { readonly to: 'again'; readonly delayMs: number };
 
-/** A task's own budget, as the claim handed it out: `tries` already counts the attempt that is speaking. */
+/** A task's budget, as the claim gave it out: `tries` already counts the present attempt. */
 export interface Budget {
   readonly tries: number;
   readonly maxTries: number;
 }
 
-/** The handler failed: again after a backoff while tries are left. */
+/** The handler failed: the task runs again after a backoff while tries are left. */
 export function afterFailure(budget: Budget, retry: RetryPolicy, random: number): Verdict {
   if (budget.tries >= budget.maxTries) return { to: 'failed', reason: 'exhausted' };
   return { to: 'again', delayMs: backoffMs(retry, budget.tries, random) };
 }
 
 /**
- * The lease ran out. The try stays counted, so that a task which kills its worker ends instead of looping. The first lost
- * lease is blamed on the worker (again at once), later ones on the task (again after a backoff).
+ * The lease expired. The try stays counted, so that a task that kills its worker ends instead of looping. On the first try the lease is blamed on
+ * the worker (again at once), on later tries on the task (again after a backoff).
  */
 export function afterExpiry(
   budget: Budget & { readonly cancelRequested: boolean },
@@ -47,7 +47,7 @@ export function afterExpiry(
   return { to: 'again', delayMs: budget.tries <= 1 ? 0 : backoffMs(retry, budget.tries, random) };
 }
 
-/** The worker gave the task back. Only a claim that bounced (taken in order to run it, and never started) counts. */
+/** The worker gave the task back. Only a bounce counts: a task that was claimed to run it, and never started. */
 export function afterRelease(bounces: number, bounced: boolean, delayMs: number): Verdict {
   if (bounced && bounces + 1 >= MAX_BOUNCES) return { to: 'failed', reason: 'undeliverable' };
   return { to: 'again', delayMs };

@@ -28,7 +28,7 @@ function nested(levels: number): unknown {
 
 const wellFormed = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed() && !text.includes('\u0000'));
 
-test('what JSON can hold is stored and read back unchanged', () => {
+test('every JSON value is stored and read back unchanged', () => {
   const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
     tree: fc.oneof(
       { depthSize: 'small' },
@@ -54,13 +54,13 @@ test('what JSON can hold is stored and read back unchanged', () => {
   );
 });
 
-test('undefined follows JSON: nothing at the top is null, a property is left out, an item is null', () => {
+test('undefined follows JSON: null at the top, left out as a property, null as an item', () => {
   assert.equal(encodePayload(undefined), 'null');
   assert.equal(encodePayload({ a: undefined, b: [undefined, 1] }), '{"b":[null,1]}');
   assert.equal(encodePayload({ toJSON: () => undefined }), 'null');
 });
 
-test('what JSON would drop or change is refused with the path to it', () => {
+test('values that JSON would drop or change are refused with the path to them', () => {
   const wrong: readonly (readonly [unknown, RegExp, string])[] = [
     [() => 1, /a function/, '$'],
     [{ a: [1, { run: () => 1 }] }, /a function/, '$.a[1].run'],
@@ -108,7 +108,7 @@ test('text that only looks like an escaped NUL or surrogate is accepted', () => 
   }
 });
 
-test('an object with toJSON is stored as what that gives, and that is checked', () => {
+test('an object with toJSON is stored as its result, which is checked', () => {
   assert.equal(encodePayload({ at: new Date(0) }), '{"at":"1970-01-01T00:00:00.000Z"}');
   assert.equal(encodePayload([new URL('https://example.org/a')]), '["https://example.org/a"]');
   assert.equal(encodePayload({ toJSON: (key: string) => ({ key }) }), '{"key":""}');

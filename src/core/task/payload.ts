@@ -1,23 +1,23 @@
 import { fault } from '../errors.ts';
 
 export interface PayloadOptions {
-  /** Of the JSON text in UTF-8; default 1 MiB. */
+  /** Length of the JSON text in UTF-8; default 1 MiB. */
   readonly maxBytes?: number;
-  /** Nested arrays and objects; default 64. */
+  /** Levels of nested arrays and objects; default 64. */
   readonly maxDepth?: number;
-  /** What the error calls it; default `input`. */
+  /** The name of the value in errors; default `input`. */
   readonly field?: string;
 }
 
-/** What JSON text can hold. */
+/** The values of JSON. */
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Found on the way down, its path gathered on the way up: what is fine pays nothing for paths. */
+/** Found on the way down; the path is collected on the way up, so that a valid value pays nothing for paths. */
 interface Problem {
   readonly text: string;
   /** Deepest first. */
   readonly path: (string | number)[];
-  /** The container that was one too deep: where it is also one of its own ancestors, the value has a cycle. */
+  /** The container that is one level too deep. Where it is also one of its own ancestors, the value has a cycle. */
   readonly deepest?: object;
   /** How many keys one turn of the cycle has. */
   turn?: number;
@@ -25,25 +25,25 @@ interface Problem {
 
 interface Walk {
   readonly maxDepth: number;
-  /** Falls by no more than each part adds to the text; below zero, that is too long. Shared parts count each time. */
+  /** Each part takes at most what it adds to the text; below zero, the text is too long. Shared parts count each time. */
   bytesLeft: number;
 }
 
 const TOO_LARGE: Problem = { text: 'too large', path: [] };
 
 /**
- * The JSON text that is stored for a value. What JSON would drop, change or choke on is refused with its path, so
- * what a handler reads is what was pushed. Only `undefined` follows JSON: a property is left out, otherwise `null`.
+ * The JSON text that is stored for a value. Values that JSON would drop, change or fail on are refused with their path, so a handler reads
+ * exactly what was pushed. Only `undefined` follows JSON: a property is left out, otherwise it becomes `null`.
  *
- * 0.4 KB with 25 values take 2.1 µs, of which JSON.stringify 1.1. So the walk looks at types alone; strings are
- * checked in the text, where JSON.stringify has escaped each NUL and each half surrogate pair.
+ * 0.4 KB with 25 values take 2.1 µs, 1.1 of them in JSON.stringify. So the walk checks types only. Strings are checked in the text, where
+ * JSON.stringify has escaped each NUL and each half of a surrogate pair.
  */
 export function encodePayload(value: unknown, options: PayloadOptions = {}): string {
   const { maxBytes = 1_048_576, maxDepth = 64, field = 'input' } = options;
   let problem: Problem | undefined;
   let text = 'null';
   try {
-    // The walk comes first: it bounds depth and size, and so the work and the memory of stringify.
+    // The walk comes first: it bounds depth and size, and so the time and memory of stringify.
     problem = inspect(value, '', 0, { maxDepth, bytesLeft: maxBytes });
     if (problem === undefined) text = JSON.stringify(value) ?? 'null';
   } catch (cause) {
@@ -123,10 +123,10 @@ function inspectNumber(value: number): Problem | undefined {
 
 function inspectObject(value: object, key: string | number, depth: number, walk: Walk): Problem | undefined {
   if ('toJSON' in value && typeof value.toJSON === 'function') {
-    const stand: unknown = value.toJSON(String(key));
+    const replacement: unknown = value.toJSON(String(key));
     // As in JSON.stringify, toJSON of the answer itself is not called.
-    if (typeof stand !== 'object' || stand === null) return inspect(stand, key, depth, walk);
-    return inspectContainer(stand, depth, walk);
+    if (typeof replacement !== 'object' || replacement === null) return inspect(replacement, key, depth, walk);
+    return inspectContainer(replacement, depth, walk);
   }
   return inspectContainer(value, depth, walk);
 }
@@ -179,7 +179,7 @@ function within(problem: Problem, key: string | number, container: object): Prob
   if (problem === TOO_LARGE) return problem;
   problem.path.push(key);
   if (problem.deepest !== container) return problem;
-  // Met again further up: keep one turn of the cycle, the first, which ends at the reference that closes it.
+  // Met again further up: keep the first turn of the cycle, which ends at the reference that closes it.
   problem.turn ??= problem.path.length;
   problem.path.length = problem.turn;
   return { ...problem, text: 'a reference back to an object that contains it' };

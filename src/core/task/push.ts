@@ -5,7 +5,7 @@ import type { PlacementInput } from '../placement/placement.ts';
 import type { RetryInput } from './retry.ts';
 import type { ReuseInput } from './reuse.ts';
 
-/** What may be said of a new task, by whichever door it comes: the library, a running task, the wire. */
+/** The fields of a new task, wherever it comes from: the library, a running task, the wire. */
 export interface TaskRequest {
   readonly queue: string;
   readonly handler: string;
@@ -16,24 +16,24 @@ export interface TaskRequest {
   readonly delay?: Duration | undefined;
   /** Due at this calendar time, in milliseconds. */
   readonly runAt?: number | undefined;
-  /** Bounds the tries, crashes included; default 3. */
+  /** The most tries, crashes included; default 3. */
   readonly maxAttempts?: number | undefined;
   readonly retry?: RetryInput | undefined;
-  /** How long one attempt may run, at least 1 ms; its worker stops it then. */
+  /** How long one attempt may run, at least 1 ms; then its worker stops it. */
   readonly timeout?: Duration | undefined;
   /** How long it may wait for its first start once it is due, at least 1 ms; then it fails with reason `timeout`. */
   readonly waitTimeout?: Duration | undefined;
-  /** The same key and input lead to the same task, the same key and another input are refused. */
+  /** The same key and input lead to the same task; the same key with another input is refused. */
   readonly unique?: string | { readonly key: string; readonly window?: Duration | undefined } | undefined;
   /** Where it may run. */
   readonly placement?: PlacementInput | undefined;
-  /** What it takes of which limits while it runs; a name alone takes one. */
+  /** What it takes from which limits while it runs; a name alone takes one. */
   readonly limits?: readonly (string | LimitUseInput)[] | undefined;
-  /** Whose turn it uses: keys share what there is, however many tasks each of them has. */
+  /** Its fairness key: keys share the workers, however many tasks each of them has. */
   readonly fairness?: FairnessInput | undefined;
   /**
-   * A result of the same handler and input, or key, that is no older takes the place of a run: `true` (24 hours), an age, or
-   * both by name. Its own result is kept for others.
+   * A kept result of the same handler and input, or key, replaces a run if it is no older than this: `true` (24 hours), an age, or an
+   * object with key and age. Its own result is kept for others.
    */
   readonly reuse?: ReuseInput | undefined;
 }

@@ -7,7 +7,7 @@ export interface RetryPolicy {
   readonly baseMs: number;
   readonly factor: number;
   readonly maxMs: number;
-  /** 0 to 1: the share of the wait that chance may take away. */
+  /** 0 to 1: the largest share of the wait that jitter removes. */
   readonly jitter: number;
 }
 
@@ -25,12 +25,12 @@ export const DEFAULT_MAX_TRIES = 3;
 const MAX_FACTOR = 100;
 
 /**
- * The wait after `tries` used tries (1 or more): exponential, capped at `maxMs`, less a random part so that tasks
- * which failed together do not come back together. `random` is in [0, 1).
- * A whole number from (1 - jitter) * full to full, so a wait never exceeds what the policy says.
+ * The wait after `tries` used tries (1 or more): exponential, capped at `maxMs`, less a random part, so that tasks that failed
+ * together do not come back together. `random` is in [0, 1). A whole number from (1 - jitter) * full to full, so a wait is never
+ * longer than the policy says.
  */
 export function backoffMs(policy: RetryPolicy, tries: number, random: number): number {
-  // Without growth on a zero base: 0 * Infinity is NaN, and the power is Infinity from about 1,000 tries on.
+  // A zero base does not grow: 0 * Infinity is NaN, and the power is Infinity from about 1,000 tries on.
   const grown = policy.baseMs === 0 ? 0 : policy.baseMs * policy.factor ** (tries - 1);
   const full = Math.round(Math.min(policy.maxMs, grown));
   return full - Math.floor(full * policy.jitter * random);

@@ -27,7 +27,7 @@ test('another handler or another input has another text', () => {
   assert.equal(texts.size, 2 * inputs.length);
 });
 
-test('a key of the caller stands for the input, and is never taken for one', () => {
+test('a key of the caller replaces the input, and is never mistaken for one', () => {
   assert.notEqual(logicalText('resize', { key: 'a' }), logicalText('resize', { key: 'b' }));
   assert.notEqual(logicalText('resize', { key: 'a' }), logicalText('crop', { key: 'a' }));
   for (const key of ['{"a":1}', '"a"', 'a', 'null']) {
@@ -50,7 +50,7 @@ test('reuse is asked for by true, by an age, by a key or by both', () => {
   assert.equal(normalizeReuse(false), undefined);
 });
 
-test('what cannot be meant is refused with the place where it stands', () => {
+test('meaningless options are refused with their place', () => {
   for (const input of [null, [], () => {}, 1n]) assert.equal(refusal(input)[0], 'reuse');
   assert.match(refusal({ maxage: '1h' })[1], /"maxage" is not one of its keys key, maxAge/);
   for (const input of [0, '0s', -1, 0.5, 'soon', { maxAge: 0 }, { maxAge: 'x' }, { maxAge: true }]) {

@@ -4,8 +4,8 @@ import { checkKey } from '../names.ts';
 import { canonicalJson } from './payload.ts';
 
 /**
- * Whether a task takes the result of one like it instead of running: `true`, or the age up to which a result counts. With
- * `key` those are alike that have the same handler and key; without, those that have the same handler and input.
+ * Whether a task takes over the result of a similar one instead of running: `true`, or the greatest age of such a result. With `key`, tasks
+ * with the same handler and key are similar; without, those with the same handler and input.
  */
 export type ReuseInput =
   | boolean
@@ -21,7 +21,7 @@ export const DEFAULT_REUSE_MS = 24 * 3_600_000;
 
 const KEYS: readonly string[] = ['key', 'maxAge'];
 
-/** Undefined: nothing is to be reused. */
+/** Undefined: nothing is reused. */
 export function normalizeReuse(input: ReuseInput): Reuse | undefined {
   if (input === false) return undefined;
   if (input === true) return { key: undefined, maxAgeMs: DEFAULT_REUSE_MS };
@@ -39,8 +39,8 @@ export function normalizeReuse(input: ReuseInput): Reuse | undefined {
 }
 
 /**
- * What a result is known by, everywhere and always: stores find it by a hash of this. Neither the task nor the attempt is
- * part of it, because both differ exactly when it must match: in a second push, and after a crash. `payload` is JSON text.
+ * The identity of a result, for ever: stores find it by a hash of this. Neither the task nor the attempt is part of it, because both differ
+ * exactly when it must match: in a second push, and after a crash. `payload` is JSON text.
  */
 export function logicalText(handler: string, of: { readonly key: string } | { readonly payload: string }): string {
   return JSON.stringify('key' in of ? [handler, 'key', of.key] : [handler, 'input', canonicalJson(of.payload)]);
@@ -49,7 +49,7 @@ export function logicalText(handler: string, of: { readonly key: string } | { re
 function ageOf(maxAge: Duration): number {
   const ms = parseDuration(maxAge, 'reuse.maxAge');
   if (ms >= 1) return ms;
-  throw refuse('reuse.maxAge', 'a result of no age at all is none');
+  throw refuse('reuse.maxAge', 'it must be at least 1 ms');
 }
 
 function refuse(field: string, problem: string): Error {

@@ -14,7 +14,7 @@ const fromList =
   (after) =>
     slots.find((slot) => slot > after);
 
-test('a slot in the future does not fire and stays the next one', () => {
+test('a fire time in the future does not fire and stays the next one', () => {
   for (const policy of ['skip', 'one', 'all'] as const) {
     assert.deepEqual(dueFireTimes({ nextAt: 2 * MINUTE, now: 2 * MINUTE - 1, policy, next: everyMinute, limit: 5 }), {
       fire: [],
@@ -23,7 +23,7 @@ test('a slot in the future does not fire and stays the next one', () => {
   }
 });
 
-test('a slot fires at its instant under every policy', () => {
+test('a fire time fires at its instant under every policy', () => {
   for (const policy of ['skip', 'one', 'all'] as const) {
     assert.deepEqual(dueFireTimes({ nextAt: MINUTE, now: MINUTE, policy, next: everyMinute, limit: 5 }), {
       fire: [MINUTE],
@@ -32,19 +32,19 @@ test('a slot fires at its instant under every policy', () => {
   }
 });
 
-test('all fires each missed slot, and what exceeds the limit stays due', () => {
+test('all fires each missed fire time, and those beyond the limit stay due', () => {
   const due = dueFireTimes({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
   assert.deepEqual(due, { fire: [1, 2, 3].map((n) => n * MINUTE), nextAt: 4 * MINUTE });
   const rest = dueFireTimes({ nextAt: 4 * MINUTE, now: 5.5 * MINUTE, policy: 'all', next: everyMinute, limit: 3 });
   assert.deepEqual(rest, { fire: [4, 5].map((n) => n * MINUTE), nextAt: 6 * MINUTE });
 });
 
-test('one fires only the latest missed slot', () => {
+test('one fires only the latest missed fire time', () => {
   const due = dueFireTimes({ nextAt: MINUTE, now: 5.5 * MINUTE, policy: 'one', next: everyMinute, limit: 3 });
   assert.deepEqual(due, { fire: [5 * MINUTE], nextAt: 6 * MINUTE });
 });
 
-test('skip fires a slot that is late by no more than the grace and drops older ones', () => {
+test('skip fires a fire time that is late by no more than the grace and drops older ones', () => {
   const at = (now: number, graceMs?: number): unknown =>
     dueFireTimes({
       nextAt: MINUTE,
@@ -60,7 +60,7 @@ test('skip fires a slot that is late by no more than the grace and drops older o
   assert.deepEqual(at(5 * MINUTE, 0), { fire: [5 * MINUTE], nextAt: 6 * MINUTE });
 });
 
-test('a schedule that has ended has no next slot', () => {
+test('a schedule that has ended has no next fire time', () => {
   const next = fromList([100, 200]);
   for (const policy of ['one', 'all'] as const) {
     const due = dueFireTimes({ nextAt: 100, now: 500, policy, next, limit: 9 });
@@ -84,7 +84,7 @@ test('a hundred years of missed minutes cost a hundred calls, not fifty million'
   }
 });
 
-test('a schedule that does not advance is a defect, never an endless loop', () => {
+test('a schedule that does not advance is a bug, never an endless loop', () => {
   const broken: readonly NextFireTime[] = [
     (after) => after,
     (after) => after - 1,
@@ -101,7 +101,7 @@ test('a schedule that does not advance is a defect, never an endless loop', () =
   }
 });
 
-test('a limit below one is a defect, because the schedule would never move', () => {
+test('a limit below one is a bug, because the schedule would never move', () => {
   for (const limit of [0, -1, Number.NaN, 1.5]) {
     assert.throws(
       () => dueFireTimes({ nextAt: 0, now: 1, policy: 'all', next: everyMinute, limit }),
@@ -150,6 +150,6 @@ test('for any schedule and any sequence of wake-ups each policy fires what its d
   );
 });
 
-test('a slot has one key, made of the name and the instant', () => {
+test('a fire time has one key, made of the name and the instant', () => {
   assert.equal(fireKey('nightly', Date.UTC(2026, 2, 29, 1, 30)), 'cron:nightly:2026-03-29T01:30:00.000Z');
 });

@@ -1,34 +1,34 @@
 import { invariant } from '../errors.ts';
 
-/** What becomes of slots that passed while nobody could fire them: none, only the latest, or every one. */
+/** What becomes of fire times that passed while nobody could fire them: none is fired, only the latest, or every one. */
 export type MissedPolicy = 'skip' | 'one' | 'all';
 
-/** The first slot strictly after an instant, and `undefined` at the end of the schedule; the same answer each time. */
+/** The first fire time strictly after an instant; `undefined` at the end of the schedule. The answer is the same each time. */
 export type NextFireTime = (afterMs: number) => number | undefined;
 
 export interface DueFireTimesInput {
-  /** The first slot that has not been handled. */
+  /** The first fire time that has not been handled. */
   readonly nextAt: number;
   readonly now: number;
   readonly policy: MissedPolicy;
   readonly next: NextFireTime;
-  /** The most slots to fire at once; the rest stay due, and the answer's `nextAt` is then not after `now`. */
+  /** The most fire times of one call. The rest stay due, and the answered `nextAt` is then not after `now`. */
   readonly limit: number;
-  /** How late `skip` still fires a slot; default one minute. */
+  /** How late `skip` still fires; default one minute. */
   readonly graceMs?: number;
 }
 
 export interface DueFireTimes {
   /** Ascending; each is at or after the given `nextAt` and before the answered one. */
   readonly fire: readonly number[];
-  /** The first slot that is still to be handled; `undefined` when there is none any more. */
+  /** The first fire time that is still to be handled; `undefined` when there is none any more. */
   readonly nextAt: number | undefined;
 }
 
 /**
- * Decides which slots to fire. `nextAt` moves only forward and past every fired slot, so storing both in one
- * transaction fires no slot twice, also when the clock steps back.
- * The cost is `limit` calls of `next`, or for `one` two per halving of the missed time (under 90 for 100 years).
+ * Decides which fire times to fire. `nextAt` only moves forward, past every fired one. So storing both in one transaction fires none of
+ * them twice, also when the clock steps back. The cost is `limit` calls of `next`; for `one` it is two per halving of the missed time
+ * (under 90 for 100 years).
  */
 export function dueFireTimes({ nextAt, now, policy, next, limit, graceMs = 60_000 }: DueFireTimesInput): DueFireTimes {
   invariant(Number.isSafeInteger(limit) && limit > 0, `the limit of slots is a whole number above 0, not ${limit}`);
@@ -42,12 +42,12 @@ export function dueFireTimes({ nextAt, now, policy, next, limit, graceMs = 60_00
     return slot;
   };
   if (policy === 'one') return latestSlot(nextAt, now, advance);
-  // Jump over what is too late instead of walking through it; "- 1" because a slot exactly `graceMs` late still fires.
+  // Jumps over what is too late instead of walking through it; "- 1" because a fire time exactly `graceMs` late still fires.
   const tooLate = policy === 'skip' && nextAt < now - graceMs;
   return eachSlot(tooLate ? advance(now - graceMs - 1) : nextAt, now, limit, advance);
 }
 
-/** The identity of a slot: at most one task is ever pushed under this unique key. */
+/** The identity of a fire time: at most one task is ever pushed under this unique key. */
 export function fireKey(name: string, slot: number): string {
   return `cron:${name}:${new Date(slot).toISOString()}`;
 }
@@ -62,7 +62,7 @@ function eachSlot(first: number | undefined, now: number, limit: number, advance
   return { fire, nextAt: slot };
 }
 
-/** Invariant of the search: `latest` is a slot at or before `now`, and no slot lies after `empty` up to `now`. */
+/** Invariant of the search: `latest` is a fire time at or before `now`, and no fire time lies after `empty` up to `now`. */
 function latestSlot(first: number, now: number, advance: NextFireTime): DueFireTimes {
   let latest = first;
   let empty = now;

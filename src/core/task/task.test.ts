@@ -71,14 +71,14 @@ test('of all changes, states before and states after, exactly the listed ones ar
   assert.deepEqual(found.sort(), LEGAL.toSorted());
 });
 
-test('the table has a rule for every change but the birth, and names states only', () => {
+test('the table has a rule for every change but the creation, and names states only', () => {
   assert.deepEqual(Object.keys(TRANSITIONS).sort(), CHANGES.filter((change) => change !== 'created').sort());
   for (const { from, to } of Object.values(TRANSITIONS)) {
     for (const state of [...from, ...to]) assert.ok(STATES.includes(state));
   }
 });
 
-test('a final state is left by a revival alone', () => {
+test('only a revival leaves a final state', () => {
   for (const change of CHANGES) {
     for (const from of STATES.filter(isFinal)) {
       const ways = STATES.filter((to) => isLegal(change, from, to));
@@ -87,7 +87,7 @@ test('a final state is left by a revival alone', () => {
   }
 });
 
-test('every state can be reached from a birth, and a final state from every state', () => {
+test('every state can be reached from a creation, and a final state from every state', () => {
   const next = (from: TaskState): readonly TaskState[] =>
     STATES.filter((to) => CHANGES.some((change) => isLegal(change, from, to)));
   const reach = (start: readonly TaskState[]): Set<TaskState> => {
@@ -103,7 +103,7 @@ test('completed, failed and cancelled are final, and nothing else is', () => {
   assert.deepEqual(STATES.filter(isFinal), ['completed', 'failed', 'cancelled']);
 });
 
-test('the numbers that stores write never move: states, changes and reasons keep their places', () => {
+test('the numbers that stores write never change: states, changes and reasons keep their positions', () => {
   assert.deepEqual(STATES, ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled']);
   assert.deepEqual(CHANGES, [
     'created',

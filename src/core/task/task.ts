@@ -47,12 +47,15 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** `cancelled`: it has ended. `requested`: it runs, and its worker was asked. `finished`: it had ended before, and is as it was. */
+/**
+ * `cancelled`: it has ended. `requested`: it runs, and its worker was asked to stop it. `finished`: it had ended
+ * before, and was not changed.
+ */
 export type CancelAct = 'cancelled' | 'requested' | 'finished';
 
 /**
- * `again`: it is run again, after what it needs. `kept`: it has completed, and keeps its result. `unfinished`: it has not
- * ended. `blocked`: something that it needs has failed and is not run again with it.
+ * `again`: it runs again, after its dependencies. `kept`: it has completed, and keeps its result. `unfinished`: it has not ended.
+ * `blocked`: a dependency has failed and does not run again with it.
  */
 export type RetryAct = 'again' | 'kept' | 'unfinished' | 'blocked';
 
@@ -64,18 +67,18 @@ interface Rule {
 const UNFINISHED = ['ready', 'running', 'scheduled', 'waiting'] as const;
 const FINAL = ['completed', 'failed', 'cancelled'] as const;
 
-/** Every legal transition; whatever is not here is illegal. */
+/** Every legal transition; all others are illegal. */
 export const TRANSITIONS: Readonly<Record<Exclude<Change, 'created'>, Rule>> = {
   claimed: { from: ['ready'], to: ['running'] },
   completed: { from: ['running'], to: ['completed'] },
-  // What waits fails when what it needs did not complete.
+  // A waiting task fails when a dependency did not complete.
   failed: { from: ['running', 'waiting'], to: ['failed'] },
   cancelled: { from: UNFINISHED, to: ['cancelled'] },
   retried: { from: ['running'], to: ['ready', 'scheduled'] },
   released: { from: ['running'], to: ['ready', 'scheduled'] },
   expired: { from: ['running'], to: ['ready', 'scheduled', 'failed', 'cancelled'] },
   staged: { from: ['scheduled'], to: ['ready'] },
-  // What it depends on may have been revived with it.
+  // Its dependencies may have been revived with it.
   revived: { from: FINAL, to: ['ready', 'waiting'] },
   cancel_requested: { from: ['running'], to: ['running'] },
   parked: { from: ['running'], to: ['waiting'] },
@@ -83,7 +86,7 @@ export const TRANSITIONS: Readonly<Record<Exclude<Change, 'created'>, Rule>> = {
   timed_out: { from: ['ready', 'scheduled'], to: ['failed'] },
 };
 
-/** The states in which a task may be born. */
+/** The states in which a task may be created. */
 export const BIRTHS: readonly TaskState[] = ['ready', 'scheduled', 'waiting'];
 
 export function isLegal(change: Change, from: TaskState | undefined, to: TaskState): boolean {

@@ -24,7 +24,7 @@ async function rig(
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const own = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8, handlers: ['h'], ...worker });
+  const own = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8, handlers: ['h'], ...worker });
   return {
     engine,
     worker: own,
@@ -49,7 +49,7 @@ test('tasks are found in the order of a claim, and finding them claims nothing',
   await assert.rejects(engine.executable(worker + 100), /worker/);
 });
 
-test('nothing is found or given that placement keeps from the worker', async (t) => {
+test('no task is found or given that placement keeps from the worker', async (t) => {
   const { push, found, acquire, engine } = await rig(t, { tags: ['gpu=nvidia'] });
   const any = await push();
   const fits = await push({ placement: { requires: ['gpu=nvidia'] } });
@@ -63,12 +63,12 @@ test('nothing is found or given that placement keeps from the worker', async (t)
     assert.match(await acquire(await push(more)), reason);
   }
   assert.deepEqual(await found(), [any, fits]);
-  await engine.setWorker({ name: 'w', enabled: false });
+  await engine.workers.set({ name: 'w', enabled: false });
   assert.deepEqual(await found(), []);
   assert.match(await acquire(any), /^unfit: is disabled/);
 });
 
-test('a worker gets no more of such tasks at once than they allow', async (t) => {
+test('a worker gets no more such tasks at once than their placement allows', async (t) => {
   const { push, found, acquire, engine } = await rig(t);
   const placement = { maxPerWorker: 2 };
   const tasks = [await push({ placement }), await push({ placement }), await push({ placement })] as const;
@@ -76,14 +76,14 @@ test('a worker gets no more of such tasks at once than they allow', async (t) =>
   assert.equal(await acquire(tasks[0]), 'attempt 1');
   assert.equal(await acquire(tasks[1]), 'attempt 1');
   assert.deepEqual(await found(), []);
-  assert.match(await acquire(tasks[2]), /has 2 such tasks, and may have 2/);
+  assert.match(await acquire(tasks[2]), /has 2 such tasks, of at most 2/);
   await engine.complete({ task: tasks[0], attempt: 1 });
   assert.deepEqual(await found(), [tasks[2]]);
   const raced = await Promise.all([acquire(tasks[2]), push({ placement }).then((task) => acquire(task))]);
   assert.equal(raced.filter((answer) => answer === 'attempt 1').length, 1, raced.join('; '));
 });
 
-test('what waits, runs, has ended, is paused or has no room in its limit is not given', async (t) => {
+test('a task that waits, runs, has ended, is paused or has no room in its limit is not given', async (t) => {
   const { push, acquire, found, engine, worker } = await rig(t);
   const [first, second] = await engine.pushGraph([
     { ...TASK, name: 'a' },
@@ -99,7 +99,7 @@ test('what waits, runs, has ended, is paused or has no room in its limit is not 
   const paused = await push({ queue: 'p' });
   await engine.pause('p');
   assert.match(await acquire(paused), /^held: its queue p is paused/);
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   const [one, two] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   assert.deepEqual(await found(), [one, two]);
   assert.equal(await acquire(one), 'attempt 1');
@@ -109,7 +109,7 @@ test('what waits, runs, has ended, is paused or has no room in its limit is not 
   assert.match(await acquire(two, worker + 100), /^lost/);
 });
 
-test('one whose slots are full finds nothing and gets nothing', async (t) => {
+test('a worker whose slots are full finds nothing and gets nothing', async (t) => {
   const { push, acquire, found } = await rig(t, { slots: 1 });
   const [one, two] = [await push(), await push()];
   assert.deepEqual(await found(), [one], 'no more than it has room for');
@@ -118,16 +118,16 @@ test('one whose slots are full finds nothing and gets nothing', async (t) => {
   assert.match(await acquire(two), /all its 1 slots full/);
 });
 
-test('of many who ask for one task one gets it', async (t) => {
+test('of many that ask for one task one gets it', async (t) => {
   const { push, acquire, engine } = await rig(t);
-  const other = await engine.registerWorker({ name: 'v', incarnation: 'j', slots: 8, handlers: ['h'] });
+  const other = await engine.workers.register({ name: 'v', incarnation: 'j', slots: 8, handlers: ['h'] });
   const task = await push();
   const answers = await Promise.all([...Array(10)].map((_, i) => acquire(task, i % 2 === 0 ? undefined : other)));
   assert.equal(answers.filter((answer) => answer === 'attempt 1').length, 1);
   assert.equal(answers.filter((answer) => answer.startsWith('taken')).length, 9);
 });
 
-test('a secret that has ended gets nothing any more, though its worker is there', async (t) => {
+test('a token that has ended gets nothing any more, although its worker is online', async (t) => {
   const { push, engine, worker } = await rig(t);
   const { store } = engine;
   const make = (digit: string, name: string): Promise<{ readonly id: number }> =>
@@ -141,7 +141,7 @@ test('a secret that has ended gets nothing any more, though its worker is there'
   assert.deepEqual(await engine.acquire(task, worker, { token: ended.id }), {
     ok: false,
     why: 'taken',
-    reasons: ['another one was faster, or the worker is no longer as it was'],
+    reasons: ['another worker was faster, or this worker has changed'],
   });
   assert.equal((await engine.get(task))?.attempt, 0);
   assert.equal((await engine.acquire(task, worker, { token: good.id })).ok, true);

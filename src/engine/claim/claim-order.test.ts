@@ -10,7 +10,7 @@ async function engineRig(t: TestContext) {
   t.after(() => store.close());
   const engine = new Engine({ store, world });
   const register = (name: string, more: { priority?: number; slots?: number } = {}): Promise<number> =>
-    engine.registerWorker({ name, incarnation: name, slots: 4, ...more });
+    engine.workers.register({ name, incarnation: name, slots: 4, ...more });
   const got: string[] = [];
   const wait = (name: string, worker: number, max = 1): void => {
     void engine.claim({ worker, max, waitMs: 600_000, handlers: ['h'] }).then((grants) => {
@@ -24,10 +24,10 @@ async function engineRig(t: TestContext) {
   return { world, store, engine, register, wait, push, got };
 }
 
-test('of several that wait the best worker gets the next task, however they came', async (t) => {
+test('of several waiting claims the best worker gets the next task, in whatever order they came', async (t) => {
   const { world, register, wait, push, got } = await engineRig(t);
   const names = { plain: await register('plain'), better: await register('better', { priority: 5 }) };
-  // The fleet is looked at with a first claim.
+  // The first claim reads the worker profiles.
   wait('plain', names.plain);
   await push();
   assert.deepEqual(got.splice(0), ['plain']);
@@ -39,7 +39,7 @@ test('of several that wait the best worker gets the next task, however they came
   assert.deepEqual(got.splice(0), ['better']);
 });
 
-test('of equals the less busy one gets it, and of those the one that has waited longest', async (t) => {
+test('of equal workers the less busy one gets it, and of those the one that has waited longest', async (t) => {
   const { world, register, wait, push, got } = await engineRig(t);
   const workers = new Map<string, number>();
   for (const name of ['busy', 'late', 'early']) workers.set(name, await register(name));
@@ -59,7 +59,7 @@ test('of equals the less busy one gets it, and of those the one that has waited 
   }
 });
 
-test('five hundred that wait get five hundred tasks, and one that comes alone asks the store once', async (t) => {
+test('five hundred waiting claims get five hundred tasks, and for a single task only a few of them call the store', async (t) => {
   const { world, store, register, wait, push, got } = await engineRig(t);
   for (let i = 0; i < 500; i++) wait(`w${i}`, await register(`w${i}`));
   await world.settle();
@@ -74,7 +74,7 @@ test('five hundred that wait get five hundred tasks, and one that comes alone as
   assert.equal(new Set(got).size, 500);
 });
 
-test('a fleet is looked at once a second, and a large one so much less often that no more of it is read', async (t) => {
+test('the worker profiles are read once a second, and so much less often with many workers that no more are read', async (t) => {
   for (const [workers, least, most] of [
     [1, 20, 30],
     [1000, 4, 6],
@@ -82,7 +82,7 @@ test('a fleet is looked at once a second, and a large one so much less often tha
   ] as const) {
     const { world, store, engine, register, wait } = await engineRig(t);
     await Promise.all(Array.from({ length: workers }, (_, i) => register(`w${i}`)));
-    const [first] = await engine.workers();
+    const [first] = await engine.workers.list();
     assert.ok(first !== undefined);
     const looks = t.mock.method(store, 'workerFleet');
     wait('first', first.worker);

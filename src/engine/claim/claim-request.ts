@@ -9,65 +9,65 @@ export interface ClaimRequest {
   readonly queues: ReadonlySet<string> | undefined;
   readonly handlers: ReadonlySet<string> | undefined;
   readonly op: string | undefined;
-  /** The number of the secret that the worker came in by; undefined: it needs none. */
+  /** The number of the token that the worker signed in with; undefined: it needs none. */
   readonly token?: number | undefined;
 }
 
-/** Wants that one claim can answer. */
+/** Requests that one claim can answer. */
 export interface RequestGroup {
-  /** Asks for all that they ask for. */
+  /** One request that asks for all that they ask for. */
   readonly request: ClaimRequest;
-  /** Their places among all, in order. */
-  readonly places: readonly number[];
+  /** Their positions among all requests, in order. */
+  readonly positions: readonly number[];
 }
 
 /**
- * Wants of one worker for the same kinds of tasks become one: a worker that has several under way would otherwise pay a round
- * trip for each, and the first to find a task would wait for those that find none. It is done before lanes are picked, because
- * what a lane gave says whether it is empty only to whoever asked it. One with an operation id stays alone: so does its answer.
+ * Merges the requests of one worker for the same tasks. A worker with several requests under way would otherwise pay a round trip for each,
+ * and the first to find a task would wait for those that find none. Requests are merged before lanes are picked, because an answer tells
+ * only its own request whether a lane is empty. A request with an operation id stays alone, and so does its answer.
  */
 export function groupRequests(requests: readonly ClaimRequest[]): readonly RequestGroup[] {
   const [only, ...others] = requests;
-  // Most often: nothing to compare.
-  if (only !== undefined && others.length === 0) return [{ request: only, places: [0] }];
+  // The usual case: nothing to compare.
+  if (only !== undefined && others.length === 0) return [{ request: only, positions: [0] }];
   const groups = new Map<string, number[]>();
   for (const [i, request] of requests.entries()) {
-    const key = request.op === undefined ? kindOf(request) : `alone ${i}`;
-    const places = groups.get(key);
-    if (places === undefined) groups.set(key, [i]);
-    else places.push(i);
+    const key = request.op === undefined ? mergeKey(request) : `alone ${i}`;
+    const positions = groups.get(key);
+    if (positions === undefined) groups.set(key, [i]);
+    else positions.push(i);
   }
-  return [...groups.values()].map((places) => {
-    const together = places.map((i) => requests[i] as ClaimRequest);
+  return [...groups.values()].map((positions) => {
+    const together = positions.map((i) => requests[i] as ClaimRequest);
     return {
       request: { ...(together[0] as ClaimRequest), max: together.reduce((sum, { max }) => sum + max, 0) },
-      places,
+      positions,
     };
   });
 }
 
-/** Deals what was granted together: each want is filled before the next one gets anything. */
-export function deal(
-  { places }: RequestGroup,
+/** Hands out the grants of a group: each request is filled before the next one gets anything. */
+export function distribute(
+  { positions }: RequestGroup,
   requests: readonly ClaimRequest[],
   grants: readonly Grant[],
   into: (readonly Grant[])[],
 ): void {
-  const [alone, ...others] = places as readonly [number, ...number[]];
-  // One that is sent again under its operation id gets all that it was granted before, whatever it asks for now.
+  const [single, ...others] = positions as readonly [number, ...number[]];
+  // A repeat under an operation id gets all that was granted before, whatever it asks for now.
   if (others.length === 0) {
-    into[alone] = grants;
+    into[single] = grants;
     return;
   }
   let from = 0;
-  for (const place of places) {
-    const { max } = requests[place] as ClaimRequest;
-    into[place] = grants.slice(from, from + max);
+  for (const position of positions) {
+    const { max } = requests[position] as ClaimRequest;
+    into[position] = grants.slice(from, from + max);
     from += max;
   }
 }
 
-function kindOf({ worker, leaseMs, queues, handlers, token }: ClaimRequest): string {
-  const names = [queues, handlers].map((some) => (some === undefined ? null : [...some]));
+function mergeKey({ worker, leaseMs, queues, handlers, token }: ClaimRequest): string {
+  const names = [queues, handlers].map((filter) => (filter === undefined ? null : [...filter]));
   return JSON.stringify([worker, leaseMs, token, ...names]);
 }

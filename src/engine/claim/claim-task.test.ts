@@ -12,7 +12,7 @@ async function rig(t: TestContext): Promise<{ engine: Engine; worker: number }> 
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  return { engine, worker: await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 }) };
+  return { engine, worker: await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 }) };
 }
 
 test('a task can be claimed by its number, before those that came earlier', async (t) => {
@@ -20,7 +20,7 @@ test('a task can be claimed by its number, before those that came earlier', asyn
   await engine.push(TASK);
   const { task } = await engine.push(TASK);
   const leases: number[] = [];
-  engine.onLease = (inMs) => void leases.push(inMs);
+  engine.listen({ leased: (inMs) => void leases.push(inMs) });
   const [grant] = await engine.claim({ worker, max: 1, task, leaseMs: '10s' });
   assert.equal(grant?.task, task);
   assert.deepEqual(leases, [10_000]);
@@ -28,7 +28,7 @@ test('a task can be claimed by its number, before those that came earlier', asyn
   assert.equal((await engine.claim({ worker, max: 5 })).length, 1);
 });
 
-test('many who ask for tasks by number in one turn share a flush, and two who ask for one share nothing', async (t) => {
+test('claims of tasks by number in one turn share a batch, and two claims of one task do not share it', async (t) => {
   const { engine, worker } = await rig(t);
   const pushed = await engine.pushMany([TASK, TASK, TASK]);
   const answers = await Promise.all(
@@ -40,7 +40,7 @@ test('many who ask for tasks by number in one turn share a flush, and two who as
   );
 });
 
-test('a paused queue gives nothing away, and a repeated operation id gives the same', async (t) => {
+test('a paused queue gives nothing, and a repeated operation id gives the same', async (t) => {
   const { engine, worker } = await rig(t);
   const { task } = await engine.push(TASK);
   await engine.pause('mail');
@@ -58,7 +58,7 @@ test('an unknown worker and an unknown task get nothing', async (t) => {
   assert.deepEqual(await engine.claim({ worker, max: 1, task: 4711 }), []);
 });
 
-test('a claim of one task takes no filters, does not wait, and wants the number of a task', async (t) => {
+test('a claim of one task takes no filters, does not wait, and needs the number of a task', async (t) => {
   const { engine, worker } = await rig(t);
   const { task } = await engine.push(TASK);
   for (const more of [{ queues: ['mail'] }, { handlers: ['send'] }, { waitMs: 100 }, { task: 'task_1' as never }]) {

@@ -10,7 +10,7 @@ const EQUAL = { priority: 0, freeShare: 1 };
 interface Rig {
   readonly world: VirtualWorld;
   readonly waiters: ClaimWaiters;
-  /** Somebody who has looked in vain, and what became of it. */
+  /** A claim that has found nothing, and what became of it. */
   readonly wait: (
     wants?: (lane?: number) => boolean,
     maxMs?: number,
@@ -33,7 +33,7 @@ function rig(seed = 1): Rig {
     wait: (wants = () => true, maxMs = LONG_MS, signal, rank = EQUAL) => {
       const waiting = waiters.enter({ ...rank, wants, signal });
       waiting.looking();
-      return { waiting, came: follow(waiting.sign(maxMs)) };
+      return { waiting, came: follow(waiting.nextHint(maxMs)) };
     },
   };
 }
@@ -48,7 +48,7 @@ function follow(promise: Promise<void>): () => boolean {
 
 const countOf = (seekers: readonly Seeker[]): number => seekers.filter(({ came }) => came()).length;
 
-test('a sign lets a few look of very many, those that have waited longest', async () => {
+test('a hint lets a few of very many look, those that have waited longest', async () => {
   const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 1000 }, () => wait());
   waiters.wake();
@@ -57,7 +57,7 @@ test('a sign lets a few look of very many, those that have waited longest', asyn
   assert.equal(countOf(seekers.slice(0, 8)), 8);
 });
 
-test('while there is more than they take, twice as many look each time, until all have', async () => {
+test('while there is more work than they take, twice as many look each time, until all have', async () => {
   const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 100 }, () => wait());
   const waves: number[] = [];
@@ -74,7 +74,7 @@ test('while there is more than they take, twice as many look each time, until al
   assert.deepEqual(world.waits, []);
 });
 
-test('once there is nothing more nobody else looks, and the next sign begins with a few', async () => {
+test('once there is no more work no other claim looks, and the next hint begins with a few', async () => {
   const { world, waiters, wait } = rig();
   let some = true;
   const seekers = Array.from({ length: 100 }, () => wait(() => some));
@@ -91,7 +91,7 @@ test('once there is nothing more nobody else looks, and the next sign begins wit
   assert.equal(countOf(seekers), 16);
 });
 
-test('only those look who want what there is, however many wait before them', async () => {
+test('only claims that could take the work look, however many wait before them', async () => {
   const { world, waiters, wait } = rig();
   const others = Array.from({ length: 100 }, () => wait(() => false));
   const one = wait();
@@ -101,14 +101,14 @@ test('only those look who want what there is, however many wait before them', as
   assert.equal(countOf(others), 0);
 });
 
-test('who looked in vain does not look again at the same sign, and others do', async () => {
+test('a claim that found nothing does not look again at the same hint, and others do', async () => {
   const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 20 }, () => wait());
   waiters.wake();
   await world.settle();
   const again = seekers.slice(0, 8).map(({ waiting }) => {
     waiting.looking();
-    return follow(waiting.sign(LONG_MS));
+    return follow(waiting.nextHint(LONG_MS));
   });
   await world.settle();
   assert.equal(countOf(seekers), 20);
@@ -118,45 +118,45 @@ test('who looked in vain does not look again at the same sign, and others do', a
   );
 });
 
-test('a sign that comes during a look counts for the next one', async () => {
+test('a hint that comes during a look counts for the next one', async () => {
   const { world, waiters } = rig();
   const waiting = waiters.enter({ ...EQUAL, wants: () => true });
   waiting.looking();
   waiters.wake();
-  const came = follow(waiting.sign(LONG_MS));
+  const came = follow(waiting.nextHint(LONG_MS));
   await world.settle();
   assert.equal(came(), true);
 });
 
-test('a sign that comes before a look begins is seen by that look', async () => {
+test('a hint that comes before a look begins is seen by that look', async () => {
   const { world, waiters } = rig();
   const waiting = waiters.enter({ ...EQUAL, wants: () => true });
   waiters.wake();
   waiting.looking();
-  const came = follow(waiting.sign(LONG_MS));
+  const came = follow(waiting.nextHint(LONG_MS));
   await world.advance(POLL_MS / 2 - 1);
   assert.equal(came(), false);
 });
 
-test('when nobody knows what there is, one looks for all', async () => {
+test('when it is not known what there is, one claim looks for all', async () => {
   const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 100 }, () => wait(() => false));
-  waiters.call();
+  waiters.lookForAll();
   await world.settle();
   assert.equal(countOf(seekers), 1);
 });
 
-test('a call that comes while all are looking is heard by the first that is back', async () => {
+test('a call that comes while all are looking counts for the first that comes back', async () => {
   const { world, waiters } = rig();
   const waiting = waiters.enter({ ...EQUAL, wants: () => false });
   waiting.looking();
-  waiters.call();
-  const came = follow(waiting.sign(LONG_MS));
+  waiters.lookForAll();
+  const came = follow(waiting.nextHint(LONG_MS));
   await world.settle();
   assert.equal(came(), true);
 });
 
-test('without a sign one of all looks within a second, another one each time', async () => {
+test('without a hint one claim looks within a second, another one each time', async () => {
   const { world, wait } = rig();
   const seekers = Array.from({ length: 5 }, () => wait(() => false));
   for (let n = 1; n <= 3; n++) {
@@ -167,7 +167,7 @@ test('without a sign one of all looks within a second, another one each time', a
   }
 });
 
-test('the poll comes earlier by chance, so that processes do not poll together', () => {
+test('the poll comes earlier at random, so that processes do not poll together', () => {
   const polls = new Set<number>();
   for (let seed = 1; seed <= 50; seed++) {
     const { world, wait } = rig(seed);
@@ -199,7 +199,7 @@ test('a wait ends at its own limit, and at an abort before it or during the look
   assert.equal(waiters.awaited, true, 'they have not left');
 });
 
-test('who leaves in the middle of a look makes room for the next', async () => {
+test('a claim that leaves during a look makes room for the next', async () => {
   const { world, waiters, wait } = rig();
   const seekers = Array.from({ length: 9 }, () => wait());
   waiters.wake();
@@ -236,7 +236,7 @@ test('the best look first, then the least busy, then those that have waited long
   assert.equal(order.at(-1), 'worse');
 });
 
-test('what none of two thousand can serve costs no look at each of them for every sign', async () => {
+test('work that none of two thousand can serve does not cost a check of each for every hint', async () => {
   const { world, waiters, wait } = rig();
   let asked = 0;
   let some = false;
@@ -250,7 +250,7 @@ test('what none of two thousand can serve costs no look at each of them for ever
   await world.settle();
   assert.equal(countOf(seekers), 0);
   assert.ok(asked <= 2000, `asked ${asked} times for a thousand signs`);
-  // They rest; what came meanwhile is not forgotten.
+  // They rest; a hint that came meanwhile is not lost.
   some = true;
   waiters.wake();
   await world.settle();
@@ -259,7 +259,7 @@ test('what none of two thousand can serve costs no look at each of them for ever
   assert.equal(countOf(seekers), 8);
 });
 
-test('while nothing is known nobody is asked, and a sign that comes then is not kept waiting by it', async () => {
+test('while nothing is known no waiter is asked, and a hint that comes then is not delayed', async () => {
   const world = new VirtualWorld();
   let known = false;
   const waiters = new ClaimWaiters(world, POLL_MS, () => !known);
@@ -273,7 +273,7 @@ test('while nothing is known nobody is asked, and a sign that comes then is not 
       },
     });
     waiting.looking();
-    return follow(waiting.sign(LONG_MS));
+    return follow(waiting.nextHint(LONG_MS));
   });
   waiters.wake();
   assert.equal(asked, 0);
@@ -283,7 +283,7 @@ test('while nothing is known nobody is asked, and a sign that comes then is not 
   assert.equal(came.filter((one) => one()).length, 8);
 });
 
-test('a sign of a lane asks them of that lane only, and a look of one for all asks nobody else', async () => {
+test('a hint with a lane asks about that lane only, and one look for all asks no other waiter', async () => {
   const { world, waiters, wait } = rig();
   const asked: (number | undefined)[] = [];
   const seekers = Array.from({ length: 100 }, () =>
@@ -297,7 +297,7 @@ test('a sign of a lane asks them of that lane only, and a look of one for all as
   assert.deepEqual([asked.length, new Set(asked)], [100, new Set([5])]);
   asked.length = 0;
   await world.advance(1);
-  waiters.call();
+  waiters.lookForAll();
   await world.settle();
   assert.deepEqual([asked, countOf(seekers)], [[], 1]);
   waiters.wake(7);
@@ -305,7 +305,7 @@ test('a sign of a lane asks them of that lane only, and a look of one for all as
   assert.deepEqual([new Set(asked), countOf(seekers)], [new Set([7]), 8]);
 });
 
-test('who looks while the others are asked of a lane is asked of everything when it is back in vain', async () => {
+test('a claim that looks while the others are asked about a lane is asked about all lanes when it comes back', async () => {
   const { world, waiters, wait } = rig();
   const asked: (number | undefined)[] = [];
   const late = waiters.enter({
@@ -320,12 +320,12 @@ test('who looks while the others are asked of a lane is asked of everything when
   waiters.wake(5);
   await world.settle();
   assert.deepEqual(asked, []);
-  const came = follow(late.sign(LONG_MS));
+  const came = follow(late.nextHint(LONG_MS));
   await world.settle();
   assert.deepEqual([asked, came()], [[undefined], true]);
 });
 
-test('signs of more lanes than are told one by one are signs of everything', async () => {
+test('hints for more lanes than are named one by one are hints for all lanes', async () => {
   const { world, waiters, wait } = rig();
   let ready = false;
   const asked = new Set<number | undefined>();
@@ -335,7 +335,7 @@ test('signs of more lanes than are told one by one are signs of everything', asy
       return ready;
     }),
   );
-  // All of them in vain: until they have rested nobody is asked.
+  // All were asked in vain: until the rest is over, nobody is asked.
   waiters.wake(1);
   await world.settle();
   asked.clear();

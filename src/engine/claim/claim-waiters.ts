@@ -4,60 +4,62 @@ import { WaiterQueue } from './waiter-queue.ts';
 
 /** One claim that waits for work. */
 export interface WaiterOptions extends Omit<Ranked, 'since'> {
-  /** Whether there is something for it, by what is known now: in this lane, or in any. */
+  /** Whether it could take something now, by what is known: from this lane, or from any lane. */
   readonly wants: (lane?: number) => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How many look at once at first, and at most: as many as one call of the store takes. */
-const FEW = 8;
-const MANY = 250;
-const NOBODY = -1;
-/** After all of a long line were asked in vain the next sign waits so long for each of them: some ten times what it cost. */
+/** How many waiting claims look at once: at first, and at most (as many as one store call takes). */
+const FIRST_CHOSEN = 8;
+const MAX_CHOSEN = 250;
+const NO_HINT = -1;
+/** When a long queue was asked in vain, the next hint is held back this long per waiter: about ten times what asking costs. */
 const REST_MS = 0.01;
-/** The same where they were asked of single lanes. */
+/** The same when the waiters were asked about single lanes only. */
 const SHORT_REST_MS = 0.002;
-const LONG_LINE = 64;
-/** Lanes that are told one by one; with more of them everybody is asked of everything. */
-const MANY_LANES = 32;
+const LONG_QUEUE = 64;
+/** Up to this many lanes are named one by one. With more, every waiter is asked about all lanes. */
+const MAX_NAMED_LANES = 32;
 
 /**
- * Signs that there may be work, for claims that wait for it.
+ * Claims that wait for work, and the hints that wake them.
  *
- *   looking ──in vain──> waiting ──chosen, its time is over, or an abort──> looking
+ *   looking ──nothing found──> waiting ──chosen, timeout or abort──> looking
  *
- * A sign lets a few look of those who want what there is: the best worker first, then the least busy one, then the one that has
- * waited longest. A task goes to the best that is free, not to whoever happens to ask first. While there is still something, two more look
- * for each that is back. So a push costs the same whether ten workers wait or ten thousand. Who was not chosen has looked at nothing
- * since: it is chosen later, or the sign was for others. A sign that comes during a look counts for the next one.
+ * A hint says that there may be work. It wakes only a few of the claims that could take it: the best worker first, then the least
+ * busy one, then the one that has waited longest. So a task goes to the best free worker and not to the first one that asks. While
+ * there is still work, each claim that comes back lets two more look. So a push costs the same with ten waiting workers and with ten
+ * thousand. A claim that was not chosen has missed nothing: it is chosen later, or the work was for others. A hint that arrives
+ * during a look counts for the next one.
  *
- * A sign tells of one lane where it can, and then they are asked of that one only: what lies elsewhere, and nobody here can serve, is
- * not gone through again with each of thousands (a push beside it took 18 ms to start, and takes 3).
+ * A hint names its lane where it can. The waiters are then asked about that lane only. Lanes that no worker here can serve are not checked
+ * again for each of thousands of waiters (with such lanes present, a push took 18 ms to start, and now takes 3).
  *
- * Signs are hints. Behind them stands a poll with jitter, at most `pollMs` later: one looks for all, and everybody is asked anew.
+ * Hints may be lost. Behind them stands a poll with jitter, at most `pollMs` later: one claim looks for all, and then
+ * every waiter is asked again.
  */
 export class ClaimWaiters {
   readonly #world: World;
   readonly #pollMs: number;
-  /** Nothing is known that anybody could want. */
+  /** True when nothing is known that any waiter could take: from this lane, or from any lane. */
   readonly #idle: (lane?: number) => boolean;
-  /** Waiting or looking. */
+  /** Claims that wait or look. */
   #entered = 0;
   readonly #waiting = new WaiterQueue<Waiter>();
   #turns = 0;
-  #signs = 0;
-  /** The signs of which everybody who waits was asked. */
-  #asked = 0;
-  /** Who has seen less than so many signs is asked of everything. */
-  #allAt = 0;
-  /** Of the signs since then: which lane they told of, and the last that did. */
-  readonly #news = new Map<number, number>();
-  /** Somebody has to look, whether it is known to find something or not. */
-  #blind = false;
-  /** Chosen, and not back. */
+  #hints = 0;
+  /** The newest hint about which every waiter was asked. */
+  #askedUpTo = 0;
+  /** A waiter that has seen fewer hints than this is asked about all lanes. */
+  #allLanesAt = 0;
+  /** Lane → the last hint that named it, for the hints since then. */
+  readonly #hintedLanes = new Map<number, number>();
+  /** One claim has to look, although nothing is known to be there. */
+  #mustLook = false;
+  /** Claims that were chosen and have not come back. */
   #chosen = 0;
-  /** Who may be; grows while there is more than they take. */
-  #most = FEW;
+  /** The most that may be chosen at once. It grows while there is more work than they take. */
+  #maxChosen = FIRST_CHOSEN;
   #cancelPoll: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
 
@@ -71,34 +73,35 @@ export class ClaimWaiters {
     return this.#entered > 0;
   }
 
-  /** There is something that may be for one of them: in this lane, or anywhere. */
+  /** There may be work for a waiter: in this lane, or anywhere. */
   wake(lane?: number): void {
-    this.#signs++;
-    if (lane === undefined || (this.#news.size >= MANY_LANES && !this.#news.has(lane))) this.#forgetNews();
-    else this.#news.set(lane, this.#signs);
+    this.#hints++;
+    if (lane === undefined || (this.#hintedLanes.size >= MAX_NAMED_LANES && !this.#hintedLanes.has(lane)))
+      this.#dropLaneNames();
+    else this.#hintedLanes.set(lane, this.#hints);
     this.#choose();
   }
 
-  /** There may be something, and nobody knows what: one looks. What it finds it tells. */
-  call(): void {
-    this.#signs++;
-    this.#blind = true;
+  /** There may be work, and its lane is not known. One claim looks, and wakes others for what it finds. */
+  lookForAll(): void {
+    this.#hints++;
+    this.#mustLook = true;
     this.#choose();
   }
 
-  /** Before its first look. Who has entered has to leave. */
+  /** Called before the first look. Every claim that has entered must leave. */
   enter({ wants, signal, priority, freeShare }: WaiterOptions): WaitingClaim {
     this.#entered++;
-    const seen = this.#signs;
+    const seen = this.#hints;
     const waiter: Waiter = { priority, freeShare, since: 0, wants, seen, chosen: false, resolve: () => {} };
     return {
       looking: () => {
-        waiter.seen = this.#signs;
+        waiter.seen = this.#hints;
       },
-      sign: (maxMs) => this.#wait(waiter, signal, maxMs),
+      nextHint: (maxMs) => this.#wait(waiter, signal, maxMs),
       leave: () => {
         this.#entered--;
-        this.#back(waiter);
+        this.#returned(waiter);
         this.#choose();
       },
     };
@@ -110,98 +113,100 @@ export class ClaimWaiters {
         resolve();
         return;
       }
-      const over = (): void => waiter.resolve();
-      const cancel = this.#world.timers.after(Math.max(1, maxMs), over);
-      signal?.addEventListener('abort', over, { once: true });
+      const expire = (): void => waiter.resolve();
+      const cancel = this.#world.timers.after(Math.max(1, maxMs), expire);
+      signal?.addEventListener('abort', expire, { once: true });
       waiter.resolve = () => {
         cancel();
-        signal?.removeEventListener('abort', over);
+        signal?.removeEventListener('abort', expire);
         this.#waiting.delete(waiter);
         if (this.#waiting.size === 0) this.#stop();
         resolve();
       };
       waiter.since = ++this.#turns;
       this.#waiting.add(waiter);
-      if (waiter.seen !== this.#signs) this.#asked = NOBODY;
+      if (waiter.seen !== this.#hints) this.#askedUpTo = NO_HINT;
       this.#cancelPoll ??= this.#poll();
-      this.#back(waiter);
+      this.#returned(waiter);
       this.#choose();
     });
   }
 
-  #back(waiter: Waiter): void {
+  #returned(waiter: Waiter): void {
     if (!waiter.chosen) return;
     waiter.chosen = false;
     this.#chosen--;
-    this.#most = Math.min(MANY, this.#most + 1);
+    this.#maxChosen = Math.min(MAX_CHOSEN, this.#maxChosen + 1);
   }
 
   #choose(): void {
     if (this.#cancelRest !== undefined) return;
-    if (this.#asked !== this.#signs && !this.#askAll()) return;
-    this.#most = FEW;
+    if (this.#askedUpTo !== this.#hints && !this.#askWaiters()) return;
+    this.#maxChosen = FIRST_CHOSEN;
   }
 
-  /** False: as many look as may, and not everybody was asked. */
-  #askAll(): boolean {
-    for (const lane of this.#news.keys()) if (this.#idle(lane)) this.#news.delete(lane);
-    if (!this.#blind && this.#idle()) return true;
+  /**
+   * Asks the waiters in order, and lets those look that want something. False: the maximum looks already, and not every waiter was asked.
+   */
+  #askWaiters(): boolean {
+    for (const lane of this.#hintedLanes.keys()) if (this.#idle(lane)) this.#hintedLanes.delete(lane);
+    if (!this.#mustLook && this.#idle()) return true;
     const chosen: Waiter[] = [];
-    const asked = { ofAll: 0, ofLanes: 0 };
+    const counts = { ofAll: 0, ofLanes: 0 };
     let all = true;
     for (const waiter of this.#waiting) {
-      all = this.#chosen < this.#most;
+      all = this.#chosen < this.#maxChosen;
       if (!all) break;
-      if (waiter.seen === this.#signs) continue;
-      if (this.#blind || this.#wants(waiter, asked)) {
-        this.#blind = false;
+      if (waiter.seen === this.#hints) continue;
+      if (this.#mustLook || this.#wants(waiter, counts)) {
+        this.#mustLook = false;
         waiter.chosen = true;
         this.#chosen++;
         chosen.push(waiter);
-      } else waiter.seen = this.#signs;
+      } else waiter.seen = this.#hints;
     }
     if (all) {
-      this.#asked = this.#signs;
-      this.#forgetNews();
+      this.#askedUpTo = this.#hints;
+      this.#dropLaneNames();
     }
-    if (chosen.length === 0 && asked.ofAll + asked.ofLanes > LONG_LINE) this.#rest(asked.ofAll > LONG_LINE);
+    if (chosen.length === 0 && counts.ofAll + counts.ofLanes > LONG_QUEUE) this.#rest(counts.ofAll > LONG_QUEUE);
     for (const waiter of chosen) waiter.resolve();
     return all;
   }
 
-  #wants(waiter: Waiter, asked: { ofAll: number; ofLanes: number }): boolean {
-    if (waiter.seen < this.#allAt) {
-      asked.ofAll++;
+  #wants(waiter: Waiter, counts: { ofAll: number; ofLanes: number }): boolean {
+    if (waiter.seen < this.#allLanesAt) {
+      counts.ofAll++;
       return waiter.wants();
     }
-    if (this.#news.size > 0) asked.ofLanes++;
-    for (const [lane, sign] of this.#news) if (waiter.seen < sign && waiter.wants(lane)) return true;
+    if (this.#hintedLanes.size > 0) counts.ofLanes++;
+    for (const [lane, hint] of this.#hintedLanes) if (waiter.seen < hint && waiter.wants(lane)) return true;
     return false;
   }
 
-  /** Who looks at this moment, and has not seen them, is asked of everything when it is back. */
-  #forgetNews(): void {
-    this.#news.clear();
-    this.#allAt = this.#signs;
+  /** A claim that looks at this moment has not seen these hints. It is asked about all lanes when it comes back. */
+  #dropLaneNames(): void {
+    this.#hintedLanes.clear();
+    this.#allLanesAt = this.#hints;
   }
 
-  /** What there is nobody here can serve: they are not all asked again at every sign. */
+  /** No waiter can serve what there is, so they are not all asked again at every hint. */
   #rest(ofAll: boolean): void {
     const ms = this.#waiting.size * (ofAll ? REST_MS : SHORT_REST_MS);
     this.#cancelRest = this.#world.timers.after(Math.max(1, ms), () => {
       this.#cancelRest = undefined;
-      this.#most = FEW;
+      this.#maxChosen = FIRST_CHOSEN;
       this.#choose();
     });
   }
 
   #poll(): () => void {
-    // Not to the very end: what it finds is to be claimed within the time.
+    // Not up to the end of the time: what the poll finds is to be claimed within `pollMs`.
     const after = this.#pollMs * (0.5 + 0.4 * this.#world.random());
     return this.#world.timers.after(Math.max(1, after), () => {
       this.#cancelPoll = this.#poll();
-      this.#forgetNews();
-      this.call();
+      this.#dropLaneNames();
+      this.lookForAll();
     });
   }
 
@@ -213,20 +218,20 @@ export class ClaimWaiters {
   }
 }
 
-/** What a claim does in turn: it looks, and waits for a sign. */
+/** What a waiting claim does in turn: it looks, then waits for a hint. */
 export interface WaitingClaim {
   /** A look begins. */
   looking(): void;
-  /** It was in vain; comes when another one is due, after `maxMs` at the latest. */
-  sign(maxMs: number): Promise<void>;
+  /** The look found nothing. Resolves when another look is due, after `maxMs` at the latest. */
+  nextHint(maxMs: number): Promise<void>;
   leave(): void;
 }
 
 interface Waiter extends Ranked {
-  /** The turn in which it began to wait. */
+  /** Its place in the order of arrival; grows with every wait. */
   since: number;
   readonly wants: (lane?: number) => boolean;
-  /** Signs that had come when it looked last, or was asked. */
+  /** How many hints had come when it last looked or was asked. */
   seen: number;
   chosen: boolean;
   resolve: () => void;

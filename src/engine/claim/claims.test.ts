@@ -28,7 +28,7 @@ async function rig(t: TestContext): Promise<Rig> {
     return taskClaim(params);
   };
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   return {
     world,
     store,
@@ -40,7 +40,7 @@ async function rig(t: TestContext): Promise<Rig> {
   };
 }
 
-/** What a promise has come to so far. */
+/** The value of a promise so far. */
 function follow<T>(promise: Promise<T>): () => T | undefined {
   let value: T | undefined;
   void promise.then((answer) => {
@@ -49,7 +49,7 @@ function follow<T>(promise: Promise<T>): () => T | undefined {
   return () => value;
 }
 
-/** Turns the clock until the store is asked this the next time, and not a millisecond more. */
+/** Turns the clock until the store gets this call the next time, and not a millisecond more. */
 async function untilAsked({ store, world }: Rig, verb: 'laneScan' | 'queueList' | 'workerFleet'): Promise<void> {
   let times = 0;
   const original = store[verb].bind(store) as (...args: never[]) => unknown;
@@ -77,7 +77,7 @@ test('a claim answers at once with what there is, with the names of queue and ha
   assert.deepEqual([grant.task, grant.queue, grant.handler, grant.attempt], [task, 'mail', 'send', 1]);
 });
 
-test('a claim without a wait answers at once with nothing, and asks the store for nothing', async (t) => {
+test('a claim without a wait answers at once with nothing, and does not call the store', async (t) => {
   const { claim, asked, world } = await rig(t);
   assert.deepEqual(await claim(), []);
   assert.deepEqual(asked, []);
@@ -114,7 +114,7 @@ test('a push that comes while the claim is looking is not missed', async (t) => 
   assert.deepEqual(tasksOf(waiting()), [await pushed]);
 });
 
-test('a waiting claim is woken by a release, a retry, a revival and a resume of the same process', async (t) => {
+test('a release, a retry, a revival and a resume of the same process wake a waiting claim', async (t) => {
   const { claim, push, engine, world } = await rig(t);
   const task = await push('mail');
   const wakes: ((grant: Grant) => Promise<unknown>)[] = [
@@ -156,7 +156,7 @@ test('a waiting claim finds what another process pushed within little more than 
   assert.equal(engine.waiting, false);
 });
 
-test('a hint shortens that to nothing', async (t) => {
+test('with a hint it finds it without any time passing', async (t) => {
   const { claim, store, engine, world } = await rig(t);
   const waiting = follow(claim({ waitMs: 60_000 }));
   await world.advance(3000);
@@ -168,7 +168,7 @@ test('a hint shortens that to nothing', async (t) => {
   assert.deepEqual(tasksOf(waiting()), [task]);
 });
 
-test('a claim that waits in vain answers with nothing when its time is over, and leaves no timer', async (t) => {
+test('a claim that finds nothing in its time answers with nothing, and leaves no timer', async (t) => {
   const { claim, world } = await rig(t);
   const waiting = follow(claim({ waitMs: 10_000 }));
   await world.advance(9_999);
@@ -211,7 +211,7 @@ test('a waiting claim with an operation id gets the tasks that come later, and a
   assert.deepEqual(tasksOf(await claim({ op: 'op-1' })), [task]);
 });
 
-test('several lanes share a claim equally, and what one has not goes to those that have more', async (t) => {
+test('several lanes share a claim equally, and the share of a short lane goes to longer ones', async (t) => {
   const { claim, push, asked } = await rig(t);
   for (let n = 0; n < 10; n++) await push('full');
   for (let n = 0; n < 10; n++) await push('also-full');
@@ -232,7 +232,7 @@ test('several lanes share a claim equally, and what one has not goes to those th
   );
 });
 
-test('one lane alone is asked once for all', async (t) => {
+test('a single lane is asked once for all tasks', async (t) => {
   const { claim, push, asked } = await rig(t);
   for (let n = 0; n < 30; n++) await push('mail');
   assert.equal((await claim({ max: 20 })).length, 20);
@@ -260,7 +260,7 @@ test('claims for one task each serve the lanes in turn', async (t) => {
 
 test('claims of one turn go to the store together and share the tasks out', async (t) => {
   const { engine, claim, push, asked } = await rig(t);
-  const other = await engine.registerWorker({ name: 'o', incarnation: 'o', slots: 8 });
+  const other = await engine.workers.register({ name: 'o', incarnation: 'o', slots: 8 });
   const tasks: number[] = [];
   for (let n = 0; n < 10; n++) tasks.push(await push('mail'));
   const answers = await Promise.all([claim({ max: 3 }), claim({ max: 3 }), claim({ worker: other, max: 9 })]);
@@ -275,7 +275,7 @@ test('claims of one turn go to the store together and share the tasks out', asyn
   );
 });
 
-test('claims of one turn take no lane for empty that one of them had more of than its share', async (t) => {
+test('claims of one turn do not take a lane for empty that had more than one of their shares', async (t) => {
   const { claim, engine } = await rig(t);
   await engine.pushMany(Array.from({ length: 400 }, (_, i) => ({ queue: `q${i % 20}`, handler: 'h' })));
   for (let n = 0; n < 8; n++) {
@@ -287,7 +287,7 @@ test('claims of one turn take no lane for empty that one of them had more of tha
   }
 });
 
-test('a claim that meets an empty lane first goes on to the others, without any time passing', async (t) => {
+test('a claim that finds a lane empty goes on to the others, without any time passing', async (t) => {
   const { claim, push, asked } = await rig(t);
   await push('a');
   await claim(); // Lane a gave all that it was asked for, and is believed to have more.
@@ -315,7 +315,7 @@ test('a lane that was asked for less than its share, or not at all, is not taken
       const grants = await claim({ max });
       assert.equal(grants.length, Math.min(max, requests.length - got.length), `${lanes} lanes, ${max} at a time`);
       got.push(...grants.map(({ queue }) => queue));
-      // Nobody is served three times before somebody else is served once.
+      // No lane is served three times before another one is served once.
       const counts = requests.slice(0, lanes).map(({ queue }) => got.filter((name) => name === queue).length);
       if (got.length < (requests.length * 2) / 3) {
         assert.ok(Math.max(...counts) - Math.min(...counts) <= max, `${lanes} lanes, ${max} at a time: ${counts}`);
@@ -324,7 +324,7 @@ test('a lane that was asked for less than its share, or not at all, is not taken
   }
 });
 
-test('a fault in a later round hides nothing that an earlier one was granted', async (t) => {
+test('a fault in a later round hides no grant of an earlier one', async (t) => {
   const { claim, push, store } = await rig(t);
   const task = await push('a');
   for (let n = 0; n < 5; n++) await push('b');
@@ -338,7 +338,7 @@ test('a fault in a later round hides nothing that an earlier one was granted', a
   await assert.rejects(claim({ max: 1 }), /gone/);
 });
 
-test('a waiting claim that met an empty lane does not sleep while another lane has work', async (t) => {
+test('a waiting claim that found a lane empty does not sleep while another lane has work', async (t) => {
   const { claim, push, world } = await rig(t);
   await push('a');
   await claim();
@@ -372,16 +372,16 @@ test('a pause and a resume by another process hold within a second', async (t) =
 });
 
 test('a disabled worker gets nothing, and others get its share', async (t) => {
-  const { claim, push, store, engine, worker } = await rig(t);
+  const { claim, push, store, engine } = await rig(t);
   const task = await push('mail');
-  await store.workerEnable({ worker, enabled: false });
+  await store.workerSet({ name: 'w', enabled: false });
   assert.deepEqual(await claim({ max: 9 }), []);
-  const next = await engine.registerWorker({ name: 'v', incarnation: 'j', slots: 1 });
+  const next = await engine.workers.register({ name: 'v', incarnation: 'j', slots: 1 });
   assert.deepEqual(await claim({ worker: 4711, max: 9 }), []);
   assert.deepEqual(tasksOf(await claim({ worker: next })), [task], 'it was taken out of the ring');
 });
 
-test('what a lost hint hid is found within a second by whoever waits', async (t) => {
+test('a waiting claim finds within a second what a lost hint hid', async (t) => {
   const { claim, world, store } = await rig(t);
   const other = new Engine({ store, world });
   for (let n = 0; n < 20; n++) {
@@ -424,11 +424,11 @@ test('more lanes than a claim looks at are all served in the end', async (t) => 
   assert.equal(queues.size, 450);
 });
 
-test('of many claims that wait a push lets a few ask the store, and one of them gets it', async (t) => {
+test('a push lets a few of many waiting claims call the store, and one of them gets it', async (t) => {
   const { engine, world, asked, push } = await rig(t);
   const waiting: (() => readonly Grant[] | undefined)[] = [];
   for (let n = 0; n < 300; n++) {
-    const worker = await engine.registerWorker({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
+    const worker = await engine.workers.register({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
     waiting.push(follow(engine.claim({ worker, max: 1, waitMs: 60_000 })));
   }
   await world.advance(5000);
@@ -443,11 +443,11 @@ test('of many claims that wait a push lets a few ask the store, and one of them 
   assert.ok(claims <= 20, `${claims} claims for one task`);
 });
 
-test('as many tasks as there are claims that wait are all taken, without any time passing', async (t) => {
+test('as many tasks as waiting claims are all taken, without any time passing', async (t) => {
   const { engine, world } = await rig(t);
   const waiting: (() => readonly Grant[] | undefined)[] = [];
   for (let n = 0; n < 300; n++) {
-    const worker = await engine.registerWorker({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
+    const worker = await engine.workers.register({ name: `w${n}`, incarnation: `i${n}`, slots: 1 });
     waiting.push(follow(engine.claim({ worker, max: 1, waitMs: 60_000 })));
   }
   await world.settle();
@@ -456,7 +456,7 @@ test('as many tasks as there are claims that wait are all taken, without any tim
   assert.equal(new Set(waiting.flatMap((one) => tasksOf(one()))).size, 300);
 });
 
-test('what one finds that looks for all is taken by who can, without any more time', async (t) => {
+test('work that one claim finds for all is taken by those that can, without more time', async (t) => {
   const scene = await rig(t);
   const { engine, store, world, worker, claim } = scene;
   const others = Array.from({ length: 20 }, () => follow(claim({ queues: ['post'], waitMs: 60_000 })));
@@ -468,7 +468,7 @@ test('what one finds that looks for all is taken by who can, without any more ti
   assert.ok(others.every((one) => one() === undefined));
 });
 
-test('a resume by another process lets those go on who serve the queue, whoever hears of it', async (t) => {
+test('a resume by another process wakes the claims that serve the queue, whichever claim learns of it', async (t) => {
   const scene = await rig(t);
   const { store, world, claim, push } = scene;
   const other = new Engine({ store, world });
@@ -483,16 +483,16 @@ test('a resume by another process lets those go on who serve the queue, whoever 
   assert.deepEqual(tasksOf(waiting()), [task]);
 });
 
-test('a tag that another process gives a worker counts for its waiting claim, whoever hears of it', async (t) => {
+test('a tag that another process gives a worker counts for its waiting claim, whichever claim learns of it', async (t) => {
   const scene = await rig(t);
   const { engine, store, world, claim } = scene;
   const { task } = await engine.push({ queue: 'mail', handler: 'h', placement: { requires: ['gpu'] } });
-  const plain = await engine.registerWorker({ name: 'plain', incarnation: 'p', slots: 1 });
+  const plain = await engine.workers.register({ name: 'plain', incarnation: 'p', slots: 1 });
   void Array.from({ length: 20 }, () => claim({ worker: plain, waitMs: 60_000 }));
   const waiting = follow(claim({ waitMs: 60_000 }));
   await world.advance(3000);
   assert.equal(waiting(), undefined);
-  await new Engine({ store, world }).setWorker({ name: 'w', tags: ['gpu'] });
+  await new Engine({ store, world }).workers.set({ name: 'w', tags: ['gpu'] });
   await untilAsked(scene, 'workerFleet');
   assert.deepEqual(tasksOf(waiting()), [task]);
 });

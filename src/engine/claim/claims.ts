@@ -1,18 +1,19 @@
 import type { World } from '../../core/world.ts';
 import type { ClaimAnswer, Grant, Lane, LaneAsk, NewClaim, Store } from '../../store/store.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
-import { type ClaimRequest, deal, groupRequests } from './claim-request.ts';
+import { type ClaimRequest, distribute, groupRequests } from './claim-request.ts';
+import type { PickedLane } from './lane-choice.ts';
 import { LaneShare } from './lane-share.ts';
-import { type PickedLane, type ReadyLanes, SCAN_MS } from './ready-lanes.ts';
+import { type ReadyLanes, SCAN_MS } from './ready-lanes.ts';
 import { SkippedLanes } from './skipped-lanes.ts';
 import type { WorkerProfiles } from './worker-profiles.ts';
 
-/** One very task, asked for by its number. */
+/** A claim of one task by its number. */
 export interface TaskClaimRequest extends Pick<ClaimRequest, 'worker' | 'leaseMs' | 'op' | 'token'> {
   readonly task: number;
-  /** By which revision of the worker it was judged. */
+  /** The revision of the worker by which it was found eligible. */
   readonly revision?: number | undefined;
-  /** How many tasks like it the worker may have. */
+  /** How many such tasks the worker may hold. */
   readonly maxHeld?: number | undefined;
 }
 
@@ -24,12 +25,12 @@ export interface ClaimsDeps {
   readonly coalescer: Coalescer;
 }
 
-/** A claim looks at no more lanes than this; the ring brings the others to the front next time. */
+/** A claim asks at most this many lanes; the others come first next time. */
 const MAX_LANES = 200;
-/** Tasks that one call of the store grants at most: more would hold the loop too long, and go into further rounds. */
+/** One store call grants at most this many tasks: more would block the event loop for too long. The rest goes into further rounds. */
 const MAX_GRANTS = 250;
 
-/** Turns wants into grants: picks lanes from the ring, asks the store once per flush, learns from what came back. */
+/** Turns claim requests into grants: picks ready lanes, calls the store once per batch, and learns from its answers. */
 export class Claims {
   readonly #store: Pick<Store, 'taskClaim'>;
   readonly #readyLanes: ReadyLanes;
@@ -37,7 +38,7 @@ export class Claims {
   readonly #world: World;
   readonly #skipped: SkippedLanes;
   readonly #share = new LaneShare();
-  /** Of the fleet, as far as those who wait have heard of them. */
+  /** The changes of the worker profiles for which the waiting claims were woken. */
   #changes = 0;
   readonly #batcher: Batcher<ClaimRequest, readonly Grant[]>;
   readonly #taskBatcher: Batcher<TaskClaimRequest, ClaimAnswer | undefined>;
@@ -59,9 +60,9 @@ export class Claims {
       name: 'claim of a task',
       maxItems: 250,
       maxInFlight: 1,
-      send: (wants) =>
+      send: (requests) =>
         deps.store.taskClaim({
-          claims: wants.map(({ worker, leaseMs, op, task, token, revision, maxHeld }) => ({
+          claims: requests.map(({ worker, leaseMs, op, task, token, revision, maxHeld }) => ({
             holder: worker,
             token,
             revision,
@@ -76,12 +77,12 @@ export class Claims {
     });
   }
 
-  /** That task, if it can be claimed now. It says nothing about lanes, so the ring neither decides nor learns. */
+  /** Claims this task if it is ready. It says nothing about lanes, so the ready lanes neither decide nor learn. */
   async claimTask(request: TaskClaimRequest): Promise<readonly Grant[]> {
     return (await this.#taskBatcher.submit(request))?.grants ?? [];
   }
 
-  /** Answers with what there is, or waits up to `waitMs` for the first tasks to come. */
+  /** Answers with what there is, or waits up to `waitMs` for the first tasks. */
   async claim(request: ClaimRequest, waitMs: number, signal?: AbortSignal): Promise<readonly Grant[]> {
     if (waitMs <= 0) return signal?.aborted ? [] : this.#batcher.submit(request);
     const { monotonic } = this.#world.clock;
@@ -103,7 +104,7 @@ export class Claims {
         const grants = await this.#batcher.submit(request);
         const leftMs = deadline - monotonic();
         if (grants.length > 0 || leftMs <= 0) return grants;
-        await waiting.sign(leftMs);
+        await waiting.nextHint(leftMs);
       }
     } finally {
       waiting.leave();
@@ -115,48 +116,48 @@ export class Claims {
     if (this.#profiles.stale) await this.#meetWorkers(requests);
     const groups = groupRequests(requests);
     const granted: (readonly Grant[])[] = groups.map(() => []);
-    let open: readonly Open[] = groups.map(({ request }, at) => ({ request, at, max: request.max }));
-    // What the lanes of one round left over goes to others. Each round grants something or finds a lane empty, so it ends.
-    for (let round = 0; open.length > 0; round++) {
+    let pending: readonly PendingRequest[] = groups.map(({ request }, at) => ({ request, at, max: request.max }));
+    // What one round did not fill goes to other lanes in the next. Each round grants something or finds a lane empty, so the loop ends.
+    for (let round = 0; pending.length > 0; round++) {
       try {
-        open = await this.#round(open, round, granted);
+        pending = await this.#round(pending, round, granted);
       } catch (error) {
-        // What an earlier round was granted is granted: a fault now must not hide it from its callers.
+        // Grants of an earlier round are committed: a fault now must not hide them from their callers.
         if (granted.every((grants) => grants.length === 0)) throw error;
         break;
       }
     }
     const answers: (readonly Grant[])[] = requests.map(() => []);
-    for (const [i, group] of groups.entries()) deal(group, requests, granted[i] as readonly Grant[], answers);
+    for (const [i, group] of groups.entries()) distribute(group, requests, granted[i] as readonly Grant[], answers);
     return answers;
   }
 
   /**
-   * Looks which lanes have something. Not awaited by a claim that knows of a lane already: it would start later by two round
-   * trips, and a settle of the same turn could not share its commit. What the look finds is there for the next one. But a
-   * pause of another process must hold within a second, so a claim does not go by what is known for longer.
+   * Reads which lanes have ready tasks. A claim that knows a lane already does not wait for it: it would start two round trips later, and a
+   * settle of the same turn could not share its commit. The next claim uses what was read. But a pause of another process must hold within
+   * a second, so a claim does wait when the known pauses are older than that.
    */
   async #refresh(requests: readonly ClaimRequest[]): Promise<void> {
     const { outdated } = this.#readyLanes;
     const looked = this.#readyLanes.refresh();
     const knows = requests.every((request) => this.#readyLanes.knows((lane) => this.#serves(request, lane)));
     if (outdated || !knows) await looked;
-    // A store that cannot be asked says so to the claim itself.
+    // A store that does not answer fails the claim itself.
     else looked.catch(() => {});
   }
 
   /**
-   * Looks who the workers are. Awaited where it may decide: there is a lane that asks for something, and by what is known its
-   * asker may not serve it, or that is in doubt.
+   * Reads the worker profiles. A claim waits for them only where they may decide: a lane has rules, and the worker may not serve it by what
+   * is known, or what is known is in doubt.
    */
   async #meetWorkers(requests: readonly ClaimRequest[]): Promise<void> {
     const { doubtful } = this.#profiles;
-    const looked = this.#profiles.look().then(() => this.#heed());
+    const looked = this.#profiles.look().then(() => this.#wakeIfChanged());
     const decides = requests.some((request) =>
       this.#readyLanes.knows(
         (lane) =>
           lane.rules !== undefined &&
-          wanted(request, lane) &&
+          matches(request, lane) &&
           (doubtful || !this.#profiles.serves(request.worker, lane)),
       ),
     );
@@ -164,8 +165,8 @@ export class Claims {
     else looked.catch(() => {});
   }
 
-  /** Who looked need not be whom a change of the fleet concerns: somebody else may serve now what it did not before. */
-  #heed(): void {
+  /** A change of the profiles may concern another worker than the one whose claim read them: it may now serve what it did not before. */
+  #wakeIfChanged(): void {
     const { changes } = this.#profiles;
     if (changes === this.#changes) return;
     this.#changes = changes;
@@ -174,29 +175,34 @@ export class Claims {
 
   #serves(request: ClaimRequest, lane: Lane): boolean {
     return (
-      wanted(request, lane) &&
-      !this.#skipped.keeps(request.worker, lane.id) &&
+      matches(request, lane) &&
+      !this.#skipped.skips(request.worker, lane.id) &&
       this.#profiles.serves(request.worker, lane)
     );
   }
 
-  /** Asks lanes for their shares, and answers with the wants that more lanes may still fill. */
-  async #round(open: readonly Open[], round: number, answers: (readonly Grant[])[]): Promise<readonly Open[]> {
+  /** Asks lanes for their shares. Answers with the requests that further lanes may still fill. */
+  async #round(
+    pending: readonly PendingRequest[],
+    round: number,
+    answers: (readonly Grant[])[],
+  ): Promise<readonly PendingRequest[]> {
     let budget = MAX_GRANTS;
-    const now = open.filter((it) => {
+    const batch = pending.filter((entry) => {
       const fits = budget > 0;
-      budget -= Math.min(it.max, MAX_GRANTS);
+      budget -= Math.min(entry.max, MAX_GRANTS);
       return fits;
     });
-    const asked = now.map((it) => {
-      const max = Math.min(it.max, MAX_GRANTS);
-      // More lanes when those of an earlier round turned out to be empty.
-      const limit = it.request.op === undefined ? Math.min(MAX_LANES, this.#share.lanes(max) * 2 ** round) : MAX_LANES;
-      const picks = this.#readyLanes.pick((lane) => this.#serves(it.request, lane), limit, max);
-      return { ...it, ask: max, picks, lanes: picks.map((pick) => this.#ask(it.request.worker, pick)) };
+    const picked = batch.map((entry) => {
+      const max = Math.min(entry.max, MAX_GRANTS);
+      // More lanes when those of an earlier round were empty.
+      const limit =
+        entry.request.op === undefined ? Math.min(MAX_LANES, this.#share.lanes(max) * 2 ** round) : MAX_LANES;
+      const picks = this.#readyLanes.pick((lane) => this.#serves(entry.request, lane), limit, max);
+      return { ...entry, ask: max, picks, lanes: picks.map((pick) => this.#ask(entry.request.worker, pick)) };
     });
-    // A want with an operation id goes to the store even without a lane: its first answer may be waiting there.
-    const sent = asked.filter(({ picks, request }) => picks.length > 0 || request.op !== undefined);
+    // A request with an operation id goes to the store even without a lane: the answer to its first call may be there.
+    const sent = picked.filter(({ picks, request }) => picks.length > 0 || request.op !== undefined);
     const claims: NewClaim[] = sent.map(({ request, ask, picks, lanes }) => ({
       holder: request.worker,
       revision: this.#revision(request.worker, picks),
@@ -210,7 +216,7 @@ export class Claims {
     const unfilled = sent.flatMap(({ request, at, max, ask, picks }, i) => {
       const answer = granted[i];
       if (answer === undefined) {
-        // Nobody looked, so there is nothing to learn of the lanes; but the worker may not be who it was.
+        // The store looked at no lane, so there is nothing to learn about them. But the worker may have changed.
         this.#profiles.forget();
         return [];
       }
@@ -219,12 +225,12 @@ export class Claims {
       // Grants of an earlier call say nothing about the lanes of this one.
       if (request.op !== undefined && grants.length > 0) return [];
       this.#learn(request.worker, picks, ask, answer);
-      // Lanes that were not asked, or gave all that they were asked for: among them those of lesser urgency. What a limit holds
-      // back is left to the next claim: whoever has tasks in hand already must not wait for it.
+      // There may be more in lanes that were not asked, such as less urgent ones, and in lanes that gave all they were asked for. A lane
+      // that a limit blocks is left to the next claim: a caller that has tasks already must not wait for it.
       const more = grants.length < max && this.#readyLanes.hasOpen((lane) => this.#serves(request, lane));
       return more ? [{ request, at, max: max - grants.length }] : [];
     });
-    return [...unfilled, ...open.slice(now.length)];
+    return [...unfilled, ...pending.slice(batch.length)];
   }
 
   #ask(worker: number, { lane: id, max }: PickedLane): LaneAsk {
@@ -235,13 +241,13 @@ export class Claims {
     return { lane: id, max, ...(minAgeMs > 0 ? { minAgeMs } : {}), ...(maxHeld === undefined ? {} : { maxHeld }) };
   }
 
-  /** By which revision of the worker these lanes were chosen; a lane that asks for nothing is anybody's. */
+  /** The revision of the worker by which these lanes were picked. A lane without rules is for any worker. */
   #revision(worker: number, picks: readonly PickedLane[]): number | undefined {
     const asks = picks.some(({ lane }) => this.#readyLanes.lane(lane)?.rules !== undefined);
     return asks ? this.#profiles.profile(worker)?.revision : undefined;
   }
 
-  /** Takes lanes out of the ring that were found empty or held back. */
+  /** Removes lanes that were empty from the ready lanes, and sets aside those that are blocked. */
   #learn(worker: number, picks: readonly PickedLane[], max: number, { grants, blocked }: ClaimAnswer): void {
     const last = new Map<number, Grant>();
     const got = new Map<number, number>();
@@ -254,29 +260,29 @@ export class Claims {
     let whole = 0;
     for (const pick of picks) {
       // The last lanes are asked for what is left, which may be less than their share, or nothing.
-      const wish = Math.min(pick.max, left);
+      const share = Math.min(pick.max, left);
       const count = got.get(pick.lane) ?? 0;
       const block = held.get(pick.lane);
       if (count > 0) this.#readyLanes.served(pick.lane, count, (last.get(pick.lane) as Grant).priority);
-      if (block !== undefined && block.slot !== 0) this.#readyLanes.hold(block, pick);
-      // Not for this worker now; for another one it may be.
-      else if (block !== undefined) this.#skipped.keep(worker, pick.lane, block.freesInMs ?? SCAN_MS);
-      else if (count < wish) this.#readyLanes.empty(pick);
-      if (wish === pick.max) this.#readyLanes.last(pick);
-      if (count === wish) whole++;
+      if (block !== undefined && block.counter !== 0) this.#readyLanes.hold(block, pick);
+      // Not for this worker now, but perhaps for another one.
+      else if (block !== undefined) this.#skipped.skip(worker, pick.lane, block.freesInMs ?? SCAN_MS);
+      else if (count < share) this.#readyLanes.empty(pick);
+      if (share === pick.max) this.#readyLanes.servedWhole(pick);
+      if (count === share) whole++;
       left -= count;
     }
     this.#share.learn(whole, picks.length - whole);
   }
 }
 
-/** A want that is not filled yet: its place among the answers, and how many tasks it still lacks. */
-interface Open {
+/** A request that is not filled yet: its position among the answers, and how many tasks it still lacks. */
+interface PendingRequest {
   readonly request: ClaimRequest;
   readonly at: number;
   readonly max: number;
 }
 
-function wanted(request: ClaimRequest, lane: Lane): boolean {
+function matches(request: ClaimRequest, lane: Lane): boolean {
   return (request.queues?.has(lane.queue) ?? true) && (request.handlers?.has(lane.handler) ?? true);
 }

@@ -1,14 +1,14 @@
 import { roomOf } from '../../core/limits/limit.ts';
-import type { FleetMember, Lane, SlotRecord, Store, TaskRecord } from '../../store/store.ts';
+import type { CounterRecord, FleetMember, Lane, Store, TaskRecord } from '../../store/store.ts';
 import { heldLikeBy } from '../read/facts.ts';
 import { unfitness } from './acquire.ts';
 
-/** Lanes that are looked at in one step. */
+/** Lanes that one read returns. */
 const PAGE = 500;
-/** More lanes with ready tasks than this are not looked at: who asks has enough to choose from. */
+/** The most lanes that are read: with these the caller has enough to choose from. */
 const MOST = 5000;
 
-/** Ready tasks that this worker could be granted now, in the order of a claim. Reads only: another one may be faster. */
+/** Ready tasks that this worker could be granted now, in the order of a claim. This only reads: another worker may be faster. */
 export async function executable(store: Store, member: FleetMember, limit: number): Promise<readonly TaskRecord[]> {
   const free = Math.min(limit, member.slots - member.running);
   if (free <= 0) return [];
@@ -32,15 +32,15 @@ export async function executable(store: Store, member: FleetMember, limit: numbe
   return records.filter((record) => record?.state === 'ready') as readonly TaskRecord[];
 }
 
-/** Those whose limits have room for one more, and of which this worker has not enough already. */
+/** Lanes whose limits have room for one more task, and of which this worker may have one more. */
 async function withRoom(store: Store, lanes: readonly Lane[], member: FleetMember): Promise<readonly Lane[]> {
-  const ids = [...new Set(lanes.flatMap(({ rules }) => (rules?.uses ?? []).map(({ slot }) => slot)))];
-  const { now, slots } = ids.length === 0 ? { now: 0, slots: [] } : await store.slotGet({ slots: ids });
-  const known = new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot] as const])));
+  const ids = [...new Set(lanes.flatMap(({ rules }) => (rules?.uses ?? []).map(({ counter }) => counter)))];
+  const { now, counters } = ids.length === 0 ? { now: 0, counters: [] } : await store.counterGet({ counters: ids });
+  const known = new Map(counters.flatMap((counter) => (counter === undefined ? [] : [[counter.id, counter] as const])));
   const hasRoom = ({ rules }: Lane): boolean =>
     (rules?.uses ?? []).every((use) => {
-      const slot: SlotRecord | undefined = known.get(use.slot);
-      return slot === undefined || roomOf(slot, use, now) > 0;
+      const counter: CounterRecord | undefined = known.get(use.counter);
+      return counter === undefined || roomOf(counter, use, now) > 0;
     });
   const open: Lane[] = [];
   for (const lane of lanes.filter(hasRoom)) {

@@ -1,20 +1,20 @@
 import type { Lane } from '../../store/store.ts';
-import type { PickedLane, ServableLane } from './ready-lanes.ts';
+import type { PickedLane, ServableLane } from './lane-choice.ts';
 
 type Share = Omit<PickedLane, 'at'>;
 
-/** Keys whose turn is not remembered any longer than this many others have come. */
+/** With more keys than this, all clocks are dropped. */
 const MAX_KEYS = 10_000;
 
 /**
- * Shares what is asked for among fairness keys, in proportion to their weights. Each key has a clock that goes on by
- * 1 / weight for every task that it is given, and whoever's clock is behind comes first. How many lanes a key has does not
- * matter. A key that comes (back) begins with the slowest clock of those that are there: nobody saves up turns.
+ * Shares the requested tasks among fairness keys, in proportion to their weights. Each key has a virtual clock that advances by 1 / weight
+ * for every granted task, and the key whose clock is behind comes first. The number of a key's lanes does not matter. A key that is new or
+ * comes back starts at the slowest clock of the present keys, so no key saves up turns.
  */
 export class FairTurns {
   readonly #clocks = new Map<string, number>();
 
-  /** Lanes of equal urgency, least lately served first. */
+  /** `open`: lanes of equal priority, least recently served first. */
   share(open: readonly ServableLane[], limit: number, max: number): Share[] {
     const keys = new Map<string, ServableLane[]>();
     for (const choice of open) {
@@ -31,24 +31,24 @@ export class FairTurns {
   served(lane: Lane, count: number): void {
     const key = keyOf(lane);
     const clock = this.#clocks.get(key);
-    // Nobody's turn is kept where there is nobody to share with.
+    // A key that shares with no other key has no clock.
     if (clock !== undefined) this.#clocks.set(key, clock + count / weightOf(lane));
   }
 
-  /** Unit by unit to the key whose clock is behind, in the order in which they come up. */
+  /** Gives one task at a time to the key whose clock is behind. */
   #deal(keys: ReadonlyMap<string, readonly ServableLane[]>, limit: number, max: number): ReadonlyMap<string, number> {
     if (this.#clocks.size > MAX_KEYS) this.#clocks.clear();
     const known = [...keys.keys()].flatMap((key) => this.#clocks.get(key) ?? []);
     const slowest = known.length === 0 ? 0 : Math.min(...known);
-    const line = [...keys].map(([key, [first]]) => {
+    const queue = [...keys].map(([key, [first]]) => {
       const clock = Math.max(this.#clocks.get(key) ?? slowest, slowest);
       this.#clocks.set(key, clock);
       return { key, clock, step: 1 / weightOf((first as ServableLane).lane) };
     });
     const given = new Map<string, number>();
     for (let unit = 0; unit < max; unit++) {
-      let next = line[0] as (typeof line)[number];
-      for (const one of line) if (one.clock < next.clock) next = one;
+      let next = queue[0] as (typeof queue)[number];
+      for (const one of queue) if (one.clock < next.clock) next = one;
       if (!given.has(next.key) && given.size >= limit) break;
       next.clock += next.step;
       given.set(next.key, (given.get(next.key) ?? 0) + 1);

@@ -13,7 +13,7 @@ test('at first, and for few tasks always, as many lanes are asked as tasks', () 
   );
 });
 
-test('lanes that have more than they are asked for are asked for up to eight each', () => {
+test('lanes with more than they are asked for are asked for up to eight tasks each', () => {
   const share = new LaneShare();
   const asked = [125, 63, 32, 16, 16].map((lanes) => {
     share.learn(lanes, 0);
@@ -22,7 +22,7 @@ test('lanes that have more than they are asked for are asked for up to eight eac
   assert.deepEqual(asked, [63, 32, 16, 16, 16]);
 });
 
-test('when more than a fifth of them come short, it is one of each again', () => {
+test('when more than a fifth of the lanes come short, it is one task per lane again', () => {
   const share = new LaneShare();
   share.learn(100, 25);
   assert.equal(share.lanes(100), 50);
@@ -30,7 +30,7 @@ test('when more than a fifth of them come short, it is one of each again', () =>
   assert.equal(share.lanes(100), 100);
 });
 
-test('the few lanes that there are say nothing about many', () => {
+test('few lanes say nothing about many', () => {
   const share = new LaneShare();
   for (let i = 0; i < 10; i++) share.learn(1, 0);
   assert.equal(share.lanes(100), 100);

@@ -7,9 +7,9 @@ import { MAX_KNOWN, ReadyLanes, SCAN_MS } from './ready-lanes.ts';
 interface Rig {
   readonly world: VirtualWorld;
   readonly readyLanes: ReadyLanes;
-  /** What the store says of itself; a test may change it. */
+  /** What the store answers; a test may change it. */
   readonly store: { ready: number[]; paused: string[]; scans: number; hold?: Promise<void> };
-  /** The ids of the lanes that a claim would look at. */
+  /** The ids of the lanes that a claim would ask. */
   readonly pick: (limit?: number) => readonly number[];
 }
 
@@ -35,7 +35,7 @@ function rig(ready: number[] = []): Rig {
         await store.hold;
         return names.map((name) => ({ name, paused: true }) as QueueRecord);
       },
-      slotGet: async ({ slots }) => ({ now: 0, slots: slots.map(() => undefined) }),
+      counterGet: async ({ counters }) => ({ now: 0, counters: counters.map(() => undefined) }),
     },
     world,
   );
@@ -47,14 +47,14 @@ function rig(ready: number[] = []): Rig {
   };
 }
 
-/** Comes when somebody who looked in vain, and takes whatever there is, should look again. */
+/** Resolves when a claim that found nothing, and takes anything, should look again. */
 function waiting(readyLanes: ReadyLanes): Promise<void> {
   const waiter = readyLanes.waiters.enter({ priority: 0, freeShare: 1, wants: () => readyLanes.knows(() => true) });
   waiter.looking();
-  return waiter.sign(60_000);
+  return waiter.nextHint(60_000);
 }
 
-test('a lane that was marked is picked, and one that nobody knows the name of is not', () => {
+test('a marked lane is picked, and one whose name is not known is not', () => {
   const { readyLanes, pick } = rig();
   readyLanes.learn(lane(1));
   readyLanes.mark(1);
@@ -62,7 +62,7 @@ test('a lane that was marked is picked, and one that nobody knows the name of is
   assert.deepEqual(pick(), [1]);
 });
 
-test('lanes that were picked go to the back, so that each gets its turn', () => {
+test('picked lanes go to the back, so that each gets its turn', () => {
   const { readyLanes, pick } = rig();
   for (const id of [1, 2, 3]) {
     readyLanes.learn(lane(id));
@@ -86,7 +86,7 @@ test('only wanted lanes are picked, and the others keep their place', () => {
   assert.deepEqual(pick(), [1, 3, 2]);
 });
 
-test('a lane that was found empty is picked no more', () => {
+test('a lane that was found empty is no longer picked', () => {
   const { readyLanes, pick } = rig();
   readyLanes.learn(lane(1));
   readyLanes.mark(1);
@@ -96,7 +96,7 @@ test('a lane that was found empty is picked no more', () => {
   assert.deepEqual(pick(), []);
 });
 
-test('a lane that was marked while it was being looked at is not taken for empty', () => {
+test('a lane that was marked during a look is not taken for empty', () => {
   const { readyLanes, pick } = rig();
   readyLanes.learn(lane(1));
   readyLanes.mark(1);
@@ -107,7 +107,7 @@ test('a lane that was marked while it was being looked at is not taken for empty
   assert.deepEqual(pick(), [1]);
 });
 
-test('the first claim scans, and then two a second at most', async () => {
+test('the first claim scans, and then at most two a second', async () => {
   const { readyLanes, store, world, pick } = rig([4, 5]);
   await readyLanes.refresh();
   assert.deepEqual(pick(), [4, 5]);
@@ -129,7 +129,7 @@ test('claims that come during a scan share it', async () => {
   assert.equal(store.scans, 1);
 });
 
-test('a hint makes the next claim scan at once, and wakes who waits', async () => {
+test('a hint makes the next claim scan at once, and wakes waiting claims', async () => {
   const { readyLanes, store } = rig([4]);
   await readyLanes.refresh();
   const came = waiting(readyLanes);
@@ -139,7 +139,7 @@ test('a hint makes the next claim scan at once, and wakes who waits', async () =
   assert.equal(store.scans, 2);
 });
 
-test('a mark wakes who waits', async () => {
+test('a mark wakes waiting claims', async () => {
   const { readyLanes } = rig();
   readyLanes.learn(lane(1));
   const came = waiting(readyLanes);
@@ -153,7 +153,7 @@ test('a scan reads all pages', async () => {
   assert.equal(pick(5000).length, 2500);
 });
 
-test('a scan does not bring a lane to the front that has its place already', async () => {
+test('a scan does not move a known lane to the front', async () => {
   const { readyLanes, pick, world } = rig([1, 2]);
   await readyLanes.refresh();
   assert.deepEqual(pick(1), [1]);
@@ -200,7 +200,7 @@ test('a scan that began before a pause does not undo it', async () => {
   assert.deepEqual(pick(), []);
 });
 
-test('a resume wakes who waits and makes the next claim scan', async () => {
+test('a resume wakes waiting claims and makes the next claim scan', async () => {
   const { readyLanes, store, pick } = rig([1]);
   store.paused.push('q1');
   await readyLanes.refresh();
@@ -221,14 +221,14 @@ test('a lane that is learned as paused is not picked', () => {
   assert.deepEqual(pick(), []);
 });
 
-test('a lane is known by its number once it was learned', () => {
+test('a learned lane is known by its number', () => {
   const { readyLanes } = rig();
   assert.equal(readyLanes.lane(1), undefined);
   readyLanes.learn(lane(1));
   assert.deepEqual(readyLanes.lane(1), lane(1));
 });
 
-test('a lane that another process tells of is marked when it is known, and looked for when it is not', async () => {
+test('a lane that another process names is marked when it is known, and scanned for when it is not', async () => {
   const { readyLanes, pick, store } = rig([1]);
   await readyLanes.refresh();
   for (const one of readyLanes.pick(() => true, 10, 100)) readyLanes.empty(one);
@@ -236,7 +236,7 @@ test('a lane that another process tells of is marked when it is known, and looke
     readyLanes.knows(() => true),
     false,
   );
-  readyLanes.tell(1);
+  readyLanes.report(1);
   assert.equal(
     readyLanes.knows(() => true),
     true,
@@ -246,14 +246,14 @@ test('a lane that another process tells of is marked when it is known, and looke
     false,
   );
   assert.equal(readyLanes.stale, false);
-  readyLanes.tell(2);
+  readyLanes.report(2);
   assert.equal(readyLanes.stale, true);
   store.ready = [2];
   await readyLanes.refresh();
   assert.deepEqual(pick(), [1, 2]);
 });
 
-test('lanes that have nothing are forgotten when there are too many, and met again when they have something', async () => {
+test('empty lanes are forgotten when there are too many, and learned again when they have tasks', async () => {
   const { readyLanes, store, pick } = rig();
   for (const id of [1, 2]) readyLanes.learn(lane(id));
   readyLanes.mark(2);

@@ -1,42 +1,43 @@
 import { roomOf } from '../../core/limits/limit.ts';
 import type { World } from '../../core/world.ts';
 import type { Lane, LaneBlock, ReadyLane, Store } from '../../store/store.ts';
+import { BlockedLanes, type KnownLane } from './blocked-lanes.ts';
 import { ClaimWaiters } from './claim-waiters.ts';
 import { FairTurns } from './fair-turns.ts';
-import { HeldLanes, type KnownLane } from './held-lanes.ts';
+import type { PickedLane, ServableLane } from './lane-choice.ts';
 
 /**
- * The lanes that this process believes to have ready tasks, least lately served first. A belief only decides where to look
- * first. A lane that is missing here is found by the scan, at most `SCAN_MS` later; one that is wrongly here costs one empty
- * look. Lanes that a limit holds back are kept apart, so that they slow nobody, until their limit gives something back.
+ * The lanes that this process believes to have ready tasks, least recently served first. A belief only decides where a claim looks first. A
+ * missing lane is found by the scan, at most `SCAN_MS` later. A wrong entry costs one empty look. Lanes that a limit blocks are kept apart,
+ * so that they slow down nobody, until their limit gives something back.
  */
 export class ReadyLanes {
-  /** Comes when there may be work. */
+  /** Wakes waiting claims when there may be work. */
   readonly waiters: ClaimWaiters;
   readonly #store: ReadyLanesStore;
   readonly #world: World;
   readonly #now: () => number;
   readonly #scanMs: number;
   readonly #known = new Map<number, Lane>();
-  /** But for those that are held back. */
+  /** Without the lanes that a limit blocks. */
   readonly #ready = new Map<number, KnownLane>();
-  /** Of the task that a lane gave last. */
+  /** Lane → priority of the last task that it gave. */
   readonly #lastPriority = new Map<number, number>();
-  readonly #held: HeldLanes;
+  readonly #held: BlockedLanes;
   readonly #turns = new FairTurns();
   #pausedQueues = new Set<string>();
-  /** Pauses and resumes of this process: a scan that began before one must not undo it. */
-  #switched = 0;
+  /** Counts the pauses and resumes of this process: a scan that began before one must not undo it. */
+  #pauseChanges = 0;
   #marks = 0;
   #scannedAt = Number.NEGATIVE_INFINITY;
-  /** Lanes that it found. */
+  /** How many lanes the last scan found. */
   #scanned = 0;
-  /** How many lanes may be known before some are forgotten. */
+  /** When this many lanes are known, some are forgotten. */
   #forgetAt = MAX_KNOWN;
-  /** When what is known of pauses was true. */
+  /** The time at which the known pauses were read. */
   #pausesAt = Number.NEGATIVE_INFINITY;
   #scanning: Promise<void> | undefined;
-  /** Tasks granted by priority and turn since the last one that was granted by age. */
+  /** Tasks granted by priority and fair share since the last one that was granted by age. */
   #sinceOldest = 0;
 
   constructor(store: ReadyLanesStore, world: World, scanMs = SCAN_MS) {
@@ -47,11 +48,11 @@ export class ReadyLanes {
     this.waiters = new ClaimWaiters(world, scanMs, (lane) =>
       lane === undefined ? !this.knows(() => true) : !this.offers(lane, () => true),
     );
-    this.#held = new HeldLanes((lane, slot) => this.#need(lane, slot));
+    this.#held = new BlockedLanes((lane, counter) => this.#need(lane, counter));
   }
 
   learn(lane: Lane): void {
-    this.#meet(lane);
+    this.#addKnown(lane);
     if (lane.paused) this.#pausedQueues.add(lane.queue);
   }
 
@@ -59,24 +60,24 @@ export class ReadyLanes {
     return this.#known.get(id);
   }
 
-  /** Something became ready here; where its priority is not told, it is taken for like the last that was seen there. */
+  /** A task became ready in this lane. Where its priority is not given, it is taken to be that of the lane's last task. */
   mark(lane: number, priority = this.#lastPriority.get(lane) ?? 0): void {
     this.#put(lane, priority);
-    // One that was forgotten is met again by the scan.
+    // A forgotten lane is learned again by the scan.
     if (!this.#known.has(lane)) this.hint();
     else if (this.#ready.has(lane)) this.waiters.wake(lane);
   }
 
-  /** Another process says that something became ready here. A lane that was never seen has no name yet: the scan finds it. */
-  tell(lane: number): void {
+  /** Another process reports a ready task in this lane. The scan finds a lane that was never seen: its name is not known yet. */
+  report(lane: number): void {
     if (this.#known.has(lane)) this.mark(lane);
     else this.hint();
   }
 
   /**
-   * Something is about to become ready here. Whoever waits asks in the same turn, so that a store which commits a turn at
-   * once pays for one commit instead of two between a push and its start (1.1 → 0.5 ms). Who asks in vain asks again when
-   * the lane is marked.
+   * A task is about to become ready in this lane. Waiting claims look in the same turn of the loop. A store that commits once
+   * per turn then pays one commit instead of two between a push and its start (1.1 → 0.5 ms). A claim that finds nothing looks
+   * again when the lane is marked.
    */
   expect(lane: number, priority: number): void {
     if (this.waiters.awaited) this.mark(lane, priority);
@@ -85,22 +86,22 @@ export class ReadyLanes {
   /** Anything may have changed: the next claim scans first. */
   hint(): void {
     this.#scannedAt = Number.NEGATIVE_INFINITY;
-    this.waiters.call();
+    this.waiters.lookForAll();
   }
 
   pause(queue: string, paused: boolean): void {
-    this.#switched++;
+    this.#pauseChanges++;
     if (paused) this.#pausedQueues.add(queue);
     else if (this.#pausedQueues.delete(queue)) this.hint();
   }
 
-  /** The last scan is too old to go by. One over very many lanes is not repeated so soon. */
+  /** The last scan is too old to rely on. A scan over very many lanes is repeated less often. */
   get stale(): boolean {
     const rest = Math.min(MAX_REST_MS, REST_MS * this.#scanned);
     return this.#now() - this.#scannedAt >= Math.max(this.#scanMs / 2, rest);
   }
 
-  /** What is known of pauses is too old to go by: those of other processes hold within the time of a scan. */
+  /** The known pauses are too old to rely on: a pause of another process holds within the time of a scan. */
   get outdated(): boolean {
     return this.#now() - this.#pausesAt >= this.#scanMs;
   }
@@ -113,19 +114,19 @@ export class ReadyLanes {
     await this.#scanning;
   }
 
-  /** Whether there is a lane to serve for this request. */
+  /** Whether there is a lane for this claim, among the ready lanes and the blocked ones whose counters have room. */
   knows(wants: (lane: Lane) => boolean): boolean {
     if (this.hasOpen(wants)) return true;
-    return !this.#let(wants).next().done;
+    return !this.#unblocked(wants).next().done;
   }
 
-  /** Whether that lane is there to serve, and no limit holds it back. */
+  /** Whether this lane has ready tasks that the claim wants, and no limit blocks it. */
   offers(id: number, wants: (lane: Lane) => boolean): boolean {
     const lane = this.#ready.has(id) ? this.#open(id) : undefined;
     return lane !== undefined && wants(lane);
   }
 
-  /** As `knows`, but for lanes that a limit holds back: those may be tried for ever. */
+  /** As `knows`, without lanes that a limit blocks: those could be tried for ever. */
   hasOpen(wants: (lane: Lane) => boolean): boolean {
     for (const id of this.#ready.keys()) {
       const lane = this.#open(id);
@@ -135,9 +136,8 @@ export class ReadyLanes {
   }
 
   /**
-   * Lanes to serve for this request: those with the highest priority, each fairness key with its share, and within a key
-   * least lately served first. One task in `FLOOR` goes to whoever has waited longest, whatever its priority: nothing
-   * starves.
+   * The lanes to ask for a request: those of the highest priority, a share for each fairness key, and within a key the least recently
+   * served first. One task in `FLOOR` comes from the lane that has waited longest, whatever its priority, so nothing starves.
    */
   pick(wants: (lane: Lane) => boolean, limit: number, max: number): readonly PickedLane[] {
     const open: ServableLane[] = [];
@@ -145,7 +145,7 @@ export class ReadyLanes {
       const lane = this.#open(id);
       if (lane !== undefined && wants(lane)) open.push({ lane, ...entry });
     }
-    open.push(...this.#let(wants));
+    open.push(...this.#unblocked(wants));
     const top = open.reduce((highest, { priority }) => Math.max(highest, priority), Number.NEGATIVE_INFINITY);
     const urgent = open.filter(({ priority }) => priority === top);
     const [oldest] = open;
@@ -165,24 +165,24 @@ export class ReadyLanes {
   }
 
   /**
-   * The lane gave less than it was asked for: it is empty, unless it was marked since. What it left of its limits is for the
-   * next lane that they hold back.
+   * The lane gave less than it was asked for: it is empty, unless it was marked since. The room that it left in its limits is for the
+   * next lane that they block.
    */
   empty({ lane, mark }: PickedLane): void {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
     if (this.#held.entry(lane)?.mark === mark) this.#held.remove(lane, false);
-    let some = false;
-    for (const { slot, weight } of this.#known.get(lane)?.rules?.uses ?? [])
-      some = this.#held.give(slot, weight) || some;
-    if (some) this.waiters.wake();
+    let wake = false;
+    for (const { counter, weight } of this.#known.get(lane)?.rules?.uses ?? [])
+      wake = this.#held.give(counter, weight) || wake;
+    if (wake) this.waiters.wake();
   }
 
-  /** The lane had a whole share: those that had less come before it next time. */
-  last({ lane }: PickedLane): void {
+  /** The lane got its whole share: lanes that got less come before it next time. */
+  servedWhole({ lane }: PickedLane): void {
     this.#toBack(lane);
   }
 
-  /** It gave so many tasks, of which the last had this priority: nothing more urgent is left. */
+  /** The lane gave `count` tasks, the last of them with this priority: nothing more urgent is left in it. */
   served(id: number, count: number, priority: number): void {
     this.#lastPriority.set(id, priority);
     const entry = this.#entry(id);
@@ -192,47 +192,47 @@ export class ReadyLanes {
     if (lane !== undefined) this.#turns.served(lane, count);
   }
 
-  /** A limit holds the lane back, as a claim heard that was sent when it was picked. */
-  hold({ lane, slot, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
+  /** The answer of a claim says that a limit blocks the lane. `at`: how much had been given back when that claim was sent. */
+  hold({ lane, counter, freesInMs, left }: LaneBlock, { at }: PickedLane): void {
     const entry = this.#ready.get(lane) ?? this.#held.remove(lane, false);
-    // Found empty by somebody else meanwhile.
+    // Another claim found it empty meanwhile.
     if (entry === undefined) return;
     this.#ready.delete(lane);
-    this.#held.add(lane, entry, slot, left, at);
+    this.#held.add(lane, entry, counter, left, at);
     if (freesInMs === undefined) return;
-    const weight = this.#need(lane, slot);
-    this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ slot, weight }]), { unref: true });
+    const weight = this.#need(lane, counter);
+    this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ counter, weight }]), { unref: true });
   }
 
-  /** So much is about to be given back to them: whoever waits asks in the same turn, as for a push (`expect`). */
-  freeing(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
+  /** This much is about to be given back to the counters: waiting claims look in the same turn, as for a push (`expect`). */
+  freeing(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
     if (!this.waiters.awaited) return;
-    let some = false;
-    for (const { slot, weight } of slots) some = this.#held.freeing(slot, weight) || some;
-    if (some) this.waiters.wake();
+    let wake = false;
+    for (const { counter, weight } of counters) wake = this.#held.freeing(counter, weight) || wake;
+    if (wake) this.waiters.wake();
   }
 
-  /** So much was given back to these slots: lanes that they hold back may try. */
-  freed(slots: Iterable<{ readonly slot: number; readonly weight: number }>): void {
-    let some = false;
-    for (const { slot, weight } of slots) some = this.#held.freed(slot, weight) || some;
-    if (some) this.waiters.wake();
+  /** This much was given back to the counters: lanes that they block may be tried again. */
+  freed(counters: Iterable<{ readonly counter: number; readonly weight: number }>): void {
+    let wake = false;
+    for (const { counter, weight } of counters) wake = this.#held.freed(counter, weight) || wake;
+    if (wake) this.waiters.wake();
   }
 
-  #need(lane: number, slot: number): number {
-    return this.#known.get(lane)?.rules?.uses.find((use) => use.slot === slot)?.weight ?? 1;
+  #need(lane: number, counter: number): number {
+    return this.#known.get(lane)?.rules?.uses.find((use) => use.counter === counter)?.weight ?? 1;
   }
 
-  /** Lanes that are held back by slots with room. */
-  *#let(wants: (lane: Lane) => boolean): Generator<ServableLane> {
+  /** Blocked lanes whose counters have room again. */
+  *#unblocked(wants: (lane: Lane) => boolean): Generator<ServableLane> {
     const served = (id: number): boolean => {
       const lane = this.#open(id);
       return lane !== undefined && wants(lane);
     };
-    for (const [id, entry] of this.#held.let(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
+    for (const [id, entry] of this.#held.unblocked(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
   }
 
-  /** A lane that is known, and served by nobody's pause. */
+  /** A known lane whose queue is not paused. */
   #open(id: number): Lane | undefined {
     const lane = this.#known.get(id);
     return lane === undefined || this.#pausedQueues.has(lane.queue) ? undefined : lane;
@@ -260,13 +260,13 @@ export class ReadyLanes {
     this.#ready.set(lane, entry);
   }
 
-  /** All queues, not those of the ready lanes: what becomes ready a moment later must find its queue's pause known. */
+  /** Reads all queues, not only those of ready lanes: a lane that becomes ready a moment later must find its queue's pause known. */
   async #scanPauses(): Promise<void> {
-    const before = this.#switched;
-    const asked = this.#now();
+    const before = this.#pauseChanges;
+    const readAt = this.#now();
     const queues = await this.#store.queueList();
-    this.#pausesAt = asked;
-    if (this.#switched !== before) return;
+    this.#pausesAt = readAt;
+    if (this.#pauseChanges !== before) return;
     const paused = new Set(queues.filter((queue) => queue.paused).map(({ name }) => name));
     const resumed = this.#pausedQueues.difference(paused).size > 0;
     this.#pausedQueues = paused;
@@ -280,30 +280,30 @@ export class ReadyLanes {
     for (let after = 0; ; ) {
       const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
       found += page.length;
-      await this.#meetAll(page);
-      // Who scanned may not be who can take it.
-      for (const { id, priority } of page) if (this.#found(id, priority)) this.waiters.wake(id);
+      await this.#readLanes(page);
+      // The claim that scanned may not be the one that can take it.
+      for (const { id, priority } of page) if (this.#foundByScan(id, priority)) this.waiters.wake(id);
       const last = page.at(-1);
       if (last === undefined || page.length < SCAN_PAGE) break;
       after = last.id;
     }
-    if (await this.#scanSlots()) this.waiters.wake();
+    if (await this.#scanCounters()) this.waiters.wake();
     this.#scanned = found;
   }
 
-  /** Lanes that were never seen, and those of which it matters who served them last: the rest of a lane never changes. */
-  async #meetAll(page: readonly ReadyLane[]): Promise<void> {
+  /** Reads lanes that were never seen, and lanes with an affinity, whose last server may have changed. The rest of a lane never changes. */
+  async #readLanes(page: readonly ReadyLane[]): Promise<void> {
     const changes = (lane: Lane): boolean => lane.rules?.placement.affinity !== undefined;
     const lanes = page.flatMap(({ id }) => {
       const lane = this.#known.get(id);
       return lane === undefined || changes(lane) ? [id] : [];
     });
     if (lanes.length === 0) return;
-    for (const lane of await this.#store.laneGet({ lanes })) if (lane !== undefined) this.#meet(lane);
+    for (const lane of await this.#store.laneGet({ lanes })) if (lane !== undefined) this.#addKnown(lane);
   }
 
-  /** Keys of limits may be anything, so that lanes are not few for ever: those with nothing in them are forgotten. */
-  #meet(lane: Lane): void {
+  /** Keys of limits may be any text, so the number of lanes has no bound. Lanes with nothing in them are forgotten. */
+  #addKnown(lane: Lane): void {
     if (this.#known.size >= this.#forgetAt && !this.#known.has(lane.id)) {
       for (const id of this.#known.keys()) {
         if (this.#entry(id) !== undefined) continue;
@@ -315,56 +315,42 @@ export class ReadyLanes {
     this.#known.set(lane.id, lane);
   }
 
-  /** What a scan saw of a lane's priorities is better than what was believed. True: nothing was known to be there. */
-  #found(lane: number, priority: number): boolean {
+  /** A scan knows a lane's priority better than a belief does. True: the lane was not believed to have tasks. */
+  #foundByScan(lane: number, priority: number): boolean {
     const entry = this.#entry(lane);
     if (entry === undefined) this.#put(lane, priority);
     else if (entry.priority !== priority) this.#set(lane, { mark: entry.mark, priority });
     return entry === undefined;
   }
 
-  /** A slot may have been freed by a process whose hint was lost. True: there are some that hold lanes back. */
-  async #scanSlots(): Promise<boolean> {
-    const { slots } = this.#held;
-    if (slots.length === 0) return false;
-    const { now, slots: records } = await this.#store.slotGet({ slots });
-    for (const [i, slot] of slots.entries()) {
+  /**
+   * Reads the counters that block lanes: another process may have given something back, and its hint may be lost.
+   * True: there are such counters.
+   */
+  async #scanCounters(): Promise<boolean> {
+    const { counters } = this.#held;
+    if (counters.length === 0) return false;
+    const { now, counters: records } = await this.#store.counterGet({ counters });
+    for (const [i, counter] of counters.entries()) {
       const record = records[i];
-      // For how many tasks there is room depends on what they take; who tries in vain is held back again.
-      this.#held.look(slot, record === undefined ? 1 : roomOf(record, { slot, weight: 1, cost: 0 }, now));
+      // How many tasks fit depends on what they take. A lane that tries in vain is blocked again.
+      this.#held.setRoom(counter, record === undefined ? 1 : roomOf(record, { counter, weight: 1, cost: 0 }, now));
     }
     return true;
   }
 }
 
-type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'slotGet'>;
+type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'counterGet'>;
 
-/** A lane that could be served. */
-export interface ServableLane {
-  readonly lane: Lane;
-  readonly mark: number;
-  readonly priority: number;
-}
-
-/** A lane as it was picked. */
-export interface PickedLane {
-  readonly lane: number;
-  readonly mark: number;
-  /** What it is asked for. */
-  readonly max: number;
-  /** How many times something had been given back to a slot by then. */
-  readonly at: number;
-}
-
-/** What a lost hint hid is found within this time: half of it until a scan is due, half until a waiter looks. */
+/** What a lost hint hid is found within this time: half of it passes until a scan is due, half until a waiter looks. */
 export const SCAN_MS = 1000;
 const SCAN_PAGE = 1000;
 export const MAX_KNOWN = 100_000;
 /**
- * A lane costs a scan about 8 µs (Postgres): with so much rest for each of them that is a twentieth of a core. By their number and
- * not by the time that it took: a store that hangs for a moment must not leave lost hints unfound for minutes.
+ * One lane costs a scan about 8 µs on Postgres; with this much rest per lane, scans take a twentieth of a core. The rest follows from the
+ * number of lanes and not from the time that the scan took: a store that hangs for a moment must not leave lost hints unfound for minutes.
  */
 const REST_MS = 0.15;
 const MAX_REST_MS = 5000;
-/** One task in so many goes to the lane that has waited longest. */
+/** One task in this many comes from the lane that has waited longest. */
 export const FLOOR = 16;

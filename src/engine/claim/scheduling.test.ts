@@ -28,7 +28,7 @@ async function rig(t: TestContext): Promise<Rig> {
     world,
     store,
     engine,
-    worker: (name, more = {}) => engine.registerWorker({ name, incarnation: `i${++workers}`, slots: 8, ...more }),
+    worker: (name, more = {}) => engine.workers.register({ name, incarnation: `i${++workers}`, slots: 8, ...more }),
     push: async (more = {}) => (await engine.push({ queue: 'mail', handler: 'send', ...more })).task,
     claim: (worker, options = {}) => engine.claim({ worker, max: 1, ...options }),
   };
@@ -44,7 +44,7 @@ function follow<T>(promise: Promise<T>): () => T | undefined {
 
 const tasksOf = (grants: readonly Grant[] | undefined): readonly number[] => (grants ?? []).map(({ task }) => task);
 
-test('a task goes only to a worker that has what it asks for', async (t) => {
+test('a task goes only to a worker that its placement allows', async (t) => {
   const { worker, push, claim } = await rig(t);
   const [plain, gpu] = [await worker('plain'), await worker('gpu', { tags: ['gpu=nvidia', 'memory_gb=24'] })];
   const task = await push({ placement: { requires: ['gpu', 'memory_gb>=16'] } });
@@ -55,15 +55,15 @@ test('a task goes only to a worker that has what it asks for', async (t) => {
   assert.ok(large > 0);
 });
 
-test('a tag that is given to a worker counts from its next claim on, and one that is taken away too', async (t) => {
+test('a tag that is given to a worker or taken away counts from its next claim on', async (t) => {
   const { engine, worker, push, claim } = await rig(t);
   const box = await worker('box');
   const task = await push({ placement: { credentials: ['discord'] } });
   assert.deepEqual(await claim(box), []);
-  await engine.setWorker({ name: 'box', tags: ['credential:discord'] });
+  await engine.workers.set({ name: 'box', tags: ['credential:discord'] });
   assert.deepEqual(tasksOf(await claim(box)), [task]);
   await push({ placement: { credentials: ['discord'] } });
-  await engine.setWorker({ name: 'box', tags: [] });
+  await engine.workers.set({ name: 'box', tags: [] });
   assert.deepEqual(await claim(box), []);
 });
 
@@ -82,7 +82,7 @@ test('a worker whose tags another process changed gets nothing by the old ones',
   assert.equal((await claim(box)).length, 1);
 });
 
-test('only these, never those: never wins', async (t) => {
+test('only these workers, never those: never wins', async (t) => {
   const { worker, push, claim } = await rig(t);
   const [a, b, c] = [await worker('a'), await worker('b'), await worker('c')];
   const task = await push({ placement: { only: ['a', 'b'], never: ['b'] } });
@@ -90,7 +90,7 @@ test('only these, never those: never wins', async (t) => {
   assert.deepEqual(tasksOf(await claim(a)), [task]);
 });
 
-test('a placement is kept when the task comes back', async (t) => {
+test('a task keeps its placement when it comes back', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [plain, gpu] = [await worker('plain'), await worker('gpu', { tags: ['gpu'] })];
   await push({ placement: { requires: ['gpu'] }, retry: { baseMs: 0 } });
@@ -101,7 +101,7 @@ test('a placement is kept when the task comes back', async (t) => {
   assert.equal((await claim(gpu)).length, 1);
 });
 
-test('a worker has no more of a kind at once than the task allows', async (t) => {
+test('a worker has no more such tasks at once than their placement allows', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [a, b] = [await worker('a'), await worker('b')];
   for (let i = 0; i < 5; i++) await push({ placement: { maxPerWorker: 2 } });
@@ -165,7 +165,7 @@ test('a better worker that is full is not waited for', async (t) => {
   assert.deepEqual(tasksOf(await claim(low)), [task]);
 });
 
-test('a task prefers, and takes what there is after the grace', async (t) => {
+test('a task with a preference takes any worker after the grace', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const [spot, paid] = [await worker('spot', { tags: ['spot'] }), await worker('paid')];
   await engine.profiles.look();
@@ -195,7 +195,7 @@ test('a task with an affinity goes to the worker that served its key last', asyn
   assert.ok((await claim(b)).length === 1);
 });
 
-test('what is more urgent goes first, whatever lane it is in', async (t) => {
+test('a more urgent task goes first, whatever its lane', async (t) => {
   const { worker, push, claim } = await rig(t);
   const box = await worker('box');
   const order: number[] = [];
@@ -214,7 +214,7 @@ test('what is more urgent goes first, whatever lane it is in', async (t) => {
   assert.deepEqual(got, expected);
 });
 
-test('one in a few goes to who has waited longest, so that nothing starves', async (t) => {
+test('one task in a few comes from the lane that has waited longest, so that nothing starves', async (t) => {
   const { engine, worker, claim } = await rig(t);
   const box = await worker('box');
   const request = (queue: string, priority: number, n: number): PushRequest[] =>
@@ -268,10 +268,10 @@ test('weights divide turns in proportion', async (t) => {
   assert.ok(Math.abs(a - 150) <= 6, `${a} of 200`);
 });
 
-test('what a limit holds back slows nothing else, and goes on when something ends', async (t) => {
+test('a blocked lane slows down no other, and goes on when a task ends', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   const [first, second] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   const other = await push({ queue: 'other' });
   assert.deepEqual(new Set(tasksOf(await claim(box, { max: 9 }))), new Set([first, other]));
@@ -283,10 +283,10 @@ test('what a limit holds back slows nothing else, and goes on when something end
   assert.deepEqual(tasksOf(waiting()), [second]);
 });
 
-test('a slot that another process gave back is found within a second', async (t) => {
+test('room that another process gave back is found within a second', async (t) => {
   const { engine, store, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   const [first, second] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   assert.deepEqual(tasksOf(await claim(box, { max: 9 })), [first]);
   const waiting = follow(claim(box, { waitMs: 60_000 }));
@@ -299,7 +299,7 @@ test('a slot that another process gave back is found within a second', async (t)
 test('a rate lets the next one start when its time has come, and not before', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { rate: { max: 6, window: '60s', burst: 1 } });
+  await engine.limits.set('api', { rate: { max: 6, window: '60s', burst: 1 } });
   const [first, second] = [await push({ limits: ['api'] }), await push({ limits: ['api'] })];
   assert.deepEqual(tasksOf(await claim(box, { max: 9 })), [first]);
   const waiting = follow(claim(box, { waitMs: 60_000 }));
@@ -310,19 +310,19 @@ test('a rate lets the next one start when its time has come, and not before', as
   assert.deepEqual(tasksOf(waiting()), [second]);
 });
 
-test('raising a limit wakes who waits', async (t) => {
+test('raising a limit wakes waiting claims', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { concurrent: 0 });
+  await engine.limits.set('api', { concurrent: 0 });
   const task = await push({ limits: ['api'] });
   const waiting = follow(claim(box, { waitMs: 60_000 }));
   await world.settle();
   assert.equal(waiting(), undefined);
-  await engine.setLimit('api', { concurrent: 1 }, 'ann');
+  await engine.limits.set('api', { concurrent: 1 }, 'ann');
   await world.settle();
   assert.deepEqual(tasksOf(waiting()), [task]);
   assert.deepEqual(
-    (await engine.limitHistory('api')).map(({ by, limit }) => [by, limit?.concurrent]),
+    (await engine.limits.history('api')).map(({ by, limit }) => [by, limit?.concurrent]),
     [
       ['ann', 1],
       ['', 0],
@@ -333,7 +333,7 @@ test('raising a limit wakes who waits', async (t) => {
 test('many lanes behind one limit take turns, and none is forgotten', async (t) => {
   const { engine, worker, claim, world } = await rig(t);
   const box = await worker('box', { slots: 100 });
-  await engine.setLimit('api', { concurrent: 2 });
+  await engine.limits.set('api', { concurrent: 2 });
   const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
   await engine.pushMany(keys.map((key) => ({ queue: 'q', handler: 'h', limits: [{ name: 'api', key }], input: key })));
   const seen = new Set<string>();
@@ -349,21 +349,21 @@ test('many lanes behind one limit take turns, and none is forgotten', async (t) 
   assert.equal(seen.size, 30);
 });
 
-test('a limit that nobody made is refused at the push, and so is what the limit refuses', async (t) => {
+test('a limit that does not exist is refused at the push, and so is a task that the limit refuses', async (t) => {
   const { engine, push } = await rig(t);
   assert.equal(await refusal(push({ limits: ['typo'] })), 'NOT_FOUND');
-  await engine.setLimit('api', { concurrent: 1, strategy: 'refuse' });
+  await engine.limits.set('api', { concurrent: 1, strategy: 'refuse' });
   await push({ limits: ['api'] });
   assert.equal(await refusal(push({ limits: ['api'] })), 'LIMIT_REACHED');
   assert.equal(await refusal(push({ limits: [{ name: 'api', weight: 0 }] })), 'INVALID_INPUT');
   assert.equal(await refusal(push({ placement: { requires: ['>=3'] } })), 'INVALID_INPUT');
-  assert.equal(await refusal(engine.removeLimit('typo')), 'NOT_FOUND');
+  assert.equal(await refusal(engine.limits.remove('typo')), 'NOT_FOUND');
 });
 
-test('a handler that must come back later holds up its key and no other', async (t) => {
+test('a handler that must come back later pauses its key and no other', async (t) => {
   const { engine, worker, push, claim, world } = await rig(t);
   const box = await worker('box');
-  await engine.setLimit('api', { rate: { max: 1000, window: '1s', burst: 100 } });
+  await engine.limits.set('api', { rate: { max: 1000, window: '1s', burst: 100 } });
   const limits = (key: string) => [{ name: 'api', key }];
   const first = await push({ limits: limits('ann') });
   const [grant] = await claim(box);

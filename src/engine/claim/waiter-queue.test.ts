@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { byTurn } from '../../core/placement/rank.ts';
 import { WaiterQueue } from './waiter-queue.ts';
 
-test('whoever comes and goes, the line is in the order of turns', () => {
+test('whatever is added and deleted, the queue stays in order', () => {
   const waiter = fc.record({ priority: fc.integer({ min: -2, max: 2 }), freeShare: fc.constantFrom(0.25, 0.5, 1) });
   fc.assert(
     fc.property(fc.array(fc.tuple(waiter, fc.boolean())), (acts) => {

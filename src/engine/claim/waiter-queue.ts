@@ -1,36 +1,36 @@
 import { byTurn, type Waiter } from '../../core/placement/rank.ts';
 
 /**
- * Those that wait, the best first. An array that is kept in order: who comes is mostly the last of its rank, and to put somebody into
- * the middle of two thousand costs a microsecond. No two may be of the same turn.
+ * Waiting claims, the best first. A sorted array: a new waiter is mostly the last of its rank, and an insert into the middle of two
+ * thousand costs a microsecond. No two waiters may have the same `since`.
  */
 export class WaiterQueue<T extends Waiter> implements Iterable<T> {
-  readonly #line: T[] = [];
+  readonly #waiters: T[] = [];
 
   get size(): number {
-    return this.#line.length;
+    return this.#waiters.length;
   }
 
   add(waiter: T): void {
-    this.#line.splice(this.#placeOf(waiter), 0, waiter);
+    this.#waiters.splice(this.#indexOf(waiter), 0, waiter);
   }
 
   delete(waiter: T): void {
-    const at = this.#placeOf(waiter);
-    if (this.#line[at] === waiter) this.#line.splice(at, 1);
+    const at = this.#indexOf(waiter);
+    if (this.#waiters[at] === waiter) this.#waiters.splice(at, 1);
   }
 
-  /** Nobody may come or go meanwhile. */
+  /** Nothing may be added or deleted during the iteration. */
   [Symbol.iterator](): Iterator<T> {
-    return this.#line[Symbol.iterator]();
+    return this.#waiters[Symbol.iterator]();
   }
 
-  /** Where it is, or would be. */
-  #placeOf(waiter: T): number {
-    let [from, to] = [0, this.#line.length];
+  /** Its index, or where it would be inserted. */
+  #indexOf(waiter: T): number {
+    let [from, to] = [0, this.#waiters.length];
     while (from < to) {
       const middle = (from + to) >> 1;
-      if (byTurn(this.#line[middle] as T, waiter) < 0) from = middle + 1;
+      if (byTurn(this.#waiters[middle] as T, waiter) < 0) from = middle + 1;
       else to = middle;
     }
     return from;

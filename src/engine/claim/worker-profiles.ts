@@ -11,15 +11,15 @@ export interface Profile {
 }
 
 const LOOK_MS = 1000;
-/** Each look reads all of the fleet: a larger one is looked at less often, so that no more than this many are read a second. */
+/** Each look reads all workers. With many workers it happens less often, so that at most this many are read per second. */
 const READ_PER_LOOK = 200;
-/** Well within the silence after which a worker is lost. */
+/** Well below the silence after which a worker is lost. */
 const MOST_LOOK_MS = 10_000;
 
 /**
- * What this process knows of the workers: who may serve which lane, and who should leave a task to a better one for a
- * moment. Looked up once a second while claims are made, a large fleet less often. It may be out of date: what a worker may
- * do is checked again by the claim itself, and who comes first is only a preference.
+ * What this process knows of the workers: which of them may serve which lane, and which should leave a task to a better one for a moment.
+ * It is read once a second while claims are made, less often with many workers. It may be out of date: the claim itself checks again what a
+ * worker may do, and the order of workers is only a preference.
  */
 export class WorkerProfiles {
   readonly #store: Pick<Store, 'workerFleet'>;
@@ -27,7 +27,7 @@ export class WorkerProfiles {
   readonly #staleMs: number;
   #members: readonly FleetMember[] = [];
   #profiles = new Map<number, Profile>();
-  /** Lane → verdict, for each worker; made anew with every look. */
+  /** Worker → lane → whether it may serve it; dropped when the worker changes. */
   #verdicts = new Map<number, Map<number, boolean>>();
   #priorities = 0;
   #changes = 0;
@@ -46,17 +46,17 @@ export class WorkerProfiles {
     return this.#world.clock.monotonic() - this.#lookedAt >= Math.min(pauseMs, MOST_LOOK_MS);
   }
 
-  /** The next claim that needs to know looks first. */
+  /** The next claim that needs the profiles reads them first. */
   forget(): void {
     this.#lookedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** What was known is known to be wrong, or nothing was known yet. */
+  /** What is known is wrong, or nothing was read yet. */
   get doubtful(): boolean {
     return this.#lookedAt === Number.NEGATIVE_INFINITY;
   }
 
-  /** Grows whenever a look found somebody else than the one before. */
+  /** Grows whenever a look finds other workers than the one before. */
   get changes(): number {
     return this.#changes;
   }
@@ -72,7 +72,7 @@ export class WorkerProfiles {
     return this.#looking;
   }
 
-  /** Whether this worker may serve the lane. One that is not known may serve what asks for nothing. */
+  /** Whether this worker may serve the lane. An unknown worker may serve lanes without placement. */
   serves(worker: number, lane: Lane): boolean {
     if (lane.rules === undefined) return true;
     const profile = this.#profiles.get(worker);

@@ -19,7 +19,7 @@ interface Rig {
   readonly store: Store;
   readonly engine: Engine;
   readonly roster: Roster;
-  /** The same file, past the store. */
+  /** The same file, without the store. */
   readonly raw: DatabaseSync;
   readonly reported: { message: string; fields: unknown }[];
 }
@@ -56,7 +56,7 @@ test('an auditor that finds nothing reports nothing', async (t) => {
   assert.deepEqual(reported, []);
 });
 
-test('a counter that has drifted is repaired, and reported as a bug with what it was and what it should be', async (t) => {
+test('a counter that has drifted is repaired, and reported as a bug with its old and its right value', async (t) => {
   const { roster, raw, reported, store, engine } = await rig(t);
   raw.exec("UPDATE qstat SET ready = 1 WHERE queue = (SELECT id FROM queue WHERE name = 'mail')");
   raw.exec("UPDATE qstat SET scheduled = 4, running = 2 WHERE queue = (SELECT id FROM queue WHERE name = 'post')");
@@ -131,10 +131,10 @@ test('an auditor that was deposed repairs nothing and reports nothing', async (t
   assert.equal((await store.queueStats({ queue: 'mail' }))?.ready, 99);
 });
 
-test('a limit that has drifted is repaired, reported as a bug, and lets go what it held back for nothing', async (t) => {
+test('a limit that has drifted is repaired, reported as a bug, and unblocks lanes that it blocked for nothing', async (t) => {
   const { roster, raw, reported, engine } = await rig(t);
-  await engine.setLimit('api', { concurrent: 2 });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 9 });
+  await engine.limits.set('api', { concurrent: 2 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 9 });
   const task = { queue: 'calls', handler: 'call', limits: [{ name: 'api', key: 'ann' }] };
   await engine.pushMany([task, task, task]);
   const claim = () => engine.claim({ worker, max: 9, queues: ['calls'] });

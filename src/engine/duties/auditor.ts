@@ -2,9 +2,9 @@ import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
-/** Recounts what is counted as it goes. A difference is a bug of ours: it is repaired, and reported as one. */
+/** Recounts the counters that claims and settles keep up to date. A difference is a bug of ours: it is repaired, and reported as one. */
 export class Auditor implements Duty {
   readonly name = 'auditor';
   readonly intervalMs = 10 * 60_000;
@@ -16,18 +16,18 @@ export class Auditor implements Duty {
     this.#log = unfailing(log);
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { store, readyLanes } = this.#engine;
     const drifts = await store.statsAudit({ duty: term });
     for (const drift of drifts) {
       this.#log.error('a counter had drifted and was repaired: please report this as a bug', { ...drift });
     }
-    const slots = await store.slotAudit({ duty: term });
-    for (const { name: limit, ...drift } of slots) {
+    const counters = await store.counterAudit({ duty: term });
+    for (const { name: limit, ...drift } of counters) {
       this.#log.error('a limit had drifted and was repaired: please report this as a bug', { limit, ...drift });
     }
-    // What was held back for nothing may go on.
-    if (slots.length > 0) readyLanes.hint();
-    return { did: drifts.length + slots.length };
+    // Lanes may have been blocked for nothing.
+    if (counters.length > 0) readyLanes.hint();
+    return { did: drifts.length + counters.length };
   }
 }

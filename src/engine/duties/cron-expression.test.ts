@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 
 const utc = (...times: string[]): readonly string[] => times.map((time) => new Date(time).toISOString());
 
-/** The next slots after an instant, in UTC. */
+/** The next fire times after an instant, in UTC. */
 function slots(cron: string, timezone: string, after: string, count: number): readonly string[] {
   const next = fireTimesOf(cron, timezone);
   const found: string[] = [];
@@ -19,21 +19,21 @@ function slots(cron: string, timezone: string, after: string, count: number): re
   return found;
 }
 
-test('in Berlin a slot that the change to summer time skips fires at the first moment after the gap', () => {
+test('in Berlin a fire time that the change to summer time skips fires at the first moment after the gap', () => {
   assert.deepEqual(
     slots('30 2 * * *', 'Europe/Berlin', '2026-03-27T12:00:00Z', 3),
     utc('2026-03-28T01:30:00Z', '2026-03-29T01:00:00Z', '2026-03-30T00:30:00Z'),
   );
 });
 
-test('in Berlin a daily slot in the hour that comes twice fires once', () => {
+test('in Berlin a daily fire time in the hour that comes twice fires once', () => {
   assert.deepEqual(
     slots('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 2),
     utc('2026-10-25T00:30:00Z', '2026-10-26T01:30:00Z'),
   );
 });
 
-test('in Berlin an hourly schedule keeps to the hours that pass, on both days', () => {
+test('in Berlin an hourly schedule follows the hours that really pass, on both days', () => {
   assert.deepEqual(
     slots('0 * * * *', 'Europe/Berlin', '2026-03-28T23:30:00Z', 4),
     utc('2026-03-29T00:00:00Z', '2026-03-29T01:00:00Z', '2026-03-29T02:00:00Z', '2026-03-29T03:00:00Z'),
@@ -50,7 +50,7 @@ test('in Berlin an hourly schedule keeps to the hours that pass, on both days', 
   );
 });
 
-test('the next slot is strictly later, whatever the fraction of a second, the zone and the change of clocks', () => {
+test('the next fire time is strictly later, whatever the fraction of a second, the zone and the change of clocks', () => {
   for (const zone of ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'UTC']) {
     for (const cron of ['30 2 * * *', '*/7 * * * *', '0 2 * * 0']) {
       const next = fireTimesOf(cron, zone);

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import { fault } from '../../core/errors.ts';
 import type { NextFireTime } from '../../core/task/schedule.ts';
 
-/** Reads a cron expression; times that a change of the clocks skips fire at the first moment after the gap. */
+/** Reads a cron expression. A fire time that a daylight saving change skips becomes the first moment after the gap. */
 export function fireTimesOf(expression: string, timezone: string): NextFireTime {
   let cron: Cron;
   try {

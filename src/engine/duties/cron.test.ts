@@ -19,7 +19,7 @@ interface Rig {
   readonly engine: Engine;
   readonly roster: Roster;
   readonly put: (request?: Partial<TriggerRequest>) => Promise<number>;
-  /** The slots that were fired, by the unique keys of their tasks, oldest first. */
+  /** The fire times that were fired, by the unique keys of their tasks, oldest first. */
   readonly fired: () => Promise<readonly string[]>;
 }
 
@@ -46,7 +46,7 @@ async function rig(t: TestContext, wall = '2026-01-05T12:00:30Z'): Promise<Rig> 
 
 const utc = (...times: string[]): readonly string[] => times.map((time) => new Date(time).toISOString());
 
-test("a trigger fires at each of its slots, at the slot's own instant", async (t) => {
+test('a trigger fires at each of its fire times, at exactly that instant', async (t) => {
   const { world, roster, put, fired, engine } = await rig(t);
   assert.equal(await put({ input: { n: 1 }, priority: 4, maxAttempts: 7 }), Date.parse('2026-01-05T12:01:00Z'));
   roster.keeper('cron').start();
@@ -60,21 +60,21 @@ test("a trigger fires at each of its slots, at the slot's own instant", async (t
   assert.deepEqual([task?.payload, task?.priority, task?.maxTries, task?.handler], ['{"n":1}', 4, 7, 'h']);
 });
 
-test('a fired slot wakes who waits for work', async (t) => {
+test('a fired trigger wakes waiting claims', async (t) => {
   const { world, roster, put, engine } = await rig(t);
   await put();
   roster.keeper('cron').start();
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   let claimed = 0;
   void engine.claim({ worker, max: 1, waitMs: HOUR }).then((grants) => {
     claimed = grants.length;
   });
-  // One more: the jitter of the waiter's polls leaves the clock a fraction of a millisecond short of the slot.
+  // One more: the jitter of the waiter's polls leaves the clock a fraction of a millisecond short of the fire time.
   await world.advance(30_001);
   assert.equal(claimed, 1);
 });
 
-test('with two rosters on one store each slot fires once, also when both believe to hold the duty', async (t) => {
+test('with two rosters on one store each fire time fires once, also when both believe to hold the duty', async (t) => {
   const { world, store, put, fired, roster } = await rig(t);
   await put();
   const second = new Engine({ store, world });
@@ -89,7 +89,7 @@ test('with two rosters on one store each slot fires once, also when both believe
   assert.equal(slots.length, 10);
   assert.equal(new Set(slots).size, 10);
 
-  // The look of a deposed holder that acts on it after its successor has.
+  // A former holder reads, and acts on it after its successor has.
   await put({ name: 'late' });
   const stale = await store.dutyTake({ name: 'cron', holder: 'a', ttlMs: 10 });
   assert.ok(stale);
@@ -111,7 +111,7 @@ test('with two rosters on one store each slot fires once, also when both believe
   assert.deepEqual(await lookAt(store), before);
 });
 
-test('a wall clock that steps back fires no slot twice', async (t) => {
+test('a wall clock that steps back fires nothing twice', async (t) => {
   const { world, roster, put, fired } = await rig(t);
   await put();
   roster.keeper('cron').start();
@@ -124,7 +124,7 @@ test('a wall clock that steps back fires no slot twice', async (t) => {
   assert.equal((await fired()).length, before.length + 1);
 });
 
-test('missed slots: "one" fires only the latest of them', async (t) => {
+test('missed fire times: "one" fires only the latest of them', async (t) => {
   const { world, roster, put, fired } = await rig(t);
   await put({ missed: 'one' });
   await world.advance(HOUR);
@@ -135,7 +135,7 @@ test('missed slots: "one" fires only the latest of them', async (t) => {
   assert.equal((await fired()).length, 2);
 });
 
-test('missed slots: "one" is the default', async (t) => {
+test('missed fire times: "one" is the default', async (t) => {
   const { world, roster, put, fired } = await rig(t);
   await put();
   await world.advance(HOUR);
@@ -143,7 +143,7 @@ test('missed slots: "one" is the default', async (t) => {
   assert.equal((await fired()).length, 1);
 });
 
-test('missed slots: "skip" fires none that is more than a minute late', async (t) => {
+test('missed fire times: "skip" fires none that is more than a minute late', async (t) => {
   const { world, roster, put, fired } = await rig(t);
   await put({ missed: 'skip', cron: '*/10 * * * *' });
   await world.advance(HOUR);
@@ -157,7 +157,7 @@ test('missed slots: "skip" fires none that is more than a minute late', async (t
   assert.deepEqual((await fired()).slice(1), utc('2026-01-05T13:20:00Z'));
 });
 
-test('missed slots: "all" fires every one of them, a hundred a pass', async (t) => {
+test('missed fire times: "all" fires every one of them, a hundred a pass', async (t) => {
   const { world, roster, put, fired } = await rig(t);
   await put({ missed: 'all' });
   await world.advance(5 * HOUR);
@@ -183,7 +183,7 @@ test('in Berlin each night of the two changes has its one task', async (t) => {
   }
 });
 
-test('what is wrong with a trigger is refused with its place, and nothing is put', async (t) => {
+test('a bad trigger is refused with its field, and nothing is stored', async (t) => {
   const { engine, put } = await rig(t);
   const wrong: [string, Partial<Record<keyof TriggerRequest | 'delay', unknown>>][] = [
     ['schedule', { cron: '61 * * * *' }],
@@ -206,7 +206,7 @@ test('what is wrong with a trigger is refused with its place, and nothing is put
   assert.deepEqual(await listTriggers(engine), []);
 });
 
-test('a trigger that is put again with the same schedule keeps its place, so that a restart loses no slot', async (t) => {
+test('a trigger that is put again with the same schedule keeps its next fire time, so that a restart loses none', async (t) => {
   const { world, roster, put, fired, engine } = await rig(t);
   const first = await put({ missed: 'all' });
   await world.advance(2 * MINUTE);

@@ -4,15 +4,15 @@ import type { DutyTenure, NewTask, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_UNIQUE_MS } from '../push/push.ts';
 import { fireTimesOf } from './cron-expression.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 100;
-/** The most slots of one trigger that one pass fires. */
+/** The most fire times of one trigger in one pass. */
 const SLOTS = 100;
-/** A schedule that has no further slot. */
+/** The next fire time of a schedule that has ended. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Fires the slots of the triggers, each once: the trigger moves by compare-and-set, and the slot is the task's unique key. */
+/** Fires each fire time of the triggers once: the trigger moves by compare-and-set, and the fire time is part of the task's unique key. */
 export class Cron implements Duty {
   readonly name = 'cron';
   readonly intervalMs = 1000;
@@ -22,7 +22,7 @@ export class Cron implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { now, triggers, nextInMs } = await this.#engine.store.triggerDue({ limit: BATCH });
     let fired = 0;
     let more = triggers.length === BATCH;
@@ -33,7 +33,7 @@ export class Cron implements Duty {
         fired += fire.did;
         more ||= fire.more;
       } catch (error) {
-        // One trigger that cannot be fired must not stop the others; whoever runs this hears of it when they are done.
+        // One trigger that cannot be fired must not stop the others; its error is thrown after them.
         if (isEngineError(error, 'DUTY_LOST')) throw error;
         broken ??= error;
       }

@@ -51,7 +51,7 @@ test('a duty that nobody holds any more is reported after the term of a leader a
   assert.deepEqual(logged.slice(1), ['a duty is held again {"duty":"stager","by":"n/1"}']);
 });
 
-test('a duty that was given back, or never held, counts from when that was seen', async (t) => {
+test('a duty that was given back, or never held, counts from when that was first seen', async (t) => {
   const { world, store, logged } = await rig(t, ['stager', 'cron']);
   await store.dutyRelease({ duty: await take(store, 6000) });
   await world.advance(TERM + 3000);
@@ -72,7 +72,7 @@ test('a takeover in time is no reason for an alarm', async (t) => {
   assert.deepEqual(logged, []);
 });
 
-test('a store that cannot be asked ends no vigil', async (t) => {
+test('a store that does not answer does not end the watch', async (t) => {
   const { world, store, logged } = await rig(t);
   await take(store, 6000);
   const asks = t.mock.method(store, 'dutyList', () => Promise.reject(fault('STORE_UNAVAILABLE')));
@@ -83,7 +83,7 @@ test('a store that cannot be asked ends no vigil', async (t) => {
   assert.equal(logged.length, 1);
 });
 
-test('whether somebody leads is asked once for all that want to know, and again after a moment', async (t) => {
+test('whether a node leads is read once for all that ask, and again after a moment', async (t) => {
   const { world, store } = await rig(t);
   const asks = t.mock.method(store, 'dutyList');
   const snapshot = new LeaderSnapshot(store, world);
@@ -97,7 +97,7 @@ test('whether somebody leads is asked once for all that want to know, and again 
   assert.deepEqual(await look(), [false, false, false]);
 });
 
-test('a look for the leader that failed is not remembered', async (t) => {
+test('a failed read of the leader is repeated', async (t) => {
   const { world, store } = await rig(t);
   const asks = t.mock.method(store, 'dutyList', () => Promise.reject(fault('STORE_UNAVAILABLE')));
   const snapshot = new LeaderSnapshot(store, world);

@@ -7,21 +7,21 @@ export interface DutyWatchdogOptions {
   readonly store: Pick<Store, 'dutyList'>;
   readonly world: World;
   readonly log: Log;
-  /** Duties that somebody should hold. */
+  /** Duties that should be held. */
   readonly names: readonly string[];
-  /** How long at most a duty is without a holder when all goes well: the term of a leader. */
+  /** How long a duty is without a holder at most when all goes well: the term of a leader. */
   readonly termMs: number;
 }
 
 const LOOK_MS = 1000;
-/** Beyond the term. */
+/** Added to the term before it warns. */
 const PATIENCE_MS = 2000;
 
-/** Watches, and does nothing else: says when a duty is held by nobody for longer than a takeover takes. */
+/** Reports a duty that nobody has held for longer than a takeover takes. It only watches. */
 export class DutyWatchdog {
   readonly #options: DutyWatchdogOptions;
   readonly #log: Log;
-  /** When this process first saw that nobody holds it, on its own clock. */
+  /** Duty → when this process first saw it free, by its own clock. */
   readonly #seenFree = new Map<string, number>();
   #unheld = new Map<string, number>();
   readonly #alarmed = new Set<string>();
@@ -33,7 +33,7 @@ export class DutyWatchdog {
     this.#log = unfailing(options.log);
   }
 
-  /** For how many milliseconds each duty has been held by nobody, as far as this process knows; 0: it is held. */
+  /** Duty → for how many milliseconds nobody has held it, as far as this process knows; 0: it is held. */
   get unheld(): ReadonlyMap<string, number> {
     return this.#unheld;
   }
@@ -52,23 +52,23 @@ export class DutyWatchdog {
     const { now, duties } = await this.#options.store.dutyList();
     const rows = new Map(duties.map((duty) => [duty.name, duty]));
     const { names } = this.#options;
-    this.#unheld = new Map(names.map((name) => [name, this.#freeFor(name, rows.get(name), now)]));
-    for (const [name, ms] of this.#unheld) this.#judge(name, ms, rows.get(name));
+    this.#unheld = new Map(names.map((name) => [name, this.#unheldMs(name, rows.get(name), now)]));
+    for (const [name, ms] of this.#unheld) this.#report(name, ms, rows.get(name));
   }
 
-  #freeFor(name: string, row: DutyRecord | undefined, now: number): number {
+  #unheldMs(name: string, row: DutyRecord | undefined, now: number): number {
     if (row !== undefined && row.until >= now) {
       this.#seenFree.delete(name);
       return 0;
     }
-    const here = this.#options.world.clock.monotonic();
-    const since = this.#seenFree.get(name) ?? here;
+    const localNow = this.#options.world.clock.monotonic();
+    const since = this.#seenFree.get(name) ?? localNow;
     this.#seenFree.set(name, since);
-    // Of one that was given back, or never held, nobody wrote down since when.
-    return row === undefined || row.until === 0 ? here - since : now - row.until;
+    // A duty that was given back or never held has no time in its row.
+    return row === undefined || row.until === 0 ? localNow - since : now - row.until;
   }
 
-  #judge(name: string, ms: number, row: DutyRecord | undefined): void {
+  #report(name: string, ms: number, row: DutyRecord | undefined): void {
     if (ms > this.#options.termMs + PATIENCE_MS && !this.#alarmed.has(name)) {
       this.#alarmed.add(name);
       this.#log.warn('a duty is held by nobody', {
@@ -84,7 +84,7 @@ export class DutyWatchdog {
     this.#cancel = this.#options.world.timers.after(
       LOOK_MS,
       () => {
-        // What cannot be read now is said by others: here only the next look matters.
+        // Other parts report that the store cannot be read. Here only the next look matters.
         void this.look()
           .catch(() => undefined)
           .then(() => this.#stopped || this.#plan());

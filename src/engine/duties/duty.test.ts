@@ -5,7 +5,7 @@ import { openSqlite } from '../../store/sqlite/open.ts';
 import type { DutyTenure, Store } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import type { Log } from '../log.ts';
-import { type Duty, Keeper, type Pass } from './duty.ts';
+import { type Duty, Keeper, type PassResult } from './duty.ts';
 
 const TTL = 6000;
 
@@ -18,7 +18,7 @@ interface Rig {
   readonly calls: Record<'dutyTake' | 'dutyRenew' | 'dutyRelease', number>;
   /** Makes the next calls of the store fail. */
   fails: Error | undefined;
-  /** Makes the log throw, after it has noted what it was told. */
+  /** Makes the log throw, after it has recorded its line. */
   logFails: boolean;
   readonly keeper: (duty: Partial<Duty>, holder?: string, yields?: () => Promise<boolean>) => Keeper;
 }
@@ -69,17 +69,17 @@ async function rig(t: TestContext): Promise<Rig> {
   return it;
 }
 
-/** Holds a pass up until it is opened; a test that fails opens it too, so that its keeper can stop. */
+/** Holds a pass up until the gate is opened; a test that fails opens it too, so that its keeper can stop. */
 function gateFor(t: TestContext): { readonly promise: Promise<void>; readonly resolve: () => void } {
   const gate = Promise.withResolvers<void>();
   t.after(() => gate.resolve());
   return gate;
 }
 
-/** A duty that notes when it ran. */
+/** A duty that records when it ran. */
 function noting(
   world: VirtualWorld,
-  pass: (n: number) => Pass = () => ({ did: 0 }),
+  pass: (n: number) => PassResult = () => ({ did: 0 }),
 ): {
   ran: number[];
   terms: DutyTenure[];
@@ -99,7 +99,7 @@ function noting(
   };
 }
 
-test('a pass takes the duty and does its work, and its figures are summed up', async (t) => {
+test('a pass takes the duty and does its work, and the amounts are summed up', async (t) => {
   const { keeper, world } = await rig(t);
   const duty = noting(world, (n) => ({ did: n }));
   const one = keeper(duty);
@@ -111,7 +111,7 @@ test('a pass takes the duty and does its work, and its figures are summed up', a
   assert.deepEqual(duty.terms[0], { name: 'test', epoch: 1, cursor: 0, vacant: true });
 });
 
-test('a keeper that has been started works once at the beginning of its term, and then at each interval', async (t) => {
+test('a started keeper works once at the beginning of its term, and then at each interval', async (t) => {
   const { keeper, world } = await rig(t);
   const duty = noting(world);
   keeper({ ...duty, intervalMs: 1500 }).start();
@@ -119,7 +119,7 @@ test('a keeper that has been started works once at the beginning of its term, an
   assert.deepEqual(duty.ran, [0, 1500, 3000, 4500]);
 });
 
-test('a duty that knows when the next thing is due is run then', async (t) => {
+test('a duty that knows when its next work is due runs then', async (t) => {
   const { keeper, world } = await rig(t);
   const duty = noting(world, (n) => ({ did: 0, nextInMs: n === 1 ? 300 : undefined }));
   keeper(duty).start();
@@ -127,7 +127,7 @@ test('a duty that knows when the next thing is due is run then', async (t) => {
   assert.deepEqual(duty.ran, [0, 300, 1300]);
 });
 
-test('a duty that has more to do goes again at once', async (t) => {
+test('a duty that has more to do runs again at once', async (t) => {
   const { keeper, world } = await rig(t);
   const duty = noting(world, (n) => ({ did: 1, more: n < 4 }));
   const one = keeper(duty);
@@ -170,7 +170,7 @@ test('a nudge that comes during a pass is not lost', async (t) => {
   assert.deepEqual(ran, [0, 150]);
 });
 
-test('a nudge does not make a keeper that lacks the duty try for it', async (t) => {
+test('a nudge does not make a keeper take a duty that it does not hold', async (t) => {
   const { keeper, world, calls } = await rig(t);
   const waiting = noting(world);
   const holder = keeper({}, 'a');
@@ -215,7 +215,7 @@ test('a term is renewed after a third of it, and not by working more often', asy
   assert.ok(renewals >= 29 && renewals <= 31, `${renewals} renewals`);
 });
 
-test('a term is renewed while a pass that outlasts it is under way, and nobody else becomes the holder', async (t) => {
+test('a term is renewed while a pass that outlasts it is under way, and no other keeper becomes the holder', async (t) => {
   const { keeper, world, calls } = await rig(t);
   const gate = gateFor(t);
   const second = noting(world);
@@ -250,7 +250,7 @@ test('a renewal that fails during a pass is logged and tried again, and the pass
   assert.equal(one.done, 1);
 });
 
-test('a keeper that is deposed during a pass asks for no further renewal', async (t) => {
+test('a keeper that is deposed during a pass renews no more', async (t) => {
   const { keeper, world, store, calls } = await rig(t);
   const gate = gateFor(t);
   const one = keeper({ tick: () => gate.promise.then(() => Promise.reject(fault('DUTY_LOST', { duty: 'test' }))) });
@@ -295,7 +295,7 @@ test('of two keepers one holds the duty, and the other waits without working', a
   assert.ok(first.ran.length >= 29);
 });
 
-test('a stop gives the duty back, and the other takes over at its next look with a vacant term', async (t) => {
+test('a stop gives the duty back, and the other keeper takes over at its next look with a vacant term', async (t) => {
   const { keeper, world } = await rig(t);
   const second = noting(world);
   const one = keeper({}, 'a');
@@ -311,7 +311,7 @@ test('a stop gives the duty back, and the other takes over at its next look with
   assert.deepEqual(second.terms, [{ name: 'test', epoch: 2, cursor: 0, vacant: true }]);
 });
 
-test('a crash leaves the duty to expire, and the successor is told that it was not vacant', async (t) => {
+test('a crash leaves the duty to expire, and its successor learns that it was not vacant', async (t) => {
   const { keeper, world, store } = await rig(t);
   await store.dutyTake({ name: 'test', holder: 'crashed', ttlMs: TTL });
   const duty = noting(world);
@@ -336,7 +336,7 @@ test('each term begins once', async (t) => {
   assert.deepEqual(begun, [1, 2]);
 });
 
-test('a keeper whose renewal is refused stops being it, and does not work on', async (t) => {
+test('a keeper whose renewal is refused stops working', async (t) => {
   const { keeper, world, store } = await rig(t);
   const duty = noting(world);
   const one = keeper(duty);
@@ -348,7 +348,7 @@ test('a keeper whose renewal is refused stops being it, and does not work on', a
   assert.equal(duty.ran.length, 1);
 });
 
-test('a keeper whose work is refused with DUTY_LOST stops being it, and tries again later', async (t) => {
+test('a keeper whose work is refused with DUTY_LOST stops, and tries again later', async (t) => {
   const { keeper, world, logged } = await rig(t);
   let lost = true;
   const one = keeper({
@@ -362,7 +362,7 @@ test('a keeper whose work is refused with DUTY_LOST stops being it, and tries ag
   assert.deepEqual(logged, []);
 });
 
-test('an error of the world is logged, and the duty goes on a second later', async (t) => {
+test('an error of the store is logged, and the duty goes on a second later', async (t) => {
   const it = await rig(t);
   let broken = true;
   const one = it.keeper({
@@ -406,7 +406,7 @@ test('a log that throws ends neither the process nor the duty', async (t) => {
   assert.equal(it.logged.at(-1), 'warn a duty could not be given back; it will expire');
 });
 
-test('passes that are asked for at once go one after another, and the duty stays held until the stop', async (t) => {
+test('simultaneous passes run one after another, and the duty stays held until the stop', async (t) => {
   const { keeper, world, store, calls } = await rig(t);
   let under = 0;
   const one = keeper({
@@ -428,7 +428,7 @@ test('passes that are asked for at once go one after another, and the duty stays
   assert.equal((await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }))?.vacant, true);
 });
 
-test('a pass that is asked for sees what was written before it was asked for', async (t) => {
+test('a pass sees what was written before it was requested', async (t) => {
   const { keeper, world } = await rig(t);
   const gate = gateFor(t);
   let written = 0;
@@ -494,7 +494,7 @@ test('a duty that cannot be given back is left to expire, and that is logged', a
   assert.deepEqual(it.logged, ['warn a duty could not be given back; it will expire']);
 });
 
-test('a stop before the start, and a stop twice, are no harm', async (t) => {
+test('a stop before the start, and a second stop, do no harm', async (t) => {
   const { keeper, calls } = await rig(t);
   const one = keeper({});
   await one.stop();
@@ -522,7 +522,7 @@ test('a pass that hangs does not keep the duty from others for ever', async (t) 
   const gate = gateFor(t);
   const one = keeper({
     tick: async () => {
-      await gate.promise; // a call that is never answered
+      await gate.promise; // A call that is never answered.
       return { did: 0 };
     },
   });
@@ -533,7 +533,7 @@ test('a pass that hangs does not keep the duty from others for ever', async (t) 
   assert.equal((await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }))?.epoch, 2);
 });
 
-test('a pass is told since when it has been tried, renewals that failed included', async (t) => {
+test('a pass learns since when it has been tried, failed renewals included', async (t) => {
   const it = await rig(t);
   const start = it.world.clock.monotonic();
   const heard: (readonly [at: number, since: number])[] = [];
@@ -556,7 +556,7 @@ test('a pass is told since when it has been tried, renewals that failed included
   ]);
 });
 
-test('a renewal that took long is followed by a pass, which hears of it', async (t) => {
+test('a renewal that took long is followed by a pass, which learns of it', async (t) => {
   const { world, store } = await rig(t);
   const start = world.clock.monotonic();
   const heard: (readonly [at: number, since: number])[] = [];
@@ -589,7 +589,7 @@ test('a renewal that took long is followed by a pass, which hears of it', async 
   await keeper.stop();
 });
 
-test('who yields does not try for a duty, and gives back the one that it holds when its term wants renewing', async (t) => {
+test('a keeper that yields takes no duty, and gives back a held one when its term is to be renewed', async (t) => {
   const { world, store, calls, keeper } = await rig(t);
   let yields = true;
   let ticks = 0;
@@ -609,7 +609,7 @@ test('who yields does not try for a duty, and gives back the one that it holds w
   assert.ok(await store.dutyTake({ name: 'test', holder: 'b', ttlMs: TTL }), 'it is free for the others');
 });
 
-test('duties of one process that were taken at different times are renewed at the same time, each within a third of its term', async (t) => {
+test('duties of one process that were taken at different times are renewed together, each within a third of its term', async (t) => {
   const { keeper, store, world } = await rig(t);
   const renewals = t.mock.method(store, 'dutyRenew');
   const times = new Map<string, number[]>();

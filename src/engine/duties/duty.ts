@@ -4,23 +4,23 @@ import type { DutyTenure, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
 
-/** A named housekeeping job. What it does must be safe to do twice; the epoch keeps a deposed holder's writes out. */
+/** A named housekeeping job. Its work must be safe to do twice. The epoch refuses the writes of a former holder. */
 export interface Duty {
   readonly name: string;
-  /** The net: how long at most until the next pass. */
+  /** The longest time until the next pass, also without a nudge. */
   readonly intervalMs: number;
   /** Called once at the beginning of each term. */
   readonly begin?: (term: DutyTenure) => void;
-  /** `since`: when this pass was begun for the first time, before its term was renewed; it may have failed since. */
-  readonly tick: (term: DutyTenure, since: number) => Promise<Pass>;
+  /** `since`: when this pass first began, before its term was renewed. It may have failed since, and this is a repeat. */
+  readonly tick: (term: DutyTenure, since: number) => Promise<PassResult>;
 }
 
-export interface Pass {
-  /** How much was done, for the figures. */
+export interface PassResult {
+  /** How much was done, for the metrics. */
   readonly did: number;
-  /** There is more to do: go again at once. */
+  /** There is more to do: run again at once. */
   readonly more?: boolean;
-  /** When the next thing is due, if that is known. */
+  /** When the next work is due, if that is known. */
   readonly nextInMs?: number | undefined;
 }
 
@@ -28,19 +28,19 @@ export interface KeeperOptions {
   readonly store: Pick<Store, 'dutyTake' | 'dutyRenew' | 'dutyRelease'>;
   readonly world: World;
   readonly log: Log;
-  /** Names this process. */
+  /** The name of this process. */
   readonly holder: string;
   /** The term of a duty; it is renewed after a third of it. */
   readonly ttlMs: number;
-  /** Whether the duty is left to others for now: it is not tried for then, and one that is held is given back. */
+  /** Whether the duty is left to others for now: then it is not taken, and a held one is given back. */
   readonly yields?: (() => Promise<boolean>) | undefined;
 }
 
-/** After a fault of the world. */
+/** After an error of the store or the network. */
 const RETRY_MS = 1000;
 /** A renewal that took longer than this has met an outage. */
 const SLOW_MS = 500;
-/** Of one pass, at a third of the term each: a pass of more than ten terms has hung. */
+/** Renewals of one pass, at a third of the term each: a pass of more than ten terms hangs. */
 const MAX_RENEWALS = 30;
 
 /**
@@ -48,14 +48,14 @@ const MAX_RENEWALS = 30;
  *
  *   idle ──dutyTake──> holding ──renew at ttl/3──> holding ──refused or DUTY_LOST──> idle
  *
- * A keeper trusts its own clock only to stop earlier: it renews before it works, and while it works, once a third of the
- * term is gone, counted from before the request was sent. A crash leaves the row to expire; a stop gives it back. An error
- * of the world is logged and tried again with the next interval; nothing here ever ends the process, nor does its log.
+ * A keeper trusts its own clock only to stop earlier. It renews before it works, and during the work once a third of the term has passed,
+ * counted from before the request was sent. A crash leaves the row to expire; a stop gives it back. An error of the store is logged and
+ * tried again after the next interval. Nothing here ever ends the process, and neither does its log.
  *
- * Who yields to others asks before it takes or renews, and gives back what it has.
+ * A process that leaves the duties to a leader checks for one before it takes or renews, and gives back what it holds.
  *
- * Whatever takes, uses or gives back the term goes in turn, one after another: of two passes at once the second would be
- * refused the duty that the first has just taken, and believe that it was lost.
+ * Everything that takes, uses or gives back the term runs one after the other. Of two passes at once, the second would be refused the duty
+ * that the first has just taken, and would take it for lost.
  */
 export class Keeper {
   readonly duty: Duty;
@@ -63,11 +63,11 @@ export class Keeper {
   readonly #log: Log;
   #term: DutyTenure | undefined;
   #renewAt = 0;
-  /** Settles, and never rejects, when the turn that was asked for last is over. */
+  /** Settles when the last queued turn is over. Never rejects. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
   #workAt = 0;
-  /** Monotonic time since which the store has kept a pass from its end. */
+  /** Monotonic time since which the store has kept a pass from finishing. */
   #since: number | undefined;
   #stopped = true;
   /** How much the duty has done in this process. */
@@ -88,7 +88,7 @@ export class Keeper {
     this.#plan();
   }
 
-  /** Ends in order: waits for the pass under way and gives the duty back, so that another process need not wait. */
+  /** Waits for the pass under way and gives the duty back, so that another process need not wait. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
@@ -96,8 +96,8 @@ export class Keeper {
   }
 
   /**
-   * Something will be due then: do not sleep longer. This concerns the holder only. Whoever takes the duty later begins
-   * with work, and finds it; until then a nudge would cost a write for each push.
+   * Work will be due then: do not sleep longer. Only for the holder. A process that takes the duty later begins with a pass and finds the
+   * work. Until then, a nudge would cost a write for each push.
    */
   nudge(inMs: number): void {
     if (this.#stopped || this.#term === undefined || this.#now() + inMs >= this.#workAt) return;
@@ -106,8 +106,8 @@ export class Keeper {
   }
 
   /**
-   * One pass: take or renew the duty, then do its work. Returns how much was done. It follows a pass that is under way and
-   * does not join it, since that one may have looked before the caller wrote what is to be found.
+   * One pass: takes or renews the duty, then does its work. Answers how much was done. It runs after a pass that is under way and does not
+   * join it, because that one may have looked before the caller wrote what is to be found.
    */
   async tick(): Promise<number> {
     return (await this.#inTurn(() => this.#pass())).did;
@@ -128,7 +128,7 @@ export class Keeper {
     });
   }
 
-  async #pass(): Promise<Pass> {
+  async #pass(): Promise<PassResult> {
     const since = (this.#since ??= this.#now());
     const term = await this.#hold();
     this.#since = term && since;
@@ -159,9 +159,9 @@ export class Keeper {
     }
     if (this.#term !== undefined) await this.#renew(this.#term);
     if (this.#term === undefined) {
-      const asked = this.#now();
+      const sentAt = this.#now();
       this.#term = await store.dutyTake({ name: this.duty.name, holder, ttlMs });
-      this.#renewAt = this.#renewalAfter(asked);
+      this.#renewAt = this.#renewalAfter(sentAt);
       if (this.#term !== undefined) this.duty.begin?.(this.#term);
     }
     return this.#term;
@@ -169,23 +169,23 @@ export class Keeper {
 
   async #renew(term: DutyTenure): Promise<void> {
     const { store, ttlMs } = this.#options;
-    const asked = this.#now();
+    const sentAt = this.#now();
     const held = await store.dutyRenew({ duty: term, ttlMs });
-    this.#renewAt = this.#renewalAfter(asked);
+    this.#renewAt = this.#renewalAfter(sentAt);
     if (!held) this.#term = undefined;
   }
 
-  /** After a third of the term at most, and when the other duties of this process do: one commit serves them all. */
-  #renewalAfter(asked: number): number {
+  /** After a third of the term at most, and together with the other duties of this process: one commit serves them all. */
+  #renewalAfter(sentAt: number): number {
     // Whole milliseconds, so that a time on the grid is not taken for one just before it.
     const third = Math.max(1, Math.floor(this.#options.ttlMs / 3));
-    return Math.floor((asked + third) / third) * third;
+    return Math.floor((sentAt + third) / third) * third;
   }
 
   /**
-   * A pass may outlast its term: a recount of a large store does. Were the term not renewed meanwhile, two processes could
-   * depose each other for ever, each with a recount that comes to nothing. Not without end, though: a pass that hangs in a
-   * call that is never answered must not keep the duty from the others. Returns what ends the renewals.
+   * A pass may outlast its term: the recount of a large store does. Without renewals, two processes could depose each other for ever, each
+   * with a recount that comes to nothing. The number of renewals is bounded: a pass that hangs in a call without an answer must not keep
+   * the duty from others. Returns a function that ends the renewals.
    */
   #renewMeanwhile(term: DutyTenure): () => Promise<void> {
     let cancel = (): void => {};
@@ -209,7 +209,7 @@ export class Keeper {
     };
   }
 
-  /** Sleeps until there is work or, before that, until the term wants renewing or the duty may have become free. */
+  /** Sleeps until there is work, or until the term must be renewed or the duty may have become free. */
   #plan(): void {
     this.#cancelTimer?.();
     if (this.#stopped) return;
@@ -232,7 +232,7 @@ export class Keeper {
       const before = this.#term;
       const since = (this.#since ??= this.#now());
       const term = await this.#hold();
-      // A new term begins with work; the old one was only renewed. After an outage too: the duty must hear of it.
+      // A new term begins with work, a renewed one does not. After an outage it does too, because the duty must know of it.
       const slow = before !== undefined && this.#now() - since > SLOW_MS;
       if (term !== undefined && (slow || term !== before)) this.#workAt = this.#now();
       else this.#since = undefined;
@@ -241,7 +241,7 @@ export class Keeper {
     this.#workAt = Number.POSITIVE_INFINITY;
     const { more, nextInMs = this.duty.intervalMs } = await this.#pass();
     const wait = more ? 0 : Math.min(this.duty.intervalMs, Math.max(1, nextInMs));
-    // A nudge that came meanwhile may want it earlier.
+    // A nudge that came meanwhile may have set an earlier time.
     this.#workAt = Math.min(this.#workAt, this.#now() + wait);
   }
 
@@ -249,7 +249,7 @@ export class Keeper {
     return this.#options.world.timers.after(Math.max(0, at - this.#now()), fn, { unref: true });
   }
 
-  /** Well before the term is over, however short it is. */
+  /** Well before the end of the term, however short it is. */
   #retryMs(): number {
     return Math.min(this.duty.intervalMs, this.#options.ttlMs / 3, RETRY_MS);
   }

@@ -17,9 +17,9 @@ class Candidate {
   readonly election: Election;
   readonly events: string[] = [];
   readonly roster: string[] = [];
-  /** Takes the place of the store's own answers. */
+  /** Replaces the store's own answers. */
   verbs: Partial<Verbs> = {};
-  /** Holds up the end of the roster. */
+  /** Delays the stop of the roster. */
   rosterEnds: Promise<void> = Promise.resolve();
 
   constructor(store: Store, world: VirtualWorld, log: Log, holder: string, times: object = {}) {
@@ -115,7 +115,7 @@ test('a leader renews its term in time and leads for as long as it does', async 
   assert.deepEqual(a.roster, ['starts']);
 });
 
-test('who resigns gives the duties back first, and is followed within a second and a little', async (t) => {
+test('a leader that resigns gives the duties back first, and is followed within little more than a second', async (t) => {
   const { candidate, leader, world } = await rig(t);
   const [a, b] = [candidate('a/1'), candidate('b/1')];
   await a.election.stand();
@@ -135,7 +135,7 @@ test('who resigns gives the duties back first, and is followed within a second a
   assert.equal((await leader()).epoch, 2);
 });
 
-test('a roster that does not end keeps nobody from leading', async (t) => {
+test('a roster that does not stop does not delay the next leader', async (t) => {
   const { candidate, world } = await rig(t);
   const [a, b] = [candidate('a/1'), candidate('b/1')];
   await a.election.stand();
@@ -161,7 +161,7 @@ test('a leader that vanished is followed when its term is over, and not before',
   assert.deepEqual((await leader()).epoch, 2);
 });
 
-test('of many that wait for the end of a term one leads', async (t) => {
+test('of many candidates that wait for the end of a term one leads', async (t) => {
   const { candidate, store, world } = await rig(t);
   await store.dutyTake({ name: 'leader', holder: 'gone/1', ttlMs: LEASE });
   const all = Array.from({ length: 7 }, (_, i) => candidate(`n${i}/1`));
@@ -171,7 +171,7 @@ test('of many that wait for the end of a term one leads', async (t) => {
   assert.equal(all.filter(({ roster }) => roster.length > 0).length, 1);
 });
 
-test('leadership ends by the local clock alone, a margin before the store lets another one in', async (t) => {
+test('leadership ends by the local clock alone, a margin before the store lets another process in', async (t) => {
   const { candidate, leader, world } = await rig(t);
   const a = candidate('a/1');
   await a.election.stand();
@@ -186,7 +186,7 @@ test('leadership ends by the local clock alone, a margin before the store lets a
   assert.deepEqual(a.roster, ['starts', 'stops']);
 });
 
-test('a process that stood still does not believe that it leads when it goes on, before any timer or answer', async (t) => {
+test('a process that was stopped does not believe that it leads when it continues, before any timer or answer', async (t) => {
   const { candidate, world } = await rig(t);
   const a = candidate('a/1');
   await a.election.stand();
@@ -196,7 +196,7 @@ test('a process that stood still does not believe that it leads when it goes on,
   assert.equal(a.election.leads, false);
 });
 
-test('a renewal counts from before it was asked for, however late its answer comes', async (t) => {
+test('a renewal counts from before it was sent, however late its answer comes', async (t) => {
   const { candidate, store, world } = await rig(t);
   const a = candidate('a/1');
   await a.election.stand();
@@ -215,14 +215,14 @@ test('a renewal counts from before it was asked for, however late its answer com
   a.verbs = { dutyRenew: unreachable };
   answer();
   await world.settle();
-  // Asked at 10 s: good until a margin before 40 s.
+  // Sent at 10 s: good until a margin before 40 s.
   await world.advance(RENEW + LEASE - MARGIN - (RENEW + 15_000) - 1);
   assert.equal(a.election.leads, true);
   await world.advance(1);
   assert.equal(a.election.leads, false);
 });
 
-test('an answer that comes when it is too late does not bring leadership back', async (t) => {
+test('an answer that comes too late does not bring leadership back', async (t) => {
   const { candidate, store, world } = await rig(t);
   const a = candidate('a/1');
   await a.election.stand();
@@ -254,10 +254,14 @@ test('an outage shorter than the term costs nothing', async (t) => {
   await world.advance(3 * LEASE);
   assert.equal(a.election.leads, true);
   assert.deepEqual(a.roster, ['starts']);
-  assert.equal(logged.filter((line) => line.includes('could not be looked for')).length, 1, 'said once, not each time');
+  assert.equal(
+    logged.filter((line) => line.includes('the leader could not be read')).length,
+    1,
+    'said once, not each time',
+  );
 });
 
-test('a leader that was deposed leads no more from the answer on, and follows the other', async (t) => {
+test('a deposed leader leads no more from the answer on, and follows the other', async (t) => {
   const { candidate, store, world } = await rig(t);
   const a = candidate('a/1');
   await a.election.stand();
@@ -271,7 +275,7 @@ test('a leader that was deposed leads no more from the answer on, and follows th
   assert.deepEqual(a.roster, ['starts', 'stops', 'starts']);
 });
 
-test('an outage longer than the term ends with somebody who leads, by a new epoch', async (t) => {
+test('an outage longer than the term ends with a leader, under a new epoch', async (t) => {
   const { candidate, leader, world } = await rig(t);
   const [a, b] = [candidate('a/1'), candidate('b/1')];
   await a.election.stand();
@@ -291,7 +295,7 @@ test('an outage longer than the term ends with somebody who leads, by a new epoc
   assert.equal((await leader()).epoch, 2);
 });
 
-test('a term whose answer came too late to go by is given back', async (t) => {
+test('a term whose answer came too late is given back', async (t) => {
   const { candidate, leader, store, world } = await rig(t);
   const a = candidate('a/1');
   let answer = (): void => {};
@@ -313,7 +317,7 @@ test('a term whose answer came too late to go by is given back', async (t) => {
   assert.deepEqual(a.roster, []);
 });
 
-test('who resigns while it is being elected does not lead', async (t) => {
+test('a candidate that resigns during the election does not lead', async (t) => {
   const { candidate, leader, store, world } = await rig(t);
   const a = candidate('a/1');
   let answer = (): void => {};

@@ -10,39 +10,39 @@ export interface ElectionOptions {
   readonly store: Pick<Store, 'dutyTake' | 'dutyRenew' | 'dutyRelease' | 'dutyList'>;
   readonly world: World;
   readonly log: Log;
-  /** Names this process, and no other start of it. */
+  /** Names this start of this process. */
   readonly holder: string;
-  /** The term; three renewals fit into it. */
+  /** The term of the leader; three renewals fit into it. */
   readonly leaseMs: number;
   readonly renewMs: number;
-  /** What the leader does: it runs while this process leads. */
+  /** The duties: they run while this process leads. */
   readonly roster: { start(): void; stop(): Promise<void> };
-  /** Told of all that happens here, in order. */
+  /** Called for every event of the election, in order. */
   readonly onEvent?: (event: Exclude<NodeEvent, 'asked'>) => void;
 }
 
-/** Who does not lead looks this often whether somebody does: a leader that has resigned is followed within it. */
+/** How often a follower looks for a leader: one that has resigned is replaced within this time. */
 const LOOK_MS = 1000;
-/** Those who saw the same term end do not all come in the same millisecond. */
+/** Followers that saw the same term end do not all try in the same millisecond. */
 const SPREAD_MS = 100;
-/** A roster that takes longer to end does not keep the next leader waiting. */
+/** A roster that takes longer to stop does not keep the next leader waiting. */
 const ROSTER_MS = 1000;
-/** How much of its term a leader does not count on: clocks do not go at the same pace. */
+/** The part of its term that a leader does not count on: clocks run at different speeds. */
 const MARGIN = 0.1;
 const MOST_MARGIN_MS = 1000;
 
 /**
- * Leadership: one more duty, whose holder runs all others.
+ * Leadership: a duty whose holder runs all the others.
  *
  *   following ──the term is free: dutyTake──> leading ──renewed after `renewMs`──> leading
  *       ^                                       │
  *       └──refused, or not renewed in time──────┘
  *
- * `leads` is a matter of this process's own monotonic clock: it ends a margin before the store would let another one in, counted from
- * before the renewal was sent, whatever has become of its answer. Nothing is safe because of that; every duty has an epoch of its own
- * in each of its writes. It only keeps two rosters from running at once for longer than they must.
+ * `leads` goes by this process's own monotonic clock. It ends a margin before the store lets another process in, counted from before the
+ * renewal was sent, whatever becomes of its answer. Safety does not depend on it: every duty has an epoch of its own in each of its writes.
+ * It only keeps two rosters from running at once for longer than necessary.
  *
- * A crash leaves the term to run out; who resigns gives back the duties first, so that the next leader finds them free.
+ * A crash leaves the term to expire. A leader that resigns gives back the duties first, so that the next leader finds them free.
  */
 export class Election {
   readonly #options: ElectionOptions;
@@ -50,15 +50,15 @@ export class Election {
   #term: DutyTenure | undefined;
   #trustUntil = 0;
   #renewAt = 0;
-  /** It is a candidate, and comes back after a defeat. */
-  #stands = false;
+  /** It is a candidate, and tries again after a defeat. */
+  #isCandidate = false;
   #cancelTimer = (): void => {};
   #cancelTrust = (): void => {};
-  /** Settles, and never rejects, when the turn that was asked for last is over. */
+  /** Settles when the last queued turn is over. Never rejects. */
   #lastTurn: Promise<unknown> = Promise.resolve();
   /** The same for starts and stops of the roster. */
   #rosterTurn: Promise<unknown> = Promise.resolve();
-  #complained = false;
+  #warned = false;
 
   constructor(options: ElectionOptions) {
     checkTerms(options.leaseMs, options.renewMs);
@@ -71,21 +71,21 @@ export class Election {
     return this.#term !== undefined && this.#now() < this.#trustUntil;
   }
 
-  /** Of the term in which it leads. */
+  /** The epoch of its term, while it leads. */
   get epoch(): number | undefined {
     return this.leads ? this.#term?.epoch : undefined;
   }
 
-  /** Becomes a candidate; answers how the first election went. An error of the store is one that it lost, and is tried again. */
+  /** Becomes a candidate, and answers whether it won the first election. An error of the store counts as a defeat, and is tried again. */
   async stand(): Promise<boolean> {
-    this.#stands = true;
+    this.#isCandidate = true;
     await this.#run();
     return this.leads;
   }
 
-  /** Is a candidate no more: gives the duties back, then leadership. */
+  /** Is no longer a candidate: gives back the duties, then leadership. */
   async resign(): Promise<void> {
-    this.#stands = false;
+    this.#isCandidate = false;
     this.#cancelTimer();
     await this.#inTurn(() => this.#giveBack());
   }
@@ -100,44 +100,44 @@ export class Election {
     let wait = LOOK_MS;
     try {
       wait = await this.#inTurn(() => this.#turn());
-      this.#complained = false;
+      this.#warned = false;
     } catch (error) {
       wait = this.#retryMs();
-      if (!this.#complained) this.#log.warn('the leader could not be looked for', { error: String(error) });
-      this.#complained = true;
+      if (!this.#warned) this.#log.warn('the leader could not be read', { error: String(error) });
+      this.#warned = true;
     }
     this.#cancelTimer();
-    if (this.#stands) this.#cancelTimer = this.#after(wait, () => void this.#run());
+    if (this.#isCandidate) this.#cancelTimer = this.#after(wait, () => void this.#run());
   }
 
-  /** Answers when to come again. */
+  /** Answers how long to wait before the next turn. */
   async #turn(): Promise<number> {
-    if (!this.#stands) return LOOK_MS;
+    if (!this.#isCandidate) return LOOK_MS;
     if (this.#term !== undefined) await this.#renew(this.#term);
     if (this.#term !== undefined) return this.#renewAt - this.#now();
     const { now, duties } = await this.#options.store.dutyList();
     const leader = leaderOf(duties, now);
-    this.#tell('retry');
+    this.#emit('retry');
     if (leader === undefined && (await this.#take())) return this.#renewAt - this.#now();
-    this.#tell('refused');
+    this.#emit('refused');
     const left = leader === undefined ? LOOK_MS : leader.until - now + 1;
     return Math.min(LOOK_MS, left) + this.#options.world.random() * SPREAD_MS;
   }
 
   async #take(): Promise<boolean> {
     const { store, holder, leaseMs } = this.#options;
-    const asked = this.#now();
+    const sentAt = this.#now();
     const term = await store.dutyTake({ name: LEADER, holder, ttlMs: leaseMs });
     if (term === undefined) return false;
     this.#term = term;
-    this.#believe(asked);
-    // The answer may have come too late to go by, or when nobody wants it any more.
-    if (!this.leads || !this.#stands) {
+    this.#extendTrust(sentAt);
+    // The answer may have come too late to count on, or when this process is no longer a candidate.
+    if (!this.leads || !this.#isCandidate) {
       await this.#release(term);
       return false;
     }
     this.#log.info('this node leads', { epoch: term.epoch });
-    this.#tell('won');
+    this.#emit('won');
     this.#rosterTurn = this.#rosterTurn.then(() => {
       if (this.#term === term) this.#options.roster.start();
     });
@@ -147,20 +147,20 @@ export class Election {
   async #renew(term: DutyTenure): Promise<void> {
     if (this.#now() < this.#renewAt) return;
     const { store, leaseMs } = this.#options;
-    const asked = this.#now();
+    const sentAt = this.#now();
     const held = await store.dutyRenew({ duty: term, ttlMs: leaseMs });
-    // Meanwhile it may have been too late by our own clock.
+    // By our own clock the term may have ended meanwhile.
     if (this.#term !== term) return;
-    if (held) this.#believe(asked);
-    else this.#lose(term, 'another one has taken its place, or its term was over');
+    if (held) this.#extendTrust(sentAt);
+    else this.#lose(term, 'another node has taken over, or its term had expired');
   }
 
-  /** `asked`: before the store was. */
-  #believe(asked: number): void {
+  /** `sentAt`: the time before the request was sent. */
+  #extendTrust(sentAt: number): void {
     const { leaseMs, renewMs } = this.#options;
     const term = this.#term as DutyTenure;
-    this.#trustUntil = asked + leaseMs - Math.min(MOST_MARGIN_MS, leaseMs * MARGIN);
-    this.#renewAt = asked + renewMs;
+    this.#trustUntil = sentAt + leaseMs - Math.min(MOST_MARGIN_MS, leaseMs * MARGIN);
+    this.#renewAt = sentAt + renewMs;
     this.#cancelTrust();
     const late = (): void => this.#lose(term, 'its term could not be renewed in time');
     this.#cancelTrust = this.#after(this.#trustUntil - this.#now(), late);
@@ -171,7 +171,7 @@ export class Election {
     this.#term = undefined;
     this.#cancelTrust();
     this.#log.warn('this node leads no longer', { epoch: term.epoch, why });
-    this.#tell('lost');
+    this.#emit('lost');
     void this.#stopRoster();
   }
 
@@ -183,7 +183,7 @@ export class Election {
     await this.#rosterEnds();
     await this.#release(term);
     this.#log.info('this node has given leadership back', { epoch: term.epoch });
-    this.#tell('lost');
+    this.#emit('lost');
   }
 
   async #rosterEnds(): Promise<void> {
@@ -208,7 +208,7 @@ export class Election {
     return this.#rosterTurn;
   }
 
-  #tell(event: Exclude<NodeEvent, 'asked'>): void {
+  #emit(event: Exclude<NodeEvent, 'asked'>): void {
     this.#options.onEvent?.(event);
   }
 
@@ -226,7 +226,7 @@ export class Election {
   }
 }
 
-/** A leader whose term ends with the first renewal that is late drops out though it is well. */
+/** A leader must survive one late renewal: its term is at least three renewals long. */
 export function checkTerms(leaseMs: number, renewMs: number): void {
   if (renewMs > 0 && leaseMs >= 3 * renewMs) return;
   throw fault(

@@ -1,15 +1,15 @@
 import type { World } from '../../core/world.ts';
 import type { DutyRecord, Store } from '../../store/store.ts';
 
-/** The duty of which a term is leadership. */
+/** The duty whose holder is the leader. */
 export const LEADER = 'leader';
 
-/** What was seen is gone by for so long: the duties of one process ask together. */
+/** An answer is used for this long: the duties of one process ask at about the same time. */
 const SEEN_MS = 500;
 
 /**
- * Whether some node leads, for those processes that are none: they keep house while nobody leads, and leave it to the leader while
- * there is one. One read for all duties that ask at about the same time.
+ * Whether a node leads, for processes that are not nodes: they run the duties while no node leads, and leave them to a leader. Duties that
+ * ask at about the same time share one read.
  */
 export class LeaderSnapshot {
   readonly #store: Pick<Store, 'dutyList'>;
@@ -27,7 +27,7 @@ export class LeaderSnapshot {
     if (now - this.#seenAt < SEEN_MS) return this.#seen;
     this.#seenAt = now;
     this.#seen = this.#look();
-    // What could not be seen is looked for again.
+    // A read that failed is repeated at the next call.
     this.#seen.catch(() => {
       this.#seenAt = Number.NEGATIVE_INFINITY;
     });
@@ -40,7 +40,7 @@ export class LeaderSnapshot {
   }
 }
 
-/** The leader's term, if it is not over. */
+/** The leader's term, if it has not expired. */
 export function leaderOf(duties: readonly DutyRecord[], now: number): DutyRecord | undefined {
   return duties.find(({ name, until }) => name === LEADER && until >= now);
 }

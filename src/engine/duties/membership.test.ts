@@ -63,7 +63,7 @@ async function rig(t: TestContext): Promise<Rig> {
 const roleOf = (world: VirtualWorld, store: Store, id: string, role: 'auto' | 'worker' | 'observer'): Promise<void> =>
   store.nodeRole({ id, role }).then(() => world.advance(1500));
 
-test('auto leads if nobody does, else it works and leads when the leader is gone', async (t) => {
+test('auto leads if no node does, otherwise it works and leads when the leader is gone', async (t) => {
   const { member, row, world } = await rig(t);
   const [a, b] = [member('a'), member('b')];
   await a.membership.start();
@@ -78,7 +78,7 @@ test('auto leads if nobody does, else it works and leads when the leader is gone
   assert.deepEqual([a.roster, b.roster], [['starts', 'stops'], ['starts']]);
 });
 
-test('leader does not start where another one leads, names it, and leaves nothing behind', async (t) => {
+test('leader does not start where another node leads, names it, and leaves nothing behind', async (t) => {
   const { member, row, store } = await rig(t);
   await member('a').membership.start();
   const b = member('b', 'leader');
@@ -97,14 +97,14 @@ test('leader does not start where another one leads, names it, and leaves nothin
   );
 });
 
-test('leader leads where nobody does', async (t) => {
+test('leader leads where no node does', async (t) => {
   const { member } = await rig(t);
   const a = member('a', 'leader');
   await a.membership.start();
   assert.equal(a.membership.doing, 'leader');
 });
 
-test('a worker never tries to lead, and an observer neither', async (t) => {
+test('a worker never tries to lead, and neither does an observer', async (t) => {
   const { member, row, store, world } = await rig(t);
   const takes = t.mock.method(store, 'dutyTake');
   const [a, b] = [member('a', 'worker'), member('b', 'observer')];
@@ -129,7 +129,7 @@ test('a leader whose renewal fails works on, and is elected again', async (t) =>
   assert.deepEqual(a.roster, ['starts', 'stops', 'starts']);
 });
 
-test('a leader that is asked to observe gives leadership back within two seconds, and may lead again when that is over', async (t) => {
+test('a leader that is asked to observe gives leadership back within two seconds, and may lead again later', async (t) => {
   const { member, row, store, world } = await rig(t);
   const [a, b] = [member('a'), member('b')];
   await a.membership.start();
@@ -146,7 +146,7 @@ test('a leader that is asked to observe gives leadership back within two seconds
   assert.deepEqual(a.changes, ['leader', 'observer', 'worker', 'leader']);
 });
 
-test('what is asked of a node goes before what it was started with, and is taken back by auto', async (t) => {
+test('the role that a node is asked to have overrides the one that it was started with, until auto', async (t) => {
   const { member, store, world } = await rig(t);
   const a = member('a', 'observer');
   await a.membership.start();
@@ -156,7 +156,7 @@ test('what is asked of a node goes before what it was started with, and is taken
   assert.equal(a.membership.doing, 'observer');
 });
 
-test('what is asked of a node holds when it is started again', async (t) => {
+test('the role that a node is asked to have holds after a restart', async (t) => {
   const { member, store, world } = await rig(t);
   const first = member('a');
   await first.membership.start();
@@ -167,7 +167,7 @@ test('what is asked of a node holds when it is started again', async (t) => {
   assert.equal(second.membership.doing, 'observer');
 });
 
-test('a newer process with the same id takes its place: the older one says so and leads no more', async (t) => {
+test('a newer process with the same id takes its place: the older one logs it and leads no more', async (t) => {
   const { logged, member, row, store, world } = await rig(t);
   const older = member('a');
   await older.membership.start();
@@ -180,7 +180,7 @@ test('a newer process with the same id takes its place: the older one says so an
   await world.advance(10 * LEASE);
   assert.equal(newer.membership.doing, 'leader');
   assert.equal((await row('a'))?.incarnation, '2');
-  // Leadership was handed over once, and never went to and fro.
+  // Leadership was handed over once, and never went back and forth.
   assert.equal((await store.dutyList()).duties.find(({ name }) => name === 'leader')?.epoch, 2);
   await newer.membership.leave();
   await world.advance(11_000);
@@ -188,7 +188,7 @@ test('a newer process with the same id takes its place: the older one says so an
   assert.equal(older.membership.doing, 'leader', 'it is the only one of that id again');
 });
 
-test('a leader that has died on this machine is not waited for', async (t) => {
+test('a leader that has died on this host is not waited for', async (t) => {
   const { member, store } = await rig(t);
   await store.nodeBeat({ id: 'x', incarnation: '1', first: true, wish: 'auto', stand: 'leader' });
   await store.dutyTake({ name: 'leader', holder: 'x/1', ttlMs: LEASE });
@@ -199,7 +199,7 @@ test('a leader that has died on this machine is not waited for', async (t) => {
   assert.equal(here.membership.doing, 'leader');
 });
 
-test('a node beats, and its row comes back if somebody forgot it', async (t) => {
+test('a node beats, and its row comes back if somebody deleted it', async (t) => {
   const { member, row, store, world } = await rig(t);
   const a = member('a', 'worker');
   await a.membership.start();
@@ -211,7 +211,7 @@ test('a node beats, and its row comes back if somebody forgot it', async (t) => 
   assert.equal((await row('a'))?.incarnation, '1');
 });
 
-test('a node whose store is away complains once and goes on when it is back', async (t) => {
+test('a node whose store is away warns once and goes on when it is back', async (t) => {
   const { logged, member, row, store, world } = await rig(t);
   const a = member('a', 'worker');
   await a.membership.start();
@@ -219,7 +219,7 @@ test('a node whose store is away complains once and goes on when it is back', as
   const list = t.mock.method(store, 'nodeList', away);
   const beat = t.mock.method(store, 'nodeBeat', away);
   await world.advance(60_000);
-  assert.equal(logged.filter((line) => line.includes('could not say that it lives')).length, 1);
+  assert.equal(logged.filter((line) => line.includes('could not send its heartbeat')).length, 1);
   list.mock.restore();
   beat.mock.restore();
   await world.advance(2000);
@@ -227,7 +227,7 @@ test('a node whose store is away complains once and goes on when it is back', as
   assert.ok(now - ((await row('a'))?.beatAt ?? 0) <= 2000);
 });
 
-test('one that resigned beats on and stands for no election', async (t) => {
+test('a node that resigned keeps beating and stands for no election', async (t) => {
   const { member, row, store, world } = await rig(t);
   const a = member('a');
   await a.membership.start();

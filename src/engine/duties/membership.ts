@@ -15,7 +15,7 @@ import { unfailing } from '../unfailing-log.ts';
 import { Election, type ElectionOptions } from './election.ts';
 import { LEADER, leaderOf } from './leader.ts';
 
-/** What a node says of itself. */
+/** What a node reports of itself. */
 export type NodeSelf = Pick<NodeBeat, 'id' | 'incarnation' | 'address' | 'version' | 'host' | 'pid'>;
 
 export interface MembershipOptions extends Pick<ElectionOptions, 'leaseMs' | 'renewMs' | 'roster'> {
@@ -26,38 +26,38 @@ export interface MembershipOptions extends Pick<ElectionOptions, 'leaseMs' | 're
   readonly world: World;
   readonly log: Log;
   readonly self: NodeSelf;
-  /** What it was started as. */
+  /** The role that it was started with. */
   readonly role: NodeRole;
-  /** How often it says that it lives. */
+  /** How often it sends a heartbeat. */
   readonly beatMs: number;
-  /** Whether the process of a node is certainly over. Who is wrong about it costs a leader its term, and nothing else. */
+  /** Whether the process of a node has certainly ended. A wrong answer costs a leader its term, and nothing else. */
   readonly isGone?: (node: NodeRecord) => boolean;
 }
 
-/** How often a node looks at what is asked of it. */
+/** How often a node reads the role that it is asked to have. */
 const LOOK_MS = 1000;
 
 /**
- * The place of this process among the nodes of its store: it registers, beats, stands for election as its role says, and does what it
- * is asked at run time. `core/node.ts` has the states.
+ * This process as a node of its store: it registers, sends heartbeats, stands for election as its role says, and follows changes of its
+ * role. `core/node.ts` has the states.
  *
- * A newer process with the same id takes the row; this one then leads no more and says so, until the other one is gone.
+ * A newer process with the same id takes over the row. This one then leads no more and reports it, until the other one is gone.
  */
 export class Membership {
   readonly #options: MembershipOptions;
   readonly #log: Log;
   readonly #election: Election;
   #role: NodeRole;
-  #stand: NodeStatus = 'boot';
+  #status: NodeStatus = 'boot';
   #beatAt = 0;
   #looking: Promise<void> | undefined;
   #replaced = false;
   #resigned = false;
   #left = false;
-  #complained = false;
+  #warned = false;
   #cancel = (): void => {};
   readonly #listeners = new Set<(doing: NodeDoing) => void>();
-  #told: NodeDoing = 'worker';
+  #reported: NodeDoing = 'worker';
 
   constructor(options: MembershipOptions) {
     const { store, world, log, self, leaseMs, renewMs, roster } = options;
@@ -65,7 +65,7 @@ export class Membership {
     this.#log = unfailing(log);
     this.#role = options.role;
     const holder = `${self.id}/${self.incarnation}`;
-    const onEvent = (event: NodeEvent): void => this.#happens(event);
+    const onEvent = (event: NodeEvent): void => this.#handle(event);
     this.#election = new Election({ store, world, log, holder, leaseMs, renewMs, roster, onEvent });
   }
 
@@ -75,44 +75,44 @@ export class Membership {
 
   /** Between elections a node serves as a worker. */
   get doing(): NodeDoing {
-    if (this.#stand === 'observer') return 'observer';
-    return this.#stand === 'leader' && this.#election.leads ? 'leader' : 'worker';
+    if (this.#status === 'observer') return 'observer';
+    return this.#status === 'leader' && this.#election.leads ? 'leader' : 'worker';
   }
 
   get leads(): boolean {
     return this.#election.leads;
   }
 
-  /** Of the term in which it leads. */
+  /** The epoch of its term, while it leads. */
   get epoch(): number | undefined {
     return this.#election.epoch;
   }
 
-  /** Calls back when this node begins to do something else. */
+  /** Calls back when this node changes what it does. */
   onChange(listener: (doing: NodeDoing) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Registers, and knows at the end whether it leads. Rejects where it was to lead, and another one does. */
+  /** Registers, and holds the first election. Rejects where its role is `leader` and another node leads. */
   async start(): Promise<void> {
     const { store, self } = this.#options;
-    this.#stand = nextStatus('boot', 'asked', this.#role);
+    this.#status = nextStatus('boot', 'asked', this.#role);
     const answer = await store.nodeBeat(this.#beatOf(true));
     this.#beatAt = this.#now() + this.#options.beatMs;
     this.#role = this.#effective(answer.ok ? answer.override : 'auto');
-    this.#stand = nextStatus(this.#stand, 'asked', this.#role);
-    this.#told = this.doing;
+    this.#status = nextStatus(this.#status, 'asked', this.#role);
+    this.#reported = this.doing;
     if (mayLead(this.#role)) {
-      await this.#clear(answer.ok ? answer.replaced : undefined);
+      await this.#clearDeadLeader(answer.ok ? answer.replaced : undefined);
       const won = await this.#election.stand();
       if (!won && this.#role === 'leader') {
-        const taken = await this.#taken();
+        const conflict = await this.#leaderConflict();
         await this.#election.resign();
         await store.nodeLeave(self);
-        throw taken;
+        throw conflict;
       }
     }
-    // What it does is known by now.
+    // Writes what it does by now.
     await this.look();
     this.#plan();
   }
@@ -131,11 +131,11 @@ export class Membership {
     await this.#looking;
     const { store, self } = this.#options;
     await store.nodeLeave(self).catch((error: unknown) => {
-      this.#log.warn('this node could not say that it leaves', { error: String(error) });
+      this.#log.warn('this node could not deregister', { error: String(error) });
     });
   }
 
-  /** One look at what is asked of this node, and a beat if one is due. */
+  /** Reads the role that this node is asked to have, and sends a heartbeat if one is due. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -147,18 +147,18 @@ export class Membership {
     const { nodes } = await this.#options.store.nodeList();
     const { id, incarnation } = this.#options.self;
     const row = nodes.find((node) => node.id === id);
-    const mine = row?.incarnation === incarnation;
-    const news = mine && row.stand !== this.doing;
-    if (row === undefined || news || this.#now() >= this.#beatAt) await this.#beat();
-    else if (mine) this.#ask(row.override);
+    const isOwn = row?.incarnation === incarnation;
+    const changed = isOwn && row.stand !== this.doing;
+    if (row === undefined || changed || this.#now() >= this.#beatAt) await this.#beat();
+    else if (isOwn) this.#applyOverride(row.override);
   }
 
   async #beat(): Promise<void> {
     const answer = await this.#options.store.nodeBeat(this.#beatOf(false));
     this.#beatAt = this.#now() + this.#options.beatMs;
-    if (!answer.ok) return this.#giveWay(answer);
+    if (!answer.ok) return this.#stepBack(answer);
     if (this.#replaced) this.#log.info('this node has its id back', { id: this.id });
-    this.#ask(answer.override, this.#replaced);
+    this.#applyOverride(answer.override, this.#replaced);
     this.#replaced = false;
   }
 
@@ -166,7 +166,13 @@ export class Membership {
     return { ...this.#options.self, first, wish: this.#options.role, stand: this.doing };
   }
 
-  #giveWay({ host = 'unknown', pid }: { readonly host?: string | undefined; readonly pid?: number | undefined }): void {
+  #stepBack({
+    host = 'unknown',
+    pid,
+  }: {
+    readonly host?: string | undefined;
+    readonly pid?: number | undefined;
+  }): void {
     const fields = { id: this.id, host, ...(pid === undefined ? {} : { pid }) };
     this.#log.error('the same node id on two processes: a newer one has it, and this one leads no more', fields);
     this.#replaced = true;
@@ -177,31 +183,31 @@ export class Membership {
     return override === 'auto' ? this.#options.role : override;
   }
 
-  #ask(override: NodeOverride, again = false): void {
+  #applyOverride(override: NodeOverride, again = false): void {
     const role = this.#effective(override);
     if (role === this.#role && !again) return;
     this.#role = role;
-    this.#log.info('this node has another role', { role });
-    this.#happens('asked');
+    this.#log.info('the role of this node was changed', { role });
+    this.#handle('asked');
     if (!mayLead(role)) void this.#election.resign();
     else if (!this.#resigned) void this.#election.stand();
   }
 
-  #happens(event: NodeEvent): void {
-    this.#stand = nextStatus(this.#stand, event, this.#role);
+  #handle(event: NodeEvent): void {
+    this.#status = nextStatus(this.#status, event, this.#role);
     const { doing } = this;
-    if (doing === this.#told) return;
-    this.#told = doing;
-    // So that its row says so at once; who cannot write it now does with the next look.
+    if (doing === this.#reported) return;
+    this.#reported = doing;
+    // So that its row shows it at once. A write that fails now is repeated at the next look.
     if (!this.#left) void this.look().catch(() => undefined);
     for (const listener of this.#listeners) listener(doing);
   }
 
   /**
-   * The leader of before may be this very node, or have died on this machine: nobody need wait until its term has run out. Only the
-   * leader's: the duties of a crashed one run out by themselves, which tells their next holder that something may be amiss.
+   * The former leader may be this very node, or may have died on this host: then nobody need wait until its term expires. Only leadership
+   * is released. The duties of a crashed process expire by themselves, which tells their next holder that something may be wrong.
    */
-  async #clear(replaced: string | undefined): Promise<void> {
+  async #clearDeadLeader(replaced: string | undefined): Promise<void> {
     const { store, self, isGone = () => false } = this.#options;
     const { now, duties } = await store.dutyList();
     const leader = leaderOf(duties, now);
@@ -210,11 +216,11 @@ export class Membership {
     const node = nodes.find(({ id, incarnation }) => leader.holder === `${id}/${incarnation}`);
     const before = replaced !== undefined && leader.holder === `${self.id}/${replaced}`;
     if (!before && (node === undefined || !isGone(node))) return;
-    this.#log.info('the leader of before is gone', { node: holderName(leader.holder), epoch: leader.epoch });
+    this.#log.info('the former leader is gone', { node: holderName(leader.holder), epoch: leader.epoch });
     await store.dutyRelease({ duty: { name: LEADER, epoch: leader.epoch } });
   }
 
-  async #taken(): Promise<Error> {
+  async #leaderConflict(): Promise<Error> {
     const { store } = this.#options;
     const [{ now, duties }, { nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);
     const leader = leaderOf(duties, now);
@@ -235,11 +241,11 @@ export class Membership {
       void this.look()
         .then(
           () => {
-            this.#complained = false;
+            this.#warned = false;
           },
           (error: unknown) => {
-            if (!this.#complained) this.#log.warn('this node could not say that it lives', { error: String(error) });
-            this.#complained = true;
+            if (!this.#warned) this.#log.warn('this node could not send its heartbeat', { error: String(error) });
+            this.#warned = true;
           },
         )
         .then(() => this.#plan());

@@ -25,7 +25,7 @@ async function finish(engine: Engine, count: number): Promise<void> {
   for (const { task } of pushed) await engine.cancel(task);
 }
 
-test('finished tasks and their events go after the retention, and what is younger stays', async (t) => {
+test('finished tasks and their events are removed after the retention, and younger ones stay', async (t) => {
   const { world, engine, roster } = await rig(t);
   await finish(engine, 20);
   await world.advance(HOUR + 1);
@@ -37,7 +37,7 @@ test('finished tasks and their events go after the retention, and what is younge
   assert.equal(page.events.length, 10);
 });
 
-test('a long past is walked in steps, with room between them for others', async (t) => {
+test('a long history is walked in steps, with time between them', async (t) => {
   const { world, engine, roster, store } = await rig(t);
   await finish(engine, 1800);
   await world.advance(2 * HOUR);
@@ -58,7 +58,7 @@ test('a long past is walked in steps, with room between them for others', async 
   }
 });
 
-test('when the walk has come round, the pruner rests for a minute', async (t) => {
+test('when the walk is complete, the pruner rests for a minute', async (t) => {
   const { world, roster, store } = await rig(t);
   let steps = 0;
   const taskPrune = store.taskPrune.bind(store);

@@ -1,6 +1,6 @@
 import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 500;
 
@@ -14,10 +14,10 @@ export class Pruner implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { retentionMs, store } = this.#engine;
     const { tasks, events, workers, done } = await store.taskPrune({ duty: term, retentionMs, limit: BATCH });
-    // Not at once: a walk over a million rows should leave room between its steps.
+    // Not at once: a walk over a million rows should leave time between its steps.
     return { did: tasks + events + workers, nextInMs: done ? this.intervalMs : 50 };
   }
 }

@@ -34,7 +34,7 @@ async function rig(t: TestContext, ttlMs?: number): Promise<Rig> {
     checkBooks(await lookAt(store));
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const claim = async (leaseMs = LEASE): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1, leaseMs });
     assert.ok(grant, 'there was nothing to claim');
@@ -58,7 +58,7 @@ async function rig(t: TestContext, ttlMs?: number): Promise<Rig> {
   };
 }
 
-test("a silent worker's task is taken back a moment after its lease has run out, and not before", async (t) => {
+test("a silent worker's task is taken back a moment after its lease has expired, and not before", async (t) => {
   const { roster, world, running, stateOf } = await rig(t);
   roster.keeper('reaper').start();
   await world.settle();
@@ -126,7 +126,7 @@ test('a task that was asked to stop is cancelled when its worker stays silent', 
   assert.equal(await stateOf(task), 'cancelled requested 1/1');
 });
 
-test('who waits for work is woken by the reap, without any further time passing', async (t) => {
+test('the reap wakes waiting claims, without any further time passing', async (t) => {
   const { roster, world, engine, running, worker } = await rig(t);
   roster.keeper('reaper').start();
   const { task } = await running();
@@ -160,7 +160,7 @@ test('after a predecessor that vanished the reaper waits one lease, so that livi
   assert.equal(await stateOf(living.task), 'running none 1/1');
 });
 
-test('after an orderly predecessor the reaper goes to work at once', async (t) => {
+test('after a predecessor that gave the duty back the reaper works at once', async (t) => {
   const { roster, world, store, running, stateOf } = await rig(t);
   const { task } = await running();
   const duty = await store.dutyTake({ name: 'reaper', holder: 'before', ttlMs: 1000 });
@@ -185,7 +185,7 @@ for (const jump of [3000, -3000]) {
   });
 }
 
-test('small corrections of the wall clock hold nothing up', async (t) => {
+test('small corrections of the wall clock delay nothing', async (t) => {
   const { roster, world, running, stateOf } = await rig(t);
   roster.keeper('reaper').start();
   const { task } = await running();
@@ -195,7 +195,7 @@ test('small corrections of the wall clock hold nothing up', async (t) => {
   assert.equal(await stateOf(task), 'ready none 1/1');
 });
 
-test('more overdue leases than fit into one pass are all taken', async (t) => {
+test('more expired leases than fit into one pass are all taken back', async (t) => {
   const { roster, world, engine, worker } = await rig(t);
   await engine.pushMany(Array.from({ length: 1200 }, () => ({ queue: 'mail', handler: 'send' })));
   for (let i = 0; i < 2; i++) await engine.claim({ worker, max: 600 });
@@ -205,7 +205,7 @@ test('more overdue leases than fit into one pass are all taken', async (t) => {
   assert.equal(roster.keeper('reaper').done, 1200);
 });
 
-test('a reaper that was deposed takes nothing', async (t) => {
+test('a deposed reaper takes nothing back', async (t) => {
   const { roster, world, store, running, stateOf } = await rig(t);
   const { task } = await running();
   await roster.tick('reaper');
@@ -215,7 +215,7 @@ test('a reaper that was deposed takes nothing', async (t) => {
   assert.equal(await stateOf(task), 'running none 1/1');
 });
 
-test('an idle reaper writes each ten seconds and not at every look, so that lease time is noted', async (t) => {
+test('an idle reaper writes every ten seconds and not at every look, so that lease time is recorded', async (t) => {
   const { roster, world, store } = await rig(t);
   let writes = 0;
   const leaseReap = store.leaseReap.bind(store);
@@ -231,7 +231,7 @@ test('an idle reaper writes each ten seconds and not at every look, so that leas
 // The store itself was out of reach, or has only just started: nobody could renew.
 
 interface Outage {
-  /** How a call is met meanwhile: it is refused, or held until the store is back, as a patient store does. */
+  /** What happens to a call during the outage: it is refused, or held until the store is back, as a patient store does. */
   how: 'refused' | 'held' | undefined;
   readonly end: () => void;
 }
@@ -258,7 +258,7 @@ function outages(store: Store): Outage {
   return outage;
 }
 
-/** The terms outlast the outage, so what the reaper does is not because it was deposed. */
+/** The terms outlast the outage, so the reaper does not wait because it was deposed. */
 const MEETINGS = [
   { first: 'its look at the leases', ttlMs: 10 * LEASE, at: LEASE - 1500 },
   { first: 'its look at the workers', ttlMs: 10 * LEASE, at: LEASE - 500 },
@@ -289,7 +289,7 @@ for (const how of ['refused', 'held'] as const) {
     });
   }
 
-  test(`a hiccup of the store in which calls are ${how} holds nothing up`, async (t) => {
+  test(`a hiccup of the store in which calls are ${how} delays nothing`, async (t) => {
     const { roster, world, store, running, stateOf } = await rig(t, 10 * LEASE);
     roster.keeper('reaper').start();
     const { task } = await running();
@@ -311,7 +311,7 @@ for (const how of ['refused', 'held'] as const) {
     await world.advance(LEASE + 5000);
     outage.end();
     await world.advance(2000);
-    const states = async (): Promise<readonly string[]> => (await engine.workers()).map(({ state }) => state);
+    const states = async (): Promise<readonly string[]> => (await engine.workers.list()).map(({ state }) => state);
     assert.deepEqual(await states(), ['starting']);
     await world.advance(LEASE + 5000);
     assert.deepEqual(await states(), ['lost'], 'it was silent for another lease');

@@ -1,30 +1,29 @@
-import { afterExpiry } from '../../core/task/lease.ts';
-import type { DutyTenure, OverdueLease, ReapItem } from '../../store/store.ts';
+import type { DutyTenure, OverdueLease } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import { readSpec } from '../push/spec.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
+import { takeBack } from './take-back.ts';
 
 const BATCH = 500;
-/** The wall clock moved against the monotonic one by more than this: the host slept, and so did the workers. */
+/** When the wall clock moves against the monotonic one by more than this, the host slept, and so did the workers. */
 const PAUSE_MS = 2000;
-/** An idle reaper writes this often, so that the store can note how far lease time has come; not more, for the disk's sake. */
+/** An idle reaper writes this often, so that the store can record how far lease time has come. More often would cost the disk too much. */
 const NOTE_MS = 10_000;
-/** How many times within the silence that makes a worker lost it looks for lost ones. */
+/** How often it looks for lost workers within the silence that makes a worker lost. */
 const LOOKS = 6;
 
-/** A store that is out of reach for this part of a lease has kept somebody from renewing: they do it at a third of it. */
+/** A store that was out of reach for this part of a lease has kept workers from renewing: they renew at a third of it. */
 const OUTAGE = 1 / 3;
 
-/** A lease lives until its time has passed, not until it has come. */
+/** A lease holds until its time has passed, not until it has come. */
 const wake = (nextInMs: number | undefined): number | undefined => nextInMs && nextInMs + 1;
 
 /**
- * Takes back what silent workers hold, and says which workers are lost: what they hold is judged by its leases alone. Only the reaper reads expiry, and the reap is the takeover: a late result is
- * accepted until then and refused from then on. It wakes at the earliest expiry.
+ * The reaper takes back what silent workers hold, and marks workers as lost. A lease is judged by its own expiry, not by the state of its
+ * worker. Only the reaper reads expiry, and the reap is the takeover: a late result is accepted until then and refused from then
+ * on. The reaper wakes at the earliest expiry.
  *
- * When its predecessor vanished, or the host was asleep, the workers may have been unable to renew; it then waits one
- * lease before the first reap, so that an outage does not send everything round again. So it does after the store itself
- * was out of reach, or has only just started.
+ * Workers may have been unable to renew: because the last reaper vanished, the host slept, or the store was out of reach or has
+ * only just started. The reaper then waits one lease before the first reap, so that an outage does not run everything again.
  */
 export class Reaper implements Duty {
   readonly name = 'reaper';
@@ -49,7 +48,7 @@ export class Reaper implements Duty {
     this.#outSince = undefined;
   }
 
-  async tick(term: DutyTenure, since = this.#now()): Promise<Pass> {
+  async tick(term: DutyTenure, since = this.#now()): Promise<PassResult> {
     const offset = this.#wallAgainstMonotonic();
     if (Math.abs(offset - this.#offset) > PAUSE_MS) this.#notBefore = this.#now() + this.#engine.leaseMs;
     this.#offset = offset;
@@ -62,11 +61,11 @@ export class Reaper implements Duty {
     } = await this.#engine.store.leaseOverdue({
       limit: BATCH,
     });
-    // From where the term was to be renewed, or the last pass was held up: nobody else was answered then either.
+    // Counted from when the term was to be renewed, or from when the last pass was held up: other callers got no answer then either.
     const heardAt = this.#now();
     const out = heardAt - Math.min(since, this.#outSince ?? since);
     this.#outSince = undefined;
-    // Whoever holds a lease could not reach the store either: it gets a lease's time to say that it is there.
+    // Lease holders could not reach the store either: they get the time of one lease to renew.
     const { leaseMs } = this.#engine;
     const wait = out > leaseMs * OUTAGE ? leaseMs : Math.max(0, leaseMs - upForMs);
     if (wait > 0) {
@@ -80,13 +79,9 @@ export class Reaper implements Duty {
 
   async #takeBack(term: DutyTenure, leases: readonly OverdueLease[]): Promise<number> {
     await this.#markLost(term);
-    const items = await Promise.all(leases.map((lease) => this.#judge(lease)));
-    if (items.length === 0 && this.#now() < this.#noteAt) return 0;
+    if (leases.length === 0 && this.#now() < this.#noteAt) return 0;
     this.#noteAt = this.#now() + NOTE_MS;
-    const { reaped, lanes } = await this.#engine.store.leaseReap({ duty: term, items });
-    for (const lane of lanes) this.#engine.readyLanes.mark(lane);
-    if (reaped > 0) this.#engine.changed();
-    return reaped;
+    return takeBack(this.#engine, term, leases);
   }
 
   async #markLost(term: DutyTenure): Promise<void> {
@@ -94,15 +89,6 @@ export class Reaper implements Duty {
     if (this.#now() < this.#workersAt) return;
     this.#workersAt = this.#now() + workerStaleMs / LOOKS;
     await store.workerReap({ duty: term, staleMs: workerStaleMs });
-  }
-
-  async #judge(lease: OverdueLease): Promise<ReapItem> {
-    const { retry } = readSpec(await this.#engine.interner.specBody(lease.spec));
-    const verdict = afterExpiry(lease, retry, this.#engine.world.random());
-    const { task, attempt } = lease;
-    return verdict.to === 'again'
-      ? { task, attempt, to: 'again', reason: 'none', delayMs: verdict.delayMs }
-      : { task, attempt, to: verdict.to, reason: verdict.reason, delayMs: 0 };
   }
 
   #now(): number {

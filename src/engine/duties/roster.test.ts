@@ -29,7 +29,7 @@ test('one process takes all duties, gives them back when it stops, and the next 
   await store.close();
 });
 
-test('duties that crashed with their process are taken over when their term has run out', async () => {
+test('duties that crashed with their process are taken over when their term has expired', async () => {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
   for (const name of DUTIES) await store.dutyTake({ name, holder: 'crashed', ttlMs: 6000 });

@@ -21,11 +21,11 @@ export interface RosterOptions {
 }
 
 export const DEFAULT_DUTY_MS = 6000;
-/** `feed` is there only where the store leaves the numbering of events to somebody. */
+/** `feed` is there only where the store does not number events itself. */
 export const DUTIES = ['stager', 'reaper', 'feed', 'cron', 'pruner', 'auditor'] as const;
 export type DutyName = (typeof DUTIES)[number];
 
-/** The housekeeping of one process: tries for every duty and runs those that it holds. */
+/** The housekeeping of one process: tries to take every duty, and runs those that it holds. */
 export class Roster {
   readonly #keepers: Readonly<Partial<Record<DutyName, Keeper>>>;
 
@@ -44,9 +44,11 @@ export class Roster {
       pruner: keep(new Pruner(engine)),
       auditor: keep(new Auditor(engine, log)),
     };
-    engine.onDue = (inMs) => stager.nudge(inMs);
-    engine.onLease = (inMs) => reaper.nudge(inMs);
-    if (feed !== undefined) engine.onCommit = () => feed.nudge(AFTER_COMMIT_MS);
+    engine.listen({
+      due: (inMs) => stager.nudge(inMs),
+      leased: (inMs) => reaper.nudge(inMs),
+      ...(feed === undefined ? {} : { committed: () => feed.nudge(AFTER_COMMIT_MS) }),
+    });
   }
 
   keeper(name: DutyName): Keeper {
@@ -55,7 +57,7 @@ export class Roster {
     return keeper;
   }
 
-  /** Names of the duties that there are on this store. */
+  /** Names of the duties that this store needs. */
   names(): readonly DutyName[] {
     return DUTIES.filter((name) => this.#keepers[name] !== undefined);
   }

@@ -12,14 +12,14 @@ interface Rig {
   readonly store: Store;
   readonly engine: Engine;
   readonly roster: Roster;
-  /** When it was asked for numbers, counted from the beginning. */
+  /** When the store was asked to number events, counted from the beginning. */
   readonly asked: number[];
   readonly epochs: number[];
-  /** What the store answers next; nothing to number when there is none left. */
+  /** The next answers of the store; with none left there is nothing to number. */
   readonly answers: (NumberAnswer | Error)[];
 }
 
-/** A store that leaves the numbering to somebody, as Postgres does; below it SQLite, which needs nobody. */
+/** A store that does not number events itself, like Postgres; below it is SQLite, which does. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -45,7 +45,7 @@ async function rig(t: TestContext): Promise<Rig> {
   return { world, store, engine, roster, asked, epochs, answers };
 }
 
-test('there is such a duty only where the store does not number its events itself', async (t) => {
+test('the duty exists only where the store does not number its events itself', async (t) => {
   const world = new VirtualWorld();
   const own = await openSqlite({ file: 'memory:', world });
   t.after(() => own.close());
@@ -65,7 +65,7 @@ test('there is such a duty only where the store does not number its events itsel
   assert.deepEqual(roster.held(), [...DUTIES]);
 });
 
-test('it asks twice a second while there is nothing to number, and ten times while there is', async (t) => {
+test('it runs twice a second while there is nothing to number, and ten times while there is', async (t) => {
   const { world, roster, asked, answers } = await rig(t);
   roster.keeper('feed').start();
   await world.advance(1600);
@@ -76,7 +76,7 @@ test('it asks twice a second while there is nothing to number, and ten times whi
   assert.equal(roster.keeper('feed').done, 4);
 });
 
-test('while there is more it goes on at once', async (t) => {
+test('while there is more it runs again at once', async (t) => {
   const { world, roster, asked, answers } = await rig(t);
   answers.push({ events: 500, more: true }, { events: 900, more: true }, { events: 7, more: false });
   roster.keeper('feed').start();
@@ -85,11 +85,11 @@ test('while there is more it goes on at once', async (t) => {
   assert.equal(roster.keeper('feed').done, 1407);
 });
 
-test('whatever commits in this process is numbered a moment later, many commits in one pass', async (t) => {
+test('commits of this process are numbered a moment later, many commits in one pass', async (t) => {
   const { world, roster, engine, asked } = await rig(t);
   roster.keeper('feed').start();
   await world.advance(100);
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   for (let i = 0; i < 10; i++) {
     await engine.push({ queue: 'mail', handler: 'send' });
     await world.advance(1);
@@ -106,7 +106,7 @@ test('whatever commits in this process is numbered a moment later, many commits 
   assert.equal(asked.length, before + 1, `a result is told at once too: asked at ${asked.join()}`);
 });
 
-test('who follows the feed hears at once of events that got their numbers', async (t) => {
+test('followers of the feed get events at once when they have their numbers', async (t) => {
   const { world, store, roster, engine, answers } = await rig(t);
   let numbered = false;
   const eventRead = store.eventRead.bind(store);
@@ -152,7 +152,7 @@ test('of two processes one numbers; when it stops the other does, with the next 
   assert.equal(epochs.at(-1), 2);
 });
 
-test('one that was deposed stops at once and tries for the duty again', async (t) => {
+test('a deposed sequencer stops at once and tries for the duty again', async (t) => {
   const { world, roster, answers, asked, epochs } = await rig(t);
   roster.keeper('feed').start();
   await world.advance(100);
@@ -167,7 +167,7 @@ test('one that was deposed stops at once and tries for the duty again', async (t
   assert.equal(epochs.at(-1), 2);
 });
 
-test('a fault of the store is tried again with the next interval, and numbers nothing twice', async (t) => {
+test('a fault of the store is retried at the next interval, and numbers nothing twice', async (t) => {
   const { world, roster, answers, asked } = await rig(t);
   roster.keeper('feed').start();
   await world.advance(100);

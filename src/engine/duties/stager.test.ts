@@ -42,10 +42,10 @@ test('a task that another process pushed becomes ready within a second', async (
   assert.equal((await engine.get(task))?.state, 'ready');
 });
 
-test('who waits for work is woken when a task comes due', async (t) => {
+test('waiting claims are woken when a task comes due', async (t) => {
   const { world, engine, roster } = await rig(t);
   roster.keeper('stager').start();
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const { task } = await engine.push({ ...TASK, delay: 500 });
   let claimed: readonly Grant[] = [];
   void engine.claim({ worker, max: 1, waitMs: 60_000 }).then((grants) => {
@@ -79,11 +79,11 @@ test('a delay of thirty days, beyond what a timer can wait, comes due after thir
   assert.equal((await engine.get(task))?.state, 'ready');
 });
 
-test('a failed task comes back after its backoff without anybody looking for it', async (t) => {
+test('a failed task comes back after its backoff', async (t) => {
   const { world, engine, roster } = await rig(t);
   roster.keeper('stager').start();
   await world.advance(100);
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const { task } = await engine.push({ ...TASK, retry: { baseMs: 250, jitter: 0 } });
   const [grant] = await engine.claim({ worker, max: 1 });
   await engine.fail(grant as Grant, 'no');

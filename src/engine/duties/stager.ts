@@ -1,12 +1,12 @@
 import type { DutyTenure } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
-import type { Duty, Pass } from './duty.ts';
+import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 500;
 
 /**
- * Makes due tasks ready, ends those that waited too long for their first start, and carries on where a task that ended had more
- * dependents than one transaction sees to. Wakes at the earliest one; the interval is the net for what other processes did.
+ * Makes due tasks ready, ends tasks that waited too long for their first start, and continues where an ended task had more dependents than
+ * one transaction handles. It wakes at the earliest due time; the interval is for what other processes did.
  */
 export class Stager implements Duty {
   readonly name = 'stager';
@@ -17,9 +17,9 @@ export class Stager implements Duty {
     this.#engine = engine;
   }
 
-  async tick(term: DutyTenure): Promise<Pass> {
+  async tick(term: DutyTenure): Promise<PassResult> {
     const { store, readyLanes } = this.#engine;
-    // In one turn, so that a store which can will commit both together.
+    // In one turn of the loop, so that a store that can will commit them together.
     const [late, due, carried] = await Promise.all([
       store.taskExpire({ duty: term, limit: BATCH }),
       store.taskStage({ duty: term, limit: BATCH }),

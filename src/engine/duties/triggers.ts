@@ -6,18 +6,18 @@ import type { Engine } from '../engine.ts';
 import { draft, type PushRequest } from '../push/push.ts';
 import { fireTimesOf } from './cron-expression.ts';
 
-/** A task that is pushed at each slot of a cron schedule. */
+/** A task that is pushed at each fire time of a cron schedule. */
 export interface TriggerRequest
   extends Pick<PushRequest, 'queue' | 'handler' | 'input' | 'priority' | 'maxAttempts' | 'retry' | 'timeout'> {
   readonly name: string;
   readonly cron: string;
   /** An IANA name; default UTC. */
   readonly timezone?: string;
-  /** What becomes of slots that passed while nobody could fire them; default `one`. */
+  /** What becomes of fire times that passed while nobody could fire them; default `one`. */
   readonly missed?: MissedPolicy;
 }
 
-/** Answers the next slot; a trigger whose schedule is the same as before keeps its place. */
+/** Answers the next fire time. A trigger whose schedule did not change keeps its next one. */
 export async function putTrigger(engine: Engine, request: TriggerRequest): Promise<number> {
   const { name, cron, timezone = 'UTC', missed = 'one', ...rest } = request;
   checkName('trigger', name);
@@ -29,7 +29,7 @@ export async function putTrigger(engine: Engine, request: TriggerRequest): Promi
   const { now } = await engine.store.triggerDue({ limit: 0 });
   const nextAt = next(now);
   if (nextAt === undefined) {
-    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${JSON.stringify(cron)} never comes` });
+    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${JSON.stringify(cron)} never fires` });
   }
   return engine.store.triggerPut({
     trigger: {

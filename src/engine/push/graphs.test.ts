@@ -15,7 +15,7 @@ interface Rig {
   readonly roster: Roster;
   /** Pushes a graph and answers the numbers of its tasks by name. */
   readonly push: (tasks: readonly Omit<GraphRequest, 'queue' | 'handler'>[]) => Promise<ReadonlyMap<string, number>>;
-  /** Works off what can be worked off; answers the names in their order. */
+  /** Runs everything that can run; answers the names in order. */
   readonly work: (names: ReadonlyMap<string, number>, fails?: readonly string[]) => Promise<readonly string[]>;
 }
 
@@ -28,7 +28,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   return {
     world,
     engine,
@@ -58,7 +58,7 @@ const stateOf = async (engine: Engine, task: number | undefined): Promise<string
   return `${record?.state}${record?.reason === 'none' ? '' : `/${record?.reason}`}`;
 };
 
-test('tasks run after what they wait for, and are handed its results', async (t) => {
+test('tasks run after their dependencies, and get their results', async (t) => {
   const { engine, push, work } = await rig(t);
   const names = await push([
     { name: 'report', after: ['left', 'right'] },
@@ -71,7 +71,7 @@ test('tasks run after what they wait for, and are handed its results', async (t)
   assert.deepEqual(new Set(needs.map(({ result }) => result)), new Set(['"left"', '"right"']));
 });
 
-test('circles, unknown names, doubled names and unknown tasks are refused, and nothing is stored', async (t) => {
+test('cycles, unknown names, doubled names and unknown tasks are refused, and nothing is stored', async (t) => {
   const { engine, push } = await rig(t);
   assert.equal(
     await refusal(
@@ -89,7 +89,7 @@ test('circles, unknown names, doubled names and unknown tasks are refused, and n
   assert.deepEqual(await engine.list({ limit: 10 }), []);
 });
 
-test('what needs a task that failed is cancelled, fails or runs, as it says, and so on downwards', async (t) => {
+test('a task whose dependency failed is cancelled, fails or runs, as it says, and so on downwards', async (t) => {
   const { engine, push, work } = await rig(t);
   const names = await push([
     { name: 'bad' },
@@ -110,7 +110,7 @@ test('what needs a task that failed is cancelled, fails or runs, as it says, and
   }
 });
 
-test('a graph can hang on tasks that exist, whatever has become of them', async (t) => {
+test('a graph can depend on existing tasks, whatever has become of them', async (t) => {
   const { engine, push, work } = await rig(t);
   const first = await push([{ name: 'done' }, { name: 'open' }]);
   const [grant] = (await engine.claim({ worker: 1, max: 1 })) as [Grant];

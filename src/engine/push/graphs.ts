@@ -6,19 +6,19 @@ import { checkList, checkTask } from '../check.ts';
 import type { PushRequest } from './push.ts';
 import type { Pushed, TaskInterner } from './pushes.ts';
 
-/** A task of a graph: a push, with a name of its own and with what it waits for. */
+/** A task of a graph: a push with a name and with what it waits for. */
 export interface GraphRequest extends PushRequest {
-  /** What others of the same call know it by; default its place, counted from 0. */
+  /** The name by which other tasks of the same call refer to it; default its position, counted from 0. */
   readonly name?: string | undefined;
-  /** What must have ended before: names of this call, or numbers of tasks that exist. */
+  /** What must have ended before: names of this call, or existing tasks by number. */
   readonly after?: readonly (string | number | DependencyRequest)[];
-  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  /** What becomes of it when a dependency has failed or was cancelled; default `cancel`. */
   readonly afterFailure?: AfterFailure | undefined;
 }
 
 export interface DependencyRequest {
   readonly on: string | number;
-  /** Its end is waited for, whatever it is; default: it must have completed. */
+  /** Only its end is waited for, whatever it is. Default: it must have completed. */
   readonly optional?: boolean | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface GraphsDeps {
   readonly tasks: TaskInterner;
 }
 
-/** Pushes tasks that wait for each other, all or nothing. Circles and unknown names are refused before anything is stored. */
+/** Pushes tasks that wait for each other, all or nothing. Cycles and unknown names are refused before anything is stored. */
 export class Graphs {
   readonly #deps: GraphsDeps;
 
@@ -42,7 +42,7 @@ export class Graphs {
     return this.pushed(items, await this.#deps.store.graphPush({ items }));
   }
 
-  /** What callers hear of an answer of the store, and who else has to. */
+  /** Turns the store's answer into what the caller gets, and gives the hints of a push. */
   pushed(items: readonly GraphTask[], answer: GraphAnswer): readonly Pushed[] {
     if (answer.ok) return this.#deps.tasks.pushed(items, answer.tasks);
     if ('unknown' in answer) throw fault('NOT_FOUND', { kind: 'task', id: answer.unknown });
@@ -50,7 +50,7 @@ export class Graphs {
     throw fault('UNIQUE_CONFLICT', { key: items[item]?.unique?.key, task, index: item });
   }
 
-  /** Checked, and ready for the store. */
+  /** Checks the requests, and turns them into the form that the store takes. */
   async items(requests: readonly GraphRequest[]): Promise<readonly GraphTask[]> {
     checkList('tasks', requests);
     if (requests.length > MAX_TASKS) {
@@ -72,7 +72,7 @@ export class Graphs {
       if (own.length > 0 && (request.delay ?? request.runAt ?? request.waitTimeout) !== undefined) {
         throw fault('INVALID_INPUT', {
           field: 'after',
-          problem: 'a task that waits for others has no time of its own',
+          problem: 'a task with dependencies cannot have a delay, runAt or waitTimeout',
         });
       }
       items.push({ ...(await this.#deps.tasks.place(request)), after: own, afterFailure });

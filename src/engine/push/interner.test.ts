@@ -30,7 +30,7 @@ function rig(): { interner: Interner; asked: string[]; learned: Lane[] } {
   return { interner: new Interner(store, (lane) => void learned.push(lane)), asked, learned };
 }
 
-test('a lane is asked for once and then known without a call', async () => {
+test('a lane is interned once and then known without a call', async () => {
   const { interner, asked, learned } = rig();
   const name = { queue: 'mail', handler: 'send' };
   assert.equal(interner.knownLane(name), undefined);
@@ -44,14 +44,14 @@ test('a lane is asked for once and then known without a call', async () => {
   );
 });
 
-test('names that read alike when they are put together are kept apart', async () => {
+test('names that look the same when joined are kept apart', async () => {
   const { interner } = rig();
   const one = await interner.lane({ queue: 'a', handler: 'b/c' });
   const two = await interner.lane({ queue: 'a.b', handler: 'c' });
   assert.notEqual(one, two);
 });
 
-test('a spec is asked for once, and its text is then known by its number', async () => {
+test('a spec is interned once, and its text is then known by its number', async () => {
   const { interner, asked } = rig();
   assert.equal(interner.knownSpec('{}'), undefined);
   assert.equal(await interner.spec('{}'), 7);
@@ -61,7 +61,7 @@ test('a spec is asked for once, and its text is then known by its number', async
   assert.deepEqual(asked, ['spec {}']);
 });
 
-test('the text of a spec that another process made is read once; one that is not there is asked for again', async () => {
+test("the text of another process's spec is read once; a missing one is read again", async () => {
   const { interner, asked } = rig();
   assert.equal(await interner.specBody(9), '{"nine":1}');
   assert.equal(await interner.specBody(9), '{"nine":1}');

@@ -2,23 +2,23 @@ import { type LaneKey, laneText } from '../../core/placement/lane.ts';
 import type { Lane, LaneName, Store } from '../../store/store.ts';
 import { readSpec } from './spec.ts';
 
-/** What sets a lane apart from others of its queue and handler. */
+/** What distinguishes a lane from others of its queue and handler. */
 export type Rules = Omit<LaneKey, 'queue' | 'handler'>;
 
-/** A lane by its name, and by what sets it apart. */
+/** A lane by queue and handler, and by what distinguishes it from others of these. */
 export interface NamedLane extends LaneName {
   readonly rules?: Rules | undefined;
 }
 
 const MAX_RULED = 100_000;
 
-/** Lanes and specs have few distinct values: each is made once, in a transaction of its own, and then known by number. */
+/** Lanes and specs have few distinct values. Each is stored once, in a transaction of its own, and then known by its number. */
 export class Interner {
   readonly #store: Pick<Store, 'laneIntern' | 'specIntern' | 'specGet'>;
   readonly #onLane: (lane: Lane) => void;
   /** Queue → handler → lane. */
   readonly #lanes = new Map<string, Map<string, number>>();
-  /** Lanes that ask for something, by their text. */
+  /** Lanes with rules, by their text. */
   readonly #ruled = new Map<string, number>();
   readonly #specs = new Map<string, number>();
   readonly #bodies = new Map<number, string>();
@@ -29,7 +29,7 @@ export class Interner {
     this.#onLane = onLane;
   }
 
-  /** The number if it is known already, so that the hot path stays synchronous. */
+  /** The number, if it is known already, so that the hot path stays synchronous. */
   knownLane({ queue, handler, rules }: NamedLane): number | undefined {
     if (rules === undefined) return this.#lanes.get(queue)?.get(handler);
     return this.#ruled.get(laneText({ queue, handler, ...rules }));
@@ -44,7 +44,7 @@ export class Interner {
       const handlers = this.#lanes.get(queue) ?? new Map<string, number>();
       this.#lanes.set(queue, handlers.set(handler, lane.id));
     } else {
-      // A key of a limit may be anything, so these are not few for ever.
+      // Keys of limits may be any text, so the number of these lanes has no bound.
       if (this.#ruled.size >= MAX_RULED) this.#ruled.clear();
       this.#ruled.set(laneText({ queue, handler, ...rules }), lane.id);
     }
@@ -73,11 +73,7 @@ export class Interner {
     return body;
   }
 
-  /** How long an attempt under this spec may run, if that is known already; a claim asks for each grant. */
-  knownTimeout(spec: number): number | undefined {
-    return this.#timeouts.get(spec);
-  }
-
+  /** How long an attempt under this spec may run; read once. */
   async timeout(spec: number): Promise<number | undefined> {
     if (!this.#timeouts.has(spec)) this.#timeouts.set(spec, readSpec(await this.specBody(spec)).timeoutMs);
     return this.#timeouts.get(spec);

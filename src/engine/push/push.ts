@@ -18,20 +18,20 @@ import { type SpecBody, writeSpec } from './spec.ts';
 
 /** A new task, as a caller of the engine asks for it. */
 export interface PushRequest extends TaskRequest {
-  /** Operation id: repeating the call with it gives the first answer. */
+  /** Operation id: a repeated call with the same id gets the first answer. */
   readonly op?: string | undefined;
-  /** It is an execution of a document, whose dependencies add their results to its input when it is claimed. */
+  /** It executes a document: results of its dependencies are added to its input when it is claimed. */
   readonly gathers?: boolean | undefined;
 }
 
-/** A checked request, ready but for the numbers of its lane and spec. */
+/** A checked request. Only the numbers of its lane and spec are missing. */
 export interface Draft {
   readonly queue: string;
   readonly handler: string;
-  /** What sets it apart from other tasks of its queue and handler; undefined for most. */
+  /** What distinguishes it from other tasks of its queue and handler; undefined for most. */
   readonly rules: Rules | undefined;
   readonly specBody: string;
-  /** One object of one shape from here to the store: a push is mostly the making of small objects. */
+  /** One object of one shape from here to the store: most of a push is the making of small objects. */
   readonly task: Placeable;
 }
 
@@ -59,12 +59,12 @@ const KNOWN: ReadonlySet<string> = new Set([
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
-/** Refuses everything that could fail later: past this point a push can only meet the world's faults. */
+/** Refuses everything that could fail later: past this point only the environment can make a push fail. */
 export function draft(request: PushRequest, maxUniqueMs: number, depth?: number): Draft {
   checkOptions('request', request, KNOWN);
   const { delay, runAt, unique, op, retry, timeout, waitTimeout } = request;
   if (delay !== undefined && runAt !== undefined) {
-    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'a task has either a delay or a time, not both' });
+    throw fault('INVALID_INPUT', { field: 'runAt', problem: 'give either a delay or runAt, not both' });
   }
   const queue = checkName('queue', request.queue);
   const handler = checkName('handler', request.handler);
@@ -77,7 +77,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
     specBody: writeSpec(
       retry,
       timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
-      reuse === undefined ? undefined : wishOf(reuse),
+      reuse === undefined ? undefined : reuseSpec(reuse),
       depth,
       request.gathers === true ? true : undefined,
     ),
@@ -97,8 +97,8 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
   };
 }
 
-/** Without the key, of which there are as many as there are tasks. */
-function wishOf({ key, maxAgeMs }: Reuse): NonNullable<SpecBody['reuse']> {
+/** Without the key: there are as many keys as tasks, and specs must be few. */
+function reuseSpec({ key, maxAgeMs }: Reuse): NonNullable<SpecBody['reuse']> {
   return key === undefined ? { maxAgeMs } : { maxAgeMs, keyed: true };
 }
 

@@ -23,7 +23,7 @@ interface Rig {
   readonly stageAfter: (ms: number) => Promise<number>;
 }
 
-/** An engine on a store in memory, whose books are checked when the test is over. */
+/** An engine on a store in memory, whose invariants are checked when the test is over. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -32,7 +32,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await store.close();
   });
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 86_400_000 })) as DutyTenure;
   const stageAfter = async (ms: number): Promise<number> => {
     await world.advance(ms);
@@ -85,7 +85,7 @@ test('of many tasks all are checked before any is pushed', async (t) => {
   assert.deepEqual(await engine.list({ limit: 10 }), []);
 });
 
-test('what is wrong with a push is refused with its place, as a rejection, and nothing is pushed', async (t) => {
+test('a bad push is refused with its field, as a rejection, and nothing is stored', async (t) => {
   const { engine } = await rig(t);
   const wrong: [string, object][] = [
     ['UNKNOWN_OPTION', { ...TASK, priorty: 1 }],
@@ -128,7 +128,7 @@ test('the same unique key with another input or handler is refused with the task
   }
 });
 
-test('callers that push one key at the same time all get the one task', async (t) => {
+test('callers that push one key at the same time all get the same task', async (t) => {
   const { engine } = await rig(t);
   const pushed = await Promise.all(
     Array.from({ length: 40 }, () => engine.push({ ...TASK, unique: 'order-1', input: 1 })),
@@ -194,7 +194,7 @@ test("tasks of the caller's own transaction exist when it commits, and a refused
   checkBooks(await lookAt(store));
 });
 
-test('one push that the store cannot take does not fail those that were made together with it', async (t) => {
+test('one push that the store cannot take does not fail the others of its batch', async (t) => {
   const { engine, store } = await rig(t);
   await engine.push(TASK);
   const taskPush = store.taskPush.bind(store);

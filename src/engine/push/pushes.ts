@@ -11,7 +11,7 @@ export interface Pushed {
   readonly id: string;
   readonly createdAt: number;
   readonly state: TaskState;
-  /** False when the unique key or the operation id led to a task that was there before. */
+  /** False when the unique key or the operation id led to an existing task. */
   readonly fresh: boolean;
 }
 
@@ -22,21 +22,21 @@ export interface PushesDeps {
   readonly ids: IdCodec;
   /** A unique key cannot be held for longer than its task is kept. */
   readonly maxUniqueMs: number;
-  /** A task for this lane is on its way: who waits for one can ask now, and share the commit with the push. */
+  /** A task for this lane is on its way: waiting claims can look now, and share the commit with the push. */
   readonly onComing: (lane: number, priority: number) => void;
   readonly onReady: (lane: number, priority: number) => void;
   readonly onDue: (inMs: number) => void;
   readonly onCommit: () => void;
 }
 
-/** Turns requests into tasks for the store and answers into what callers hear, for pushes of another kind. */
+/** Turns requests into tasks for the store, and its answers into those for callers. Graphs and turns use it. */
 export interface TaskInterner {
-  /** `depth`: of a task that another one spawns. */
+  /** `depth`: how deep the task lies below the pushed one, for a task that another one spawns. */
   place(request: PushRequest, depth?: number): Promise<NewTask>;
   pushed(items: readonly NewTask[], answers: readonly (PushAnswer & { readonly ok: true })[]): readonly Pushed[];
 }
 
-/** Takes new tasks in: checks them, finds their lanes and specs, and sends them in flushes. */
+/** Takes new tasks: checks them, finds their lanes and specs, and sends them in batches. */
 export class Pushes implements TaskInterner {
   readonly #deps: PushesDeps;
   readonly #batcher: Batcher<NewTask, PushAnswer>;
@@ -51,23 +51,23 @@ export class Pushes implements TaskInterner {
       sizeOf: ({ payload }) => payload.length,
       maxInFlight: 2,
       send: (items) => deps.store.taskPush({ items }),
-      sent: (items, answers) => this.#tell(items, answers),
+      sent: (items, answers) => this.#giveHints(items, answers),
     });
   }
 
   async push(request: PushRequest): Promise<Pushed> {
     const checked = this.#check(request);
-    // No wait on the hot path: the call must leave in this turn.
+    // No await on the hot path: the call must leave in this turn of the loop.
     const task = this.#placed(checked) ?? (await this.#place(checked));
     const sent = this.#batcher.submit(task);
-    const { commitsTurns } = this.#deps.store.capabilities;
-    if (commitsTurns && task.delayMs === undefined && task.runAt === undefined)
+    const { sharesCommits } = this.#deps.store.capabilities;
+    if (sharesCommits && task.delayMs === undefined && task.runAt === undefined)
       this.#deps.onComing(task.lane, task.priority);
     const answer = await sent;
     return answer.ok ? this.#pushed(answer) : refuse(checked, answer);
   }
 
-  /** All are checked before any is sent; they share their flushes. */
+  /** All are checked before any is sent; they share their batches. */
   async pushMany(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     const drafts = requests.map((request) => this.#check(request));
     const tasks: NewTask[] = [];
@@ -76,11 +76,14 @@ export class Pushes implements TaskInterner {
     return this.#pushedAll(drafts, answers);
   }
 
-  /** Part of the caller's own transaction: the tasks exist when, and only when, the caller commits. */
+  /** Part of the caller's own transaction: the tasks exist if, and only if, the caller commits. */
   async pushIn(tx: CallerTransaction, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     const { name, callerTransactions } = this.#deps.store.capabilities;
     if (!callerTransactions) {
-      throw fault('INVALID_INPUT', { field: 'tx', problem: `a ${name} store has no transactions of callers` });
+      throw fault('INVALID_INPUT', {
+        field: 'tx',
+        problem: `a ${name} store cannot push within a transaction of the caller`,
+      });
     }
     const drafts = requests.map((request) => this.#check(request));
     const items = drafts.map(({ queue, handler, rules, specBody, task }) => ({
@@ -99,7 +102,7 @@ export class Pushes implements TaskInterner {
   }
 
   pushed(items: readonly NewTask[], answers: readonly (PushAnswer & { readonly ok: true })[]): readonly Pushed[] {
-    this.#tell(items, answers);
+    this.#giveHints(items, answers);
     return answers.map((answer) => this.#pushed(answer));
   }
 
@@ -118,15 +121,15 @@ export class Pushes implements TaskInterner {
 
   async #place(checked: Draft): Promise<NewTask> {
     const { interner } = this.#deps;
-    // In one turn: what is new costs one commit, not two.
+    // In one turn of the loop: a new lane and a new spec cost one commit, not two.
     const [lane, spec] = await Promise.all([interner.lane(checked), interner.spec(checked.specBody)]);
     checked.task.lane = lane;
     checked.task.spec = spec;
     return checked.task;
   }
 
-  /** Wakes whoever may want to know; all hints, after the commit. */
-  #tell(items: readonly NewTask[], answers: readonly PushAnswer[]): void {
+  /** Gives hints after the commit: ready lanes, due times, the commit itself. */
+  #giveHints(items: readonly NewTask[], answers: readonly PushAnswer[]): void {
     const lanes = new Map<number, number>();
     for (let i = 0; i < answers.length; i++) {
       const answer = answers[i] as PushAnswer;

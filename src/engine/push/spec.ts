@@ -1,15 +1,15 @@
 import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../../core/task/retry.ts';
 
-/** The rest of a task that has few distinct values: interned, so that a task row needs no columns for it. */
+/** The part of a task that has few distinct values: interned, so that a task row needs no columns for it. */
 export interface SpecBody {
   readonly retry: RetryPolicy;
-  /** How long one attempt may run; the worker sees to it. */
+  /** How long one attempt may run; the worker enforces it. */
   readonly timeoutMs?: number | undefined;
-  /** A result of a task like it that is no older may take the place of a run. `keyed`: what is like it, its push has said. */
+  /** A similar task's result that is at most this old may replace a run. `keyed`: the push gave a key that says which tasks are similar. */
   readonly reuse?: { readonly maxAgeMs: number; readonly keyed?: true } | undefined;
-  /** How many spawns lie between it and a task that was pushed; undefined: it was pushed itself. */
+  /** How many spawns lie between it and the pushed task of its tree; undefined: it was pushed itself. */
   readonly depth?: number | undefined;
-  /** Its input is completed from what its document depends on, when it is claimed. */
+  /** Its input is completed with results of its document's dependencies when it is claimed. */
   readonly gathers?: true | undefined;
 }
 

@@ -23,7 +23,7 @@ async function rig(t: TestContext): Promise<Rig> {
   return {
     world,
     engine,
-    worker: (name, more = {}) => engine.registerWorker({ name, incarnation: `i${++workers}`, slots: 2, ...more }),
+    worker: (name, more = {}) => engine.workers.register({ name, incarnation: `i${++workers}`, slots: 2, ...more }),
     push: async (more = {}) => (await engine.push({ queue: 'mail', handler: 'send', ...more })).task,
   };
 }
@@ -31,20 +31,20 @@ async function rig(t: TestContext): Promise<Rig> {
 const reasonsOf = ({ workers }: Explanation): Record<string, readonly string[]> =>
   Object.fromEntries(workers.map(({ name, reasons }) => [name, reasons]));
 
-test('a task without any worker says so', async (t) => {
+test('a task without any worker is explained so', async (t) => {
   const { engine, push } = await rig(t);
   const told = await engine.explain(await push());
-  assert.equal(told.summary, 'No worker is online at all.');
+  assert.equal(told.summary, 'No worker is online.');
   assert.equal(told.runnable, false);
 });
 
-test('each worker is told with all its reasons, and the sentence counts them', async (t) => {
+test('each worker is listed with all its reasons, and the sentence counts them', async (t) => {
   const { engine, worker, push } = await rig(t);
   await worker('plain');
   await worker('old', { tags: ['gpu'], version: '1.0.0' });
   await worker('off', { tags: ['gpu', 'credential:hf'], version: '2.1.0' });
   await worker('other', { queues: ['post'], handlers: ['sort'] });
-  await engine.setWorker({ name: 'off', enabled: false });
+  await engine.workers.set({ name: 'off', enabled: false });
   const task = await push({ placement: { requires: ['gpu'], credentials: ['hf'], version: '>=2', never: ['other'] } });
   const told = await engine.explain(task);
   assert.deepEqual(reasonsOf(told), {
@@ -64,7 +64,7 @@ test('each worker is told with all its reasons, and the sentence counts them', a
   assert.equal(told.runnable, false);
 });
 
-test('a task that can run says who may take it', async (t) => {
+test('a task that can run names the workers that may take it', async (t) => {
   const { engine, worker, push } = await rig(t);
   await worker('a');
   const told = await engine.explain(await push());
@@ -72,7 +72,7 @@ test('a task that can run says who may take it', async (t) => {
   assert.equal(told.runnable, true);
 });
 
-test('workers that are full are told, and so is what one may have of a kind', async (t) => {
+test('full workers are listed, and so is the bound of similar tasks', async (t) => {
   const { engine, worker, push } = await rig(t);
   const full = await worker('full', { slots: 1 });
   const bound = await worker('bound', { slots: 5 });
@@ -83,15 +83,15 @@ test('workers that are full are told, and so is what one may have of a kind', as
   assert.equal((await engine.claim({ worker: bound, max: 1 })).length, 1);
   const told = await engine.explain(await push({ placement }));
   assert.deepEqual(reasonsOf(told), {
-    full: ['has all its 1 slots full', 'has 1 such tasks, and may have 1'],
-    bound: ['has 1 such tasks, and may have 1'],
+    full: ['has all its 1 slots full', 'has 1 such tasks, of at most 1'],
+    bound: ['has 1 such tasks, of at most 1'],
   });
 });
 
-test('a limit that holds it back is told with its holders, and when time alone will help', async (t) => {
+test('a limit that blocks it is listed with its holders, and with the time that alone makes room', async (t) => {
   const { engine, worker, push, world } = await rig(t);
   const box = await worker('box', { slots: 9 });
-  await engine.setLimit('api', { perKey: 1, rate: { max: 6, window: '1m', burst: 2, perKey: true } });
+  await engine.limits.set('api', { perKey: 1, rate: { max: 6, window: '1m', burst: 2, perKey: true } });
   const limits = [{ name: 'api', key: 'ann' }];
   const first = await push({ limits });
   const second = await push({ limits });
@@ -116,7 +116,7 @@ test('a limit that holds it back is told with its holders, and when time alone w
   assert.ok(first > 0);
 });
 
-test('a paused queue, a time that has not come and a backoff are told as they are', async (t) => {
+test('a paused queue, a future time and a backoff are explained as such', async (t) => {
   const { engine, worker, push } = await rig(t);
   const box = await worker('box');
   const later = await push({ delay: '1h' });
@@ -130,7 +130,7 @@ test('a paused queue, a time that has not come and a backoff are told as they ar
   assert.equal((await engine.explain(held)).summary, 'The task does not run: its queue mail is paused.');
 });
 
-test('what runs and what has ended needs no reasons', async (t) => {
+test('running and ended tasks need no reasons', async (t) => {
   const { engine, worker, push } = await rig(t);
   const box = await worker('box');
   const task = await push();
@@ -142,7 +142,7 @@ test('what runs and what has ended needs no reasons', async (t) => {
   assert.deepEqual([ended.workers, ended.limits, ended.reasons], [[], [], []]);
 });
 
-test('what a task has waited for is told also when it waits no more', async (t) => {
+test('the dependencies of a task are listed also when it waits no more', async (t) => {
   const { engine, worker } = await rig(t);
   const box = await worker('box');
   const [up, down] = await engine.pushGraph([

@@ -1,18 +1,18 @@
 import { type Candidate, obstacles, sayObstacle } from '../../core/placement/placement.ts';
 import { type Fleet, waitOf } from '../../core/placement/rank.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
-import type { FleetSnapshot, Lane, NamedUse, SlotRecord, TaskRecord, WaitRecord } from '../../store/store.ts';
+import type { CounterRecord, FleetSnapshot, Lane, NamedUse, TaskRecord, WaitRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 
-/** Why a task is where it is: for people, and for programs that act for them. */
+/** Why a task is in its state: for people, and for programs that act for them. */
 export interface Explanation {
   readonly taskId: string;
   readonly state: TaskState;
-  /** One sentence that says it all. */
+  /** The whole answer in one sentence. */
   readonly summary: string;
-  /** It could be claimed now, by some worker that is there. */
+  /** It could be claimed now by a worker that is online. */
   readonly runnable: boolean;
-  /** What keeps it, besides workers and limits. */
+  /** What keeps it from running, besides workers and limits. */
   readonly reasons: readonly string[];
   readonly workers: readonly WorkerVerdict[];
   readonly limits: readonly LimitVerdict[];
@@ -30,9 +30,9 @@ export interface LimitVerdict {
   readonly key?: string;
   readonly used: number;
   readonly cap?: number;
-  /** Public ids of tasks that hold it. */
+  /** Public ids of the tasks that hold it. */
   readonly holders: readonly string[];
-  /** When time alone makes room, as calendar time in milliseconds. */
+  /** When time alone makes room: calendar time in milliseconds. */
   readonly freesAt?: number;
   /** It has room for this task now. */
   readonly open: boolean;
@@ -44,7 +44,7 @@ export interface DependencyVerdict {
   readonly optional: boolean;
 }
 
-/** All that an explanation is made from: one look at each thing that a claim would go by. */
+/** Everything that an explanation needs: one read of each thing that a claim would check. */
 export interface Facts {
   readonly task: TaskRecord;
   readonly taskId: string;
@@ -52,11 +52,11 @@ export interface Facts {
   readonly paused: boolean;
   readonly fleet: FleetSnapshot;
   readonly staleMs: number;
-  /** How many tasks like this one each worker has, where the task bounds that. */
+  /** How many similar tasks each worker has, where the placement bounds that. */
   readonly heldLike: ReadonlyMap<number, number>;
-  readonly slots: readonly {
+  readonly counters: readonly {
     readonly use: NamedUse;
-    readonly slot: SlotRecord;
+    readonly counter: CounterRecord;
     readonly holders: readonly string[];
     readonly freesInMs: number | undefined;
     readonly open: boolean;
@@ -67,12 +67,12 @@ export interface Facts {
   readonly now: number;
 }
 
-/** Judged by the very functions that claims go by. */
+/** Decides with the same functions that claims use. */
 export function explain(facts: Facts): Explanation {
   const { task, taskId } = facts;
   const open = !isFinal(task.state) && task.state !== 'running';
   const workers = open ? facts.fleet.members.map((member) => verdictOf(member, facts)) : [];
-  const limits = open ? facts.slots.map((slot) => limitVerdict(slot, facts.now)) : [];
+  const limits = open ? facts.counters.map((one) => limitVerdict(one, facts.now)) : [];
   const reasons = open ? reasonsOf(facts) : [];
   const able = workers.some(({ eligible }) => eligible);
   const runnable = task.state === 'ready' && reasons.length === 0 && able && limits.every((limit) => limit.open);
@@ -84,11 +84,11 @@ function verdictOf(member: FleetSnapshot['members'][number], facts: Facts): Work
   const candidate = candidateOf(member);
   const reasons = obstacles(placedOf(facts.lane), candidate).map(sayObstacle);
   const silentMs = facts.fleet.now - member.seenAt;
-  if (silentMs > facts.staleMs) reasons.push(`was not heard of for ${Math.round(silentMs / 1000)} s`);
+  if (silentMs > facts.staleMs) reasons.push(`has been silent for ${Math.round(silentMs / 1000)} s`);
   if (member.running >= member.slots) reasons.push(`has all its ${member.slots} slots full`);
   const bound = facts.lane.rules?.placement.maxPerWorker;
   const held = facts.heldLike.get(member.worker) ?? 0;
-  if (bound !== undefined && held >= bound) reasons.push(`has ${held} such tasks, and may have ${bound}`);
+  if (bound !== undefined && held >= bound) reasons.push(`has ${held} such tasks, of at most ${bound}`);
   if (reasons.length === 0) {
     const waitMs = waitOf(member.worker, placedOf(facts.lane), rankingOf(facts), facts.fleet.now);
     const since = facts.task.readySince;
@@ -110,12 +110,15 @@ function rankingOf({ fleet, staleMs, lane }: Facts): Fleet {
   };
 }
 
-function limitVerdict({ use, slot, holders, freesInMs, open }: Facts['slots'][number], now: number): LimitVerdict {
+function limitVerdict(
+  { use, counter, holders, freesInMs, open }: Facts['counters'][number],
+  now: number,
+): LimitVerdict {
   return {
     name: use.name,
     ...(use.key === '' ? {} : { key: use.key }),
-    used: slot.active,
-    ...(slot.cap === undefined ? {} : { cap: slot.cap }),
+    used: counter.active,
+    ...(counter.cap === undefined ? {} : { cap: counter.cap }),
     holders,
     ...(freesInMs === undefined || freesInMs === 0 ? {} : { freesAt: now + freesInMs }),
     open,
@@ -156,7 +159,7 @@ function summaryOf({ task, fleet }: Facts, { workers, limits, reasons, runnable 
   if (task.state === 'running') return `The task is running${runnerOf(task, fleet)}.`;
   const [first] = reasons;
   if (first !== undefined) return `The task does not run: ${first}.`;
-  if (workers.length === 0) return 'No worker is online at all.';
+  if (workers.length === 0) return 'No worker is online.';
   const full = limits.find(({ open }) => !open);
   if (full !== undefined) return sayLimit(full);
   if (runnable) return `The task can run now: ${namesOf(workers)} may take it.`;
@@ -183,8 +186,8 @@ function namesOf(workers: readonly WorkerVerdict[]): string {
 function tally(workers: readonly WorkerVerdict[]): string {
   const counts = new Map<string, number>();
   for (const { reasons } of workers) for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  const said = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
-  return said.map(([reason, n]) => `${reason} (${n} of ${workers.length})`).join('; ');
+  const frequent = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
+  return frequent.map(([reason, n]) => `${reason} (${n} of ${workers.length})`).join('; ');
 }
 
 const timeOf = (ms: number): string => new Date(ms).toISOString();

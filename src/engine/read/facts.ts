@@ -1,18 +1,18 @@
 import { freesIn, roomOf } from '../../core/limits/limit.ts';
-import type { Lane, NamedUse, SlotRecord, Store, TaskRecord } from '../../store/store.ts';
+import type { CounterRecord, Lane, NamedUse, Store, TaskRecord } from '../../store/store.ts';
 import type { DependencyVerdict, Facts } from './explain.ts';
 
-/** The part of an engine that is asked. */
+/** The part of an engine that Explain needs. */
 export interface ExplainSource {
   readonly store: Store;
   readonly workerStaleMs: number;
   idOf(task: { readonly task: number; readonly createdAt: number }): string;
 }
 
-/** Holders of a limit that are named. */
+/** At most this many holders of a limit are named. */
 const MAX_HOLDERS = 20;
 
-/** Looks at everything that a claim of this task would go by. */
+/** Reads everything that a claim of this task would check. */
 export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Promise<Facts> {
   const { store } = engine;
   const [lanes, queues, fleet, time] = await Promise.all([
@@ -22,8 +22,8 @@ export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Prom
     store.clock(),
   ]);
   const lane = lanes[0] as Lane;
-  const [slots, heldLike, dependencies, wait] = await Promise.all([
-    slotsOf(engine, lane.rules?.uses ?? []),
+  const [counters, heldLike, dependencies, wait] = await Promise.all([
+    countersOf(engine, lane.rules?.uses ?? []),
     heldLikeBy(store, lane),
     dependenciesOf(engine, task),
     store.waitGet({ task: task.task }),
@@ -36,32 +36,34 @@ export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Prom
     fleet,
     staleMs: engine.workerStaleMs,
     heldLike,
-    slots,
+    counters,
     dependencies,
     wait,
     now: time.calendar,
   };
 }
 
-async function slotsOf(engine: ExplainSource, uses: readonly NamedUse[]): Promise<Facts['slots']> {
+async function countersOf(engine: ExplainSource, uses: readonly NamedUse[]): Promise<Facts['counters']> {
   if (uses.length === 0) return [];
-  const { now, slots } = await engine.store.slotGet({ slots: uses.map(({ slot }) => slot) });
-  const known = uses.flatMap((use, i) => (slots[i] === undefined ? [] : [{ use, slot: slots[i] as SlotRecord }]));
+  const { now, counters } = await engine.store.counterGet({ counters: uses.map(({ counter }) => counter) });
+  const known = uses.flatMap((use, i) =>
+    counters[i] === undefined ? [] : [{ use, counter: counters[i] as CounterRecord }],
+  );
   return Promise.all(
-    known.map(async ({ use, slot }) => {
-      const holders = await engine.store.slotHolders({ slot: slot.id, limit: MAX_HOLDERS });
+    known.map(async ({ use, counter }) => {
+      const holders = await engine.store.counterHolders({ counter: counter.id, limit: MAX_HOLDERS });
       return {
         use,
-        slot,
+        counter,
         holders: holders.map((held) => engine.idOf(held)),
-        freesInMs: freesIn(slot, use, now),
-        open: roomOf(slot, use, now) > 0,
+        freesInMs: freesIn(counter, use, now),
+        open: roomOf(counter, use, now) > 0,
       };
     }),
   );
 }
 
-/** Only where the task bounds how many one worker may have: most do not, and this reads everything that runs. */
+/** Only where the placement bounds how many one worker may have. Most do not, and this reads every running task of the queue. */
 export async function heldLikeBy(
   store: Pick<Store, 'taskList' | 'laneGet'>,
   lane: Lane,
@@ -80,7 +82,7 @@ export async function heldLikeBy(
   return held;
 }
 
-/** Also of a task that waits no more: what it has waited for belongs to its story. */
+/** Also for a task that waits no more: what it has waited for is part of its history. */
 async function dependenciesOf(engine: ExplainSource, { task }: TaskRecord): Promise<readonly DependencyVerdict[]> {
   const found = await engine.store.depList({ task });
   return found.map(({ task: up, createdAt, optional, state: its }) => ({

@@ -28,7 +28,7 @@ function having(count: number, make: (task: number) => Partial<Failure>) {
   return { failureList, reads: () => reads };
 }
 
-test('errors that read alike are one group, the largest first', async () => {
+test('similar errors are one group, the largest first', async () => {
   const store = having(9, (task) => ({
     error: JSON.stringify({ message: task % 3 === 0 ? `no user "u${task}"` : `timeout after ${task} ms` }),
     queue: `q${task % 2}`,
@@ -51,14 +51,14 @@ test('errors that read alike are one group, the largest first', async () => {
   );
 });
 
-test('only the newest five thousand are looked at, and no more than 500 of a group are named', async () => {
+test('only the newest five thousand failures are read, and at most 500 of a group are named', async () => {
   const store = having(7000, () => ({}));
   const { groups, looked, cut } = await groupFailures(store, new VirtualWorld(), NOTHING);
   assert.deepEqual([looked, cut, groups.length], [5000, true, 1]);
   assert.deepEqual([groups[0]?.tasks, groups[0]?.newest.length, groups[0]?.newest[0]?.task], [5000, 500, 7000]);
 });
 
-test('those of some queues are looked for among many more, though not for ever', async () => {
+test('failures of some queues are searched among many more, up to a bound', async () => {
   const store = having(30_000, (task) => ({ queue: task % 100 === 0 ? 'rare' : 'q' }));
   const { looked, cut } = await groupFailures(store, new VirtualWorld(), new Set(['rare']));
   assert.deepEqual([looked, cut, store.reads()], [200, true, 40]);

@@ -2,10 +2,10 @@ import { failureMessage, fingerprint } from '../../core/task/fingerprint.ts';
 import type { World } from '../../core/world.ts';
 import type { Failure, Store } from '../../store/store.ts';
 
-/** Failed tasks whose errors read alike. */
+/** Failed tasks with similar errors. */
 export interface FailureGroup {
   readonly fingerprint: string;
-  /** Of the newest of them. */
+  /** The message of the newest of them. */
   readonly message: string;
   readonly pattern: string;
   readonly tasks: number;
@@ -21,20 +21,20 @@ export interface Failures {
   /** Those with most tasks first. */
   readonly groups: readonly FailureGroup[];
   readonly looked: number;
-  /** There are more: only the newest were looked at. */
+  /** There are more: only the newest were read. */
   readonly cut: boolean;
 }
 
-/** Of one read, after which others have their turn. */
+/** Failures per read. Between two reads, others get their turn of the loop. */
 const SLICE = 500;
 const MOST_FAILURES = 5000;
-/** Where only some queues are asked for, so many are gone through to find theirs. */
+/** Where only some queues are asked for, at most this many failures are read to find theirs. */
 const MOST_READ = 20_000;
 const MOST_GROUPS = 200;
 const MOST_IDS = 500;
 const MOST_NAMES = 50;
 
-/** The newest failed tasks, by what their errors have in common. */
+/** The newest failed tasks, grouped by similar errors. */
 export async function groupFailures(
   store: Pick<Store, 'failureList'>,
   { timers }: Pick<World, 'timers'>,

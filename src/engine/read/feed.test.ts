@@ -16,7 +16,7 @@ const event = (seq: number): TaskEvent => ({
   createdAt: 0,
 });
 
-/** A feed over events 1 to `last`, of which those below `first` are gone. */
+/** A feed over events 1 to `last`; those below `first` are gone. */
 function rig(last: number): {
   world: VirtualWorld;
   feed: Feed;
@@ -55,7 +55,7 @@ test('a reader gets every event in order, page after page, without waiting', asy
   assert.equal(store.reads, 3);
 });
 
-test('a reader goes on after the event that it names', async () => {
+test('a reader continues after the event that it names', async () => {
   const { feed, take } = rig(10);
   assert.deepEqual(await take(feed.follow(7), 3), [8, 9, 10]);
 });
@@ -89,7 +89,7 @@ test('without a nudge a reader looks again after about a second', async () => {
 test('an event that comes while the reader is looking is not missed', async () => {
   const { feed, store, world } = rig(2);
   const next = feed.follow(2).next();
-  // The look is under way; its answer will be empty.
+  // The read is under way; its answer will be empty.
   store.last = 3;
   feed.nudge();
   await world.settle();
@@ -97,7 +97,7 @@ test('an event that comes while the reader is looking is not missed', async () =
   assert.ok(value?.kind === 'event' && value.event.seq === 3);
 });
 
-test('a reader below what is kept is told to start over, and goes on without a gap', async () => {
+test('a reader below the retention gets a reset, and continues without a gap', async () => {
   const { feed, store, take } = rig(20);
   store.first = 15;
   const items = feed.follow(3);
@@ -105,7 +105,7 @@ test('a reader below what is kept is told to start over, and goes on without a g
   assert.deepEqual(await take(items, 6), range(15, 20));
 });
 
-test('a reader that was overtaken by the pruner is told so in the middle', async () => {
+test('a reader that the pruner has overtaken gets a reset in the middle', async () => {
   const { feed, store, take, world } = rig(5);
   const items = feed.follow(0);
   assert.deepEqual(await take(items, 5), range(1, 5));
@@ -119,7 +119,7 @@ test('a reader that was overtaken by the pruner is told so in the middle', async
   assert.deepEqual(await take(items, 3), range(30, 32));
 });
 
-test('a reset below an empty feed says where to go on', async () => {
+test('a reset of an empty feed says where to continue', async () => {
   const { feed, store } = rig(9);
   store.first = 10;
   assert.deepEqual((await feed.follow(2).next()).value, { kind: 'reset', last: 9 });
@@ -147,7 +147,7 @@ test('a reader that stops by itself leaves no timer', async () => {
   assert.equal(feed.awaited, false);
 });
 
-test('a reader whose look fails hears of it and leaves no timer', async () => {
+test('a reader whose read fails gets the error and leaves no timer', async () => {
   const world = new VirtualWorld();
   const feed = new Feed({ eventRead: () => Promise.reject(new Error('no')) }, world);
   await assert.rejects(feed.follow(0).next(), /no/);

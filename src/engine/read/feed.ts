@@ -1,9 +1,9 @@
 import { type FeedEvent, isTaskEvent, type TaskEvent, type WorkerEvent } from '../../core/task/event.ts';
 import type { World } from '../../core/world.ts';
 import type { Store } from '../../store/store.ts';
-import { Wakeups } from '../duties/wakeups.ts';
+import { Wakeups } from './wakeups.ts';
 
-/** `reset`: events were lost to the retention; start over from a fresh look at the state, and go on after `last`. */
+/** `reset`: events were removed by the retention. Read the state anew, and continue after `last`. */
 export type FeedItem =
   | { readonly kind: 'event'; readonly event: TaskEvent }
   | { readonly kind: 'worker'; readonly event: WorkerEvent }
@@ -17,7 +17,7 @@ export function itemOf(event: FeedEvent): FeedItem {
 const PAGE = 500;
 const POLL_MS = 1000;
 
-/** Reads the events of the store in order, with no gap and no repeat. Nudges only shorten the wait. */
+/** Reads the events of the store in order, with no gap and no repeat. A nudge only shortens the wait. */
 export class Feed {
   readonly #store: Pick<Store, 'eventRead'>;
   readonly #commits: Wakeups;
@@ -38,15 +38,15 @@ export class Feed {
 
   async *follow(after: number, signal?: AbortSignal): AsyncGenerator<FeedItem> {
     for (let last = after; !signal?.aborted; ) {
-      const sign = this.#commits.arm(signal);
+      const wakeup = this.#commits.arm(signal);
       try {
         const page = await this.#store.eventRead({ after: last, limit: PAGE });
         if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
         for (const event of page.events) yield itemOf(event);
         last = page.last;
-        if (page.events.length === 0) await sign.came;
+        if (page.events.length === 0) await wakeup.woken;
       } finally {
-        sign.forget();
+        wakeup.forget();
       }
     }
   }

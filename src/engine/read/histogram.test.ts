@@ -41,7 +41,7 @@ test('counts of several pages are added up, until a page is not full', async () 
   );
 });
 
-test('a time that does not divide evenly has no empty bucket at its end, and a short one whole milliseconds', async () => {
+test('a time range that does not divide evenly has no empty bucket at its end, and a short one has whole milliseconds', async () => {
   const empty = { ...ALL, buckets: 60 };
   const odd = await histogram(pages(page(0, 0)), new VirtualWorld(), { ...empty, from: 0, until: 61 });
   assert.deepEqual([odd.stepMs, odd.buckets.length], [2, 31]);
@@ -49,7 +49,7 @@ test('a time that does not divide evenly has no empty bucket at its end, and a s
   assert.deepEqual([short.stepMs, short.buckets.length], [1, 3]);
 });
 
-test('it ends after a hundred thousand that fit, or after a second, and says so', async () => {
+test('it ends after a hundred thousand tasks, or after a second, and says so', async () => {
   const world = new VirtualWorld();
   const many = pages(page(5000, 7, [{ bucket: 0, state: 'ready', tasks: 5000 }]));
   const all = await histogram(many, world, { ...ALL, from: 0, until: 10, buckets: 1 });

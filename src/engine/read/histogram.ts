@@ -13,16 +13,16 @@ export interface Histogram {
   readonly stepMs: number;
   readonly buckets: readonly QueueStats[];
   readonly counted: number;
-  /** There are more than were looked at: only the newest were counted. */
+  /** There are more tasks than were read: only the newest were counted. */
   readonly cut: boolean;
 }
 
-/** Tasks of one read: some ms, after which others have their turn. */
+/** Tasks per read: a few ms. Between two reads, others get their turn of the loop. */
 const SLICE = 5000;
 export const MOST_TASKS = 100_000;
 const MOST_MS = 1000;
 
-/** How many tasks were created when, by state; the newest, as far as a second goes. */
+/** How many tasks were created when, by state. It counts the newest ones, as many as a second allows. */
 export async function histogram(
   store: Pick<Store, 'taskCount'>,
   { clock, timers }: World,

@@ -16,7 +16,7 @@ async function rig(t: TestContext) {
   const engine = new Engine({ store, world });
   let workers = 0;
   const worker = (name: string, more: Partial<NewWorker> = {}): Promise<number> =>
-    engine.registerWorker({ name, incarnation: `i${++workers}`, slots: 2, ...more });
+    engine.workers.register({ name, incarnation: `i${++workers}`, slots: 2, ...more });
   const push = (count: number, more: Partial<PushRequest> = {}) =>
     engine.pushMany(Array.from({ length: count }, () => ({ queue: 'q', handler: 'h', ...more })));
   const look = () => lookAround(store, STALE_MS);
@@ -34,7 +34,7 @@ test('an empty store has nothing, and nothing waits', async (t) => {
   );
 });
 
-test('workers are counted by what they are, those that are gone once by name', async (t) => {
+test('workers are counted by state, and those that are gone once by name', async (t) => {
   const { world, engine, store, worker, look } = await rig(t);
   await worker('silent');
   await worker('twice');
@@ -42,21 +42,21 @@ test('workers are counted by what they are, those that are gone once by name', a
   await worker('twice');
   await worker('here');
   const drains = await worker('drains');
-  await engine.beat({ worker: drains, state: 'draining' });
+  await engine.workers.beat({ worker: drains, state: 'draining' });
   const gone = await worker('gone');
-  await engine.beat({ worker: gone, state: 'offline' });
+  await engine.workers.beat({ worker: gone, state: 'offline' });
   await worker('off', { slots: 9 });
-  await engine.setWorker({ name: 'off', enabled: false });
+  await engine.workers.set({ name: 'off', enabled: false });
   assert.equal((await store.workerList()).length, 7);
   const { workers, slots } = await look();
   assert.deepEqual(workers, { online: 2, draining: 1, disabled: 1, offline: 2 });
   assert.deepEqual(slots, { all: 4, busy: 0 });
 });
 
-test('what waits is told by limits, placement, pauses and slots, all at once', async (t) => {
+test('waiting tasks are explained by limits, placement, pauses and slots, all at once', async (t) => {
   const { world, engine, worker, push, look } = await rig(t);
   const w = await worker('w', { slots: 5 });
-  await engine.setLimit('claude', { concurrent: 2 });
+  await engine.limits.set('claude', { concurrent: 2 });
   await push(3, { queue: 'runs' });
   assert.equal((await engine.claim({ worker: w, max: 3, queues: ['runs'] })).length, 3);
   await push(31, { limits: ['claude'] });
@@ -91,7 +91,7 @@ test('a long lane is counted by the counter of its queue, beside short ones', as
   );
 });
 
-test('how long the oldest has waited is asked for alone, too', async (t) => {
+test('the age of the oldest ready task can be read alone', async (t) => {
   const { world, store, push } = await rig(t);
   assert.equal(await oldestAge(store, 10), 0);
   await push(1);

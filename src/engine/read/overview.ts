@@ -3,7 +3,7 @@ import { EMPTY_STATS, type QueueStats } from '../../core/task/event.ts';
 import type { FleetMember, FleetSnapshot, Lane, QueueRecord, Store, WorkerRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 
-/** Everything at one glance, as numbers. */
+/** The whole cluster at a glance, as numbers. */
 export interface OverviewSnapshot {
   /** Calendar time of the store. */
   readonly at: number;
@@ -19,22 +19,22 @@ export interface WorkerCounts {
   readonly online: number;
   readonly draining: number;
   readonly disabled: number;
-  /** Names under which nobody lives. */
+  /** Names of workers that are not running. */
   readonly offline: number;
 }
 
 type OverviewStore = Pick<
   Store,
-  'queueList' | 'workerFleet' | 'workerList' | 'clock' | 'laneScan' | 'laneGet' | 'laneDepth' | 'slotGet'
+  'queueList' | 'workerFleet' | 'workerList' | 'clock' | 'laneScan' | 'laneGet' | 'laneDepth' | 'counterGet'
 >;
 
-/** Lanes with ready tasks that are looked at; of more the others are not told apart. */
+/** The most lanes with ready tasks that are read. Tasks of further lanes are not told apart. */
 const MOST_LANES = 1000;
-/** Index entries that are read to count them, however long they are: some ms on both stores. */
+/** The most index entries that are counted, however long the lanes are: a few ms on both stores. */
 const MOST_COUNTED = 5000;
 const LEAST_EACH = 100;
 
-/** Looks at lanes, workers and limits, never through tasks. */
+/** Reads lanes, workers and limits, and never single tasks. */
 export async function lookAround(store: OverviewStore, staleMs: number): Promise<OverviewSnapshot> {
   const [queues, fleet, workers, time, scan] = await Promise.all([
     store.queueList(),
@@ -48,7 +48,7 @@ export async function lookAround(store: OverviewStore, staleMs: number): Promise
   const [lanes, depths] = await Promise.all([store.laneGet({ lanes: ids }), store.laneDepth({ lanes: ids, most })]);
   const counted = lanes.flatMap((lane, i) => (lane === undefined ? [] : [{ lane, ready: depths[i]?.ready ?? 0 }]));
   const kinds = kindsOf(queues, counted, most);
-  const { now, slots } = await slotsOf(store, kinds);
+  const { now, counters } = await countersOf(store, kinds);
   const live = fleet.members.filter(({ seenAt }) => fleet.now - seenAt <= staleMs);
   const online = live.filter(isOnline);
   const since = Math.min(...depths.map(({ readySince }) => readySince));
@@ -57,12 +57,12 @@ export async function lookAround(store: OverviewStore, staleMs: number): Promise
     workers: countWorkers(live, workers),
     slots: { all: sum(online, ({ slots: all }) => all), busy: sum(online, ({ running }) => running) },
     tasks: totals(queues),
-    held: heldBack({ kinds, hands: live.map(handOf), counters: slots, now }),
+    held: heldBack({ kinds, workers: live.map(freeWorkerOf), counters, now }),
     oldestAgeMs: Number.isFinite(since) ? Math.max(0, Math.floor(time.calendar - since)) : 0,
   };
 }
 
-/** Counters of all queues together. */
+/** The counters of all queues together. */
 export function totals(queues: readonly Pick<QueueRecord, 'stats'>[]): QueueStats {
   const all: Record<keyof QueueStats, number> = { ...EMPTY_STATS };
   for (const { stats } of queues) {
@@ -71,7 +71,7 @@ export function totals(queues: readonly Pick<QueueRecord, 'stats'>[]): QueueStat
   return all;
 }
 
-/** For how long the oldest ready task has waited, by the first so many lanes. */
+/** How long the oldest ready task has waited, among the first `mostLanes` lanes. */
 export async function oldestAge(
   store: Pick<Store, 'laneScan' | 'laneDepth' | 'clock'>,
   mostLanes: number,
@@ -88,8 +88,8 @@ interface Counted {
 }
 
 /**
- * What is ready in each lane. The counter of a queue is exact, a lane is counted so far and no further: what is left of the counter
- * belongs to those of its lanes that are longer than that, in equal parts.
+ * How many tasks are ready in each lane. The counter of a queue is exact, but a lane is counted only up to `most`. What the counter has
+ * beyond that is divided equally among the lanes that are longer.
  */
 function kindsOf(queues: readonly QueueRecord[], lanes: readonly Counted[], most: number): readonly ReadyKind[] {
   const byQueue = Map.groupBy(lanes, ({ lane }) => lane.queue);
@@ -98,21 +98,21 @@ function kindsOf(queues: readonly QueueRecord[], lanes: readonly Counted[], most
     const long = own.filter(({ ready }) => ready >= most);
     const left = Math.max(0, stats.ready - sum(own, ({ ready }) => ready));
     return own.map(({ lane, ready }) => {
-      const place = long.findIndex((one) => one.lane.id === lane.id);
-      const more = place === -1 ? 0 : Math.floor(left / long.length) + (place < left % long.length ? 1 : 0);
+      const index = long.findIndex((one) => one.lane.id === lane.id);
+      const more = index === -1 ? 0 : Math.floor(left / long.length) + (index < left % long.length ? 1 : 0);
       return { ...placedOf(lane), lane: lane.id, ready: ready + more, paused, uses: lane.rules?.uses ?? [] };
     });
   });
 }
 
-async function slotsOf(store: OverviewStore, kinds: readonly ReadyKind[]) {
-  const ids = [...new Set(kinds.flatMap(({ uses }) => uses.map(({ slot }) => slot)))];
-  if (ids.length === 0) return { now: 0, slots: new Map<number, never>() };
-  const { now, slots } = await store.slotGet({ slots: ids });
-  return { now, slots: new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot]]))) };
+async function countersOf(store: OverviewStore, kinds: readonly ReadyKind[]) {
+  const ids = [...new Set(kinds.flatMap(({ uses }) => uses.map(({ counter }) => counter)))];
+  if (ids.length === 0) return { now: 0, counters: new Map<number, never>() };
+  const { now, counters } = await store.counterGet({ counters: ids });
+  return { now, counters: new Map(counters.flatMap((one) => (one === undefined ? [] : [[one.id, one]]))) };
 }
 
-function handOf(member: FleetMember): FreeWorker {
+function freeWorkerOf(member: FleetMember): FreeWorker {
   return { worker: candidateOf(member), free: member.slots - member.running };
 }
 

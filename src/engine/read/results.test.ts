@@ -14,14 +14,14 @@ async function rig(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1000 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1000 });
   const running = async (): Promise<Grant> => {
     await engine.push(TASK);
     const [grant] = await engine.claim({ worker, max: 1 });
     assert.ok(grant);
     return grant;
   };
-  /** Nobody reads the feed any more, and no timer is left of it. */
+  /** Nobody reads the feed any more, and no timer of it is left. */
   const quiet = async (): Promise<void> => {
     await world.settle();
     assert.equal(engine.waiting, false, 'somebody still waits for events');
@@ -30,7 +30,7 @@ async function rig(t: TestContext) {
   return { world, store, engine, worker, running, quiet };
 }
 
-/** What became of a promise so far. */
+/** The state of a promise so far. */
 function watch(promise: Promise<unknown>): { readonly now: () => string } {
   let state = 'waits';
   promise.then(
@@ -40,7 +40,7 @@ function watch(promise: Promise<unknown>): { readonly now: () => string } {
   return { now: () => state };
 }
 
-/** Makes one call of a verb wait until it is let go. */
+/** Makes one call of a verb wait until it is released. */
 function hold<V extends 'eventRead' | 'taskGet'>(t: TestContext, store: Store, verb: V) {
   const gate = Promise.withResolvers<void>();
   const real = store[verb].bind(store) as (...args: unknown[]) => Promise<unknown>;
@@ -75,13 +75,13 @@ test('the record of a task that ended before comes at once', async (t) => {
   }
 });
 
-test('a task that is not there is told so', async (t) => {
+test('a task that does not exist is not found', async (t) => {
   const { engine, quiet } = await rig(t);
   assert.equal(await refusal(engine.finished(4711)), 'NOT_FOUND');
   await quiet();
 });
 
-test('however many are waited for, the feed is read once and each task is looked at twice at most', async (t) => {
+test('however many tasks are waited for, the feed is read once and each task at most twice', async (t) => {
   const { world, store, engine, worker, quiet } = await rig(t);
   const pushed = await engine.pushMany(Array.from({ length: 500 }, () => TASK));
   const grants = await engine.claim({ worker, max: 500 });
@@ -98,7 +98,7 @@ test('however many are waited for, the feed is read once and each task is looked
   await quiet();
 });
 
-test('several may wait for one task, and one that gives up leaves the others', async (t) => {
+test('several may wait for one task, and one that aborts leaves the others', async (t) => {
   const { world, engine, running, quiet } = await rig(t);
   const grant = await running();
   const abort = new AbortController();
@@ -117,7 +117,7 @@ test('several may wait for one task, and one that gives up leaves the others', a
   await quiet();
 });
 
-test('who is aborted before or while the wait begins hears of it at once, and nothing goes unhandled', async (t) => {
+test('a waiter that is aborted before or while the wait begins rejects at once, and nothing goes unhandled', async (t) => {
   const { world, store, engine, running, quiet } = await rig(t);
   const { task } = await running();
   const gone = watch(engine.finished(task, AbortSignal.abort('before')));
@@ -132,7 +132,7 @@ test('who is aborted before or while the wait begins hears of it at once, and no
   await quiet();
 });
 
-test('who begins to wait when the last one has just left is served by a reader of its own', async (t) => {
+test('a waiter that comes when the last one has just left gets a reader of its own', async (t) => {
   const { world, store, engine, running, quiet } = await rig(t);
   const grant = await running();
   const abort = new AbortController();
@@ -164,7 +164,7 @@ test('a fault of the store that passes is not noticed', async (t) => {
   await quiet();
 });
 
-test('a fault that stays is told to everybody who waits, and nothing is left behind', async (t) => {
+test('a permanent fault rejects every waiter, and nothing is left behind', async (t) => {
   const { world, store, engine, running, quiet } = await rig(t);
   const [one, two] = [watch(engine.finished((await running()).task)), watch(engine.finished((await running()).task))];
   await world.settle();
@@ -180,7 +180,7 @@ test('a fault that stays is told to everybody who waits, and nothing is left beh
   assert.equal(again.now(), 'came completed');
 });
 
-test('who leaves while the feed is opened again after a fault leaves nothing behind', async (t) => {
+test('a waiter that leaves while the feed is opened again after a fault leaves nothing behind', async (t) => {
   const { world, store, engine, running, quiet } = await rig(t);
   const { task } = await running();
   const abort = new AbortController();
@@ -205,7 +205,7 @@ test('who leaves while the feed is opened again after a fault leaves nothing beh
   await quiet();
 });
 
-test('a fault at the first look is told to the one who looked', async (t) => {
+test('a fault at the first read rejects only its own waiter', async (t) => {
   const { world, store, engine, running, quiet } = await rig(t);
   const grant = await running();
   const patient = watch(engine.finished(grant.task));
@@ -219,7 +219,7 @@ test('a fault at the first look is told to the one who looked', async (t) => {
   await quiet();
 });
 
-test('who waits hears that the store was closed', async (t) => {
+test('waiters get an error when the store is closed', async (t) => {
   const { world, store, engine, running } = await rig(t);
   const result = watch(engine.finished((await running()).task));
   await world.settle();

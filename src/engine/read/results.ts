@@ -3,7 +3,7 @@ import { isFinal } from '../../core/task/task.ts';
 import type { Store, TaskRecord } from '../../store/store.ts';
 import type { Feed } from './feed.ts';
 
-/** No event has this number, so that a reader who asks for what follows it is told the newest one. */
+/** Higher than the number of any event: a read after it returns nothing but the newest number. */
 const AHEAD_OF_ALL = 2 ** 52;
 
 interface Waiter {
@@ -12,8 +12,8 @@ interface Waiter {
 }
 
 /**
- * Tells when tasks have ended. However many are waited for, the feed is read once: a task is looked at when somebody begins
- * to wait for it and when an event says that it has ended, so that ten thousand waiters cost no more reads than ends.
+ * Resolves when tasks have ended. The feed is read once, however many tasks are waited for. A task is read when somebody begins to wait for
+ * it and when an event says that it has ended, so ten thousand waiters cost no more reads than there are ends.
  */
 export class Results {
   readonly #store: Pick<Store, 'taskGet' | 'eventRead'>;
@@ -27,7 +27,7 @@ export class Results {
     this.#feed = feed;
   }
 
-  /** The record of the finished task; undefined when there is no such task. */
+  /** The record of the ended task; undefined when there is no such task. */
   async wait(task: number, signal?: AbortSignal): Promise<TaskRecord | undefined> {
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<TaskRecord | undefined>();
@@ -36,7 +36,7 @@ export class Results {
     this.#waiters.set(task, waiters.add(waiter));
     const abort = (): void => reject(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
-    // After the reading has begun: what ends from then on is told, what ended before is seen by this look.
+    // After the reader has begun: what ends from then on comes as an event, what ended before is seen by this read.
     void this.#begin()
       .then(() => this.#look(task))
       .catch(reject);
@@ -65,7 +65,7 @@ export class Results {
 
   async #open(signal: AbortSignal): Promise<void> {
     const { last } = await this.#store.eventRead({ after: AHEAD_OF_ALL, limit: 1 });
-    // Everybody may have left meanwhile.
+    // All waiters may have left meanwhile.
     if (!signal.aborted) void this.#follow(last, signal);
   }
 
@@ -91,7 +91,7 @@ export class Results {
     for (const task of this.#waiters.keys()) await this.#look(task);
   }
 
-  /** A store that is closed answers nobody any more; a fault that may pass is met by reading anew, once. */
+  /** A closed store fails all waiters. A fault that may pass is answered by reading again, once. */
   #fail(error: unknown): void {
     this.#stop();
     if (this.#waiters.size === 0) return;

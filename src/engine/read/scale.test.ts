@@ -11,7 +11,7 @@ async function rig(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world, housekeeping: false });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 99 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 99 });
   const push = (count: number, more: Partial<PushRequest> = {}) =>
     engine.pushMany(Array.from({ length: count }, () => ({ queue: 'q', handler: 'h', ...more })));
   const scale = async () => {
@@ -21,7 +21,7 @@ async function rig(t: TestContext) {
   return { world, store, engine, worker, push, scale };
 }
 
-test('a queue could use a slot for each task that runs and each that is ready', async (t) => {
+test('a queue could use one slot for each running and each ready task', async (t) => {
   const { world, engine, worker, push, scale } = await rig(t);
   await push(5);
   await engine.pushMany([{ queue: 'other', handler: 'h' }]);
@@ -36,50 +36,50 @@ test('a queue could use a slot for each task that runs and each that is ready', 
   assert.equal(await refusal(engine.scale('NO NAME')), 'INVALID_INPUT');
 });
 
-test('what limits hold back is told apart: by slots, by keys, by weight, by rate, by a pause', async (t) => {
+test('tasks that limits block are counted apart: by caps, by keys, by weight, by rate, by a pause', async (t) => {
   const { world, engine, worker, push, scale } = await rig(t);
-  await engine.setLimit('all', { concurrent: 3 });
+  await engine.limits.set('all', { concurrent: 3 });
   await push(10, { limits: ['all'] });
   world.elapse(500);
   await push(4);
   assert.deepEqual(await scale(), { runnable: 7, running: 0, blocked: 7, age: 500, desired: 7 });
   await engine.claim({ worker, max: 2 });
-  await engine.setLimit('all', { concurrent: 1 });
+  await engine.limits.set('all', { concurrent: 1 });
   const after = await scale();
   assert.equal(after.runnable + after.blocked, 12);
-  await engine.setLimit('all', { concurrent: 0 });
+  await engine.limits.set('all', { concurrent: 0 });
   const shut = await scale();
   assert.deepEqual(
     [shut.runnable, shut.blocked, shut.age],
     [shut.runnable, 12 - shut.runnable, 0],
     'the old ones are held back',
   );
-  await engine.setLimit('keys', { perKey: 2 });
+  await engine.limits.set('keys', { perKey: 2 });
   for (const key of ['a', 'b', 'c']) await push(5, { queue: 'q2', limits: [{ name: 'keys', key }] });
   const keys = await engine.scale('q2');
   assert.deepEqual([keys.runnable, keys.blockedByLimit], [6, 9]);
-  await engine.store.slotPause({ name: 'keys', key: 'b', forMs: 60_000 });
+  await engine.store.counterPause({ name: 'keys', key: 'b', forMs: 60_000 });
   const paused = await engine.scale('q2');
   assert.deepEqual([paused.runnable, paused.blockedByLimit], [4, 11]);
-  await engine.setLimit('heavy', { concurrent: 10 });
+  await engine.limits.set('heavy', { concurrent: 10 });
   await push(9, { queue: 'q3', limits: [{ name: 'heavy', weight: 4 }] });
   assert.equal((await engine.scale('q3')).runnable, 2);
-  await engine.setLimit('slow', { rate: { max: 5, window: '1m', burst: 5 } });
+  await engine.limits.set('slow', { rate: { max: 5, window: '1m', burst: 5 } });
   await push(9, { queue: 'q4', limits: ['slow'] });
   assert.equal((await engine.scale('q4')).runnable, 5);
 });
 
 test('lanes that share a limit share its room', async (t) => {
   const { engine, push } = await rig(t);
-  await engine.setLimit('all', { concurrent: 4 });
+  await engine.limits.set('all', { concurrent: 4 });
   for (const handler of ['one', 'two', 'three']) await push(3, { handler, limits: ['all'] });
   const { runnable, blockedByLimit } = await engine.scale('q');
   assert.deepEqual([runnable, blockedByLimit], [4, 5]);
 });
 
-test('a backlog of a hundred thousand is told exactly, whichever kind of it is long, and read only so far', async (t) => {
+test('a backlog of a hundred thousand is counted exactly, whichever kind of lane is long, and read only in part', async (t) => {
   const { store, engine, push, scale } = await rig(t);
-  await engine.setLimit('all', { concurrent: 7 });
+  await engine.limits.set('all', { concurrent: 7 });
   await push(100_000, { limits: ['all'] });
   await push(30);
   const depth = t.mock.method(store, 'laneDepth');

@@ -1,21 +1,24 @@
 import { allot } from '../../core/limits/limit.ts';
 import { type Depth, type LimitedDepth, type Scale, scaleOf } from '../../core/limits/scale.ts';
-import type { Lane, LaneDepth, SlotRecord, Store } from '../../store/store.ts';
+import type { CounterRecord, Lane, LaneDepth, Store } from '../../store/store.ts';
 
-/** Of one queue. */
+/** The scale of one queue. */
 export interface QueueScale extends Scale {
-  /** How long the oldest of the runnable ones has been ready; 0: there are none. */
+  /** How long the oldest of the runnable tasks has been ready; 0: there are none. */
   readonly oldestAgeMs: number;
 }
 
-type ScaleStore = Pick<Store, 'queueList' | 'laneScan' | 'laneGet' | 'laneDepth' | 'slotGet' | 'clock'>;
+type ScaleStore = Pick<Store, 'queueList' | 'laneScan' | 'laneGet' | 'laneDepth' | 'counterGet' | 'clock'>;
 
 const PAGE = 1000;
-/** Index entries that are read to count the lanes of a queue, however long these are: some ms on both stores. */
+/** The most index entries that are counted for the lanes of a queue, however long they are: a few ms on both stores. */
 const MOST_COUNTED = 5000;
 const LEAST_EACH = 100;
 
-/** What a queue could use of a fleet now: by its counter, its lanes and its limits, not through its tasks. Undefined: there is no such queue. */
+/**
+ * How many slots a queue could use now. It reads the queue's counter, lanes and limits, and not its tasks.
+ * Undefined: there is no such queue.
+ */
 export async function queueScale(store: ScaleStore, queue: string): Promise<QueueScale | undefined> {
   const known = (await store.queueList()).find(({ name }) => name === queue);
   if (known === undefined) return undefined;
@@ -26,7 +29,7 @@ export async function queueScale(store: ScaleStore, queue: string): Promise<Queu
   const depths = await store.laneDepth({ lanes: limited.map(({ id }) => id), most });
   const { rooms, capped } = await roomsOf(store, limited, depths, most);
   const others = lanes.filter((lane) => !isLimited(lane));
-  // Counted only where the limited ones could not be: how old they are is asked in any case.
+  // These lanes are counted only where the limited ones are too long to count. Their age is read in any case.
   const share = capped ? Math.max(LEAST_EACH, Math.ceil(MOST_COUNTED / Math.max(1, others.length))) : 0;
   const free = await store.laneDepth({ lanes: others.map(({ id }) => id), most: share });
   const scale = scaleOf({
@@ -40,7 +43,7 @@ export async function queueScale(store: ScaleStore, queue: string): Promise<Queu
   return { ...scale, oldestAgeMs: scale.runnable === 0 ? 0 : await ageOf(store, open) };
 }
 
-/** How long the oldest of these lanes has had something ready. */
+/** How long the oldest of these lanes has had a ready task. */
 async function ageOf(store: ScaleStore, depths: readonly LaneDepth[]): Promise<number> {
   const since = depths.reduce((oldest, { readySince }) => Math.min(oldest, readySince), Number.POSITIVE_INFINITY);
   if (since === Number.POSITIVE_INFINITY) return 0;
@@ -57,10 +60,10 @@ async function readyLanes(store: ScaleStore, queue: string): Promise<readonly La
   }
 }
 
-/** Lanes that are looked at for the oldest task of each queue. */
+/** The most lanes that are read for the oldest task of each queue. */
 const MOST_LANES = 2000;
 
-/** Since when each queue has had something ready, in calendar time; of very many lanes the first are looked at. */
+/** Since when each queue has had a ready task, in calendar time. With very many lanes only the first are read. */
 export async function oldestByQueue(
   store: Pick<Store, 'laneScan' | 'laneGet' | 'laneDepth'>,
 ): Promise<ReadonlyMap<string, number>> {
@@ -79,7 +82,7 @@ function isLimited({ rules }: Lane): boolean {
   return (rules?.uses.length ?? 0) > 0;
 }
 
-/** What the limits let start of each lane: what one takes, the next one lacks. */
+/** How many tasks of each lane the limits let start: what one lane takes, the next one lacks. */
 async function roomsOf(
   store: ScaleStore,
   lanes: readonly Lane[],
@@ -88,9 +91,9 @@ async function roomsOf(
 ): Promise<{ readonly rooms: readonly LimitedDepth[]; readonly capped: boolean }> {
   if (lanes.length === 0) return { rooms: [], capped: false };
   const usesOf = (lane: Lane) => lane.rules?.uses ?? [];
-  const ids = [...new Set(lanes.flatMap((lane) => usesOf(lane).map(({ slot }) => slot)))];
-  const { now, slots } = await store.slotGet({ slots: ids });
-  const known = new Map(slots.flatMap((slot) => (slot === undefined ? [] : [[slot.id, slot satisfies SlotRecord]])));
+  const ids = [...new Set(lanes.flatMap((lane) => usesOf(lane).map(({ counter }) => counter)))];
+  const { now, counters } = await store.counterGet({ counters: ids });
+  const known = new Map(counters.flatMap((one) => (one === undefined ? [] : [[one.id, one satisfies CounterRecord]])));
   const counted = depths.map((depth) => depthOf(depth, most));
   const asks = lanes.map((lane, i) => {
     const { ready, capped } = counted[i] as Depth;

@@ -11,7 +11,7 @@ async function rig(t: TestContext): Promise<{ engine: Engine; worker: number; ru
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const running = async (): Promise<Grant> => {
     await engine.push({ queue: 'mail', handler: 'send' });
     const [grant] = await engine.claim({ worker, max: 1 });
@@ -21,7 +21,7 @@ async function rig(t: TestContext): Promise<{ engine: Engine; worker: number; ru
   return { engine, worker, running };
 }
 
-test('a worker can ask which of its leases should stop', async (t) => {
+test('a worker can read which of its leases should stop', async (t) => {
   const { engine, worker, running } = await rig(t);
   const grant = await running();
   await running();
@@ -31,12 +31,12 @@ test('a worker can ask which of its leases should stop', async (t) => {
   assert.equal(await refusal(engine.cancelRequests(0)), 'INVALID_INPUT');
 });
 
-test('everybody who listens in this process is told of a request, and of nothing else', async (t) => {
+test('every listener of this process gets a cancel request, and nothing else', async (t) => {
   const { engine, running } = await rig(t);
   const told: string[] = [];
   const note = (name: string) => (task: number) => void told.push(`${name} ${task}`);
-  engine.onCancelRequest(note('a'));
-  const endB = engine.onCancelRequest(note('b'));
+  engine.listen({ cancelRequested: note('a') });
+  const endB = engine.listen({ cancelRequested: note('b') });
   const grant = await running();
   const waiting = await engine.push({ queue: 'other', handler: 'send' });
   await engine.cancel(waiting.task);
@@ -50,15 +50,17 @@ test('everybody who listens in this process is told of a request, and of nothing
   assert.equal(told.length, 3);
 });
 
-test('a listener that throws, or ends itself, keeps nobody from hearing and nobody from cancelling', async (t) => {
+test('a listener that throws, or ends itself, hinders neither the others nor the cancel', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   let heard = 0;
-  const end = engine.onCancelRequest(() => {
-    end();
-    throw new Error('not interested');
+  const end = engine.listen({
+    cancelRequested: () => {
+      end();
+      throw new Error('not interested');
+    },
   });
-  engine.onCancelRequest(() => void heard++);
+  engine.listen({ cancelRequested: () => void heard++ });
   assert.equal(await engine.cancel(grant.task), 'requested');
   assert.equal(heard, 1);
 });

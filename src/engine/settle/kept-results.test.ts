@@ -13,7 +13,7 @@ async function rig(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   const base = { queue: 'q', handler: 'h', reuse: true } as const;
   return {
     world,
@@ -41,11 +41,11 @@ test('the logical key is 64 hex digits that depend on nothing but handler and in
     logicalKey('h', { key: 'k' }),
   ];
   assert.equal(new Set([key, ...others]).size, others.length + 1);
-  // Written into stores: should it ever change, nothing that is kept would be found again.
+  // Written into stores: if it ever changed, no kept result would be found again.
   assert.equal(logicalKey('h', { key: 'k' }), 'f01bdcd384714c90b477b18ca39568397d7962daae5561078b9c076eeae05376');
 });
 
-test('the wish is part of the spec, which stays one for all tasks that ask alike', async (t) => {
+test('the reuse options are part of the spec, which is the same for all tasks with the same options', async (t) => {
   const { engine, running } = await rig(t);
   const specs = new Set<number>();
   for (let n = 0; n < 5; n++) specs.add((await running({ input: n })).spec);
@@ -57,7 +57,7 @@ test('the wish is part of the spec, which stays one for all tasks that ask alike
   assert.equal(await engine.reuses(plain.spec), false);
 });
 
-test('an engine that has never seen the push finds and keeps as the one that made it', async (t) => {
+test('an engine that has never seen the push finds and keeps results like the one that made it', async (t) => {
   const { engine, store, world, running } = await rig(t);
   const one = await running({ reuse: { key: 'k' } });
   await engine.keepResult(one, { n: 1 });
@@ -71,7 +71,7 @@ test('an engine that has never seen the push finds and keeps as the one that mad
   assert.equal((await engine.keptResult(two))?.value, '2');
 });
 
-test('a task that asked for nothing finds and keeps nothing', async (t) => {
+test('a task without reuse finds and keeps nothing', async (t) => {
   const { engine, running } = await rig(t);
   const plain = await running({ reuse: false });
   await engine.keepResult(plain, 1);
@@ -79,7 +79,7 @@ test('a task that asked for nothing finds and keeps nothing', async (t) => {
   assert.equal(await engine.keptResult(await running()), undefined);
 });
 
-test('bad wishes are refused before anything is stored', async (t) => {
+test('bad reuse options are refused before anything is stored', async (t) => {
   const { engine } = await rig(t);
   for (const reuse of ['soon', 0, { maxAge: 0 }, { key: '' }, { kye: 'k' }, null, []]) {
     const request = { queue: 'q', handler: 'h', reuse } as unknown as PushRequest;

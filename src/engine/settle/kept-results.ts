@@ -9,7 +9,7 @@ import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec, type SpecBody } from '../push/spec.ts';
 
-/** What of a grant says which result is meant. */
+/** A lease with the fields of its grant that tell which result is meant. */
 export type ReusingLease = Lease & Pick<Grant, 'spec' | 'handler' | 'payload'>;
 
 export interface KeptResultsDeps {
@@ -20,20 +20,20 @@ export interface KeptResultsDeps {
 
 const RESULT = { field: 'result' } as const;
 
-/** The name of a result, by which every store finds it. */
+/** The key by which every store finds a result. */
 export function logicalKey(...of: Parameters<typeof logicalText>): string {
   return createHash('sha256')
     .update(logicalText(...of))
     .digest('hex');
 }
 
-/** Results that a task may take from one like it instead of running, if it was pushed so. */
+/** Results that a task may take over from a similar one instead of running, if it was pushed with `reuse`. */
 export class KeptResults {
   readonly #deps: KeptResultsDeps;
   readonly #find: Batcher<ResultQuery, KeptResult | undefined>;
   readonly #keep: Batcher<NewResult, KeepAnswer>;
   readonly #names: Batcher<number, string | undefined>;
-  /** Asked for at the start of an attempt and again at its end. */
+  /** The same query is needed at the start of an attempt and at its end. */
   readonly #queries = new WeakMap<Lease, ResultQuery>();
 
   constructor(deps: KeptResultsDeps) {
@@ -62,7 +62,7 @@ export class KeptResults {
   }
 
   async reuses(spec: number): Promise<boolean> {
-    return (await this.#wish(spec)) !== undefined;
+    return (await this.#reuseOf(spec)) !== undefined;
   }
 
   async find(lease: ReusingLease): Promise<KeptResult | undefined> {
@@ -70,7 +70,7 @@ export class KeptResults {
     return query === undefined ? undefined : this.#find.submit(query);
   }
 
-  /** Under the fence. One that was there before stays: both of them ran, and each has its own result. */
+  /** Under the fence. A result that is there already stays: both tasks ran, and each has its own result. */
   async keep(lease: ReusingLease, result: unknown): Promise<void> {
     checkLease(lease);
     const value = result === undefined ? undefined : encodePayload(result, RESULT);
@@ -84,18 +84,18 @@ export class KeptResults {
   async #query(lease: ReusingLease): Promise<ResultQuery | undefined> {
     const known = this.#queries.get(lease);
     if (known !== undefined) return known;
-    const wish = await this.#wish(lease.spec);
-    if (wish === undefined) return undefined;
+    const reuse = await this.#reuseOf(lease.spec);
+    if (reuse === undefined) return undefined;
     const { handler, payload, task } = lease;
-    const key = wish.keyed === true ? await this.#names.submit(task) : logicalKey(handler, { payload });
-    // Without the caller's key nobody can tell what it is like: then it runs, which is always right.
+    const key = reuse.keyed === true ? await this.#names.submit(task) : logicalKey(handler, { payload });
+    // Without the caller's key it is not known which tasks are similar. Then the task runs, which is always right.
     if (key === undefined) return undefined;
-    const query = { key, maxAgeMs: wish.maxAgeMs };
+    const query = { key, maxAgeMs: reuse.maxAgeMs };
     this.#queries.set(lease, query);
     return query;
   }
 
-  async #wish(spec: number): Promise<SpecBody['reuse']> {
+  async #reuseOf(spec: number): Promise<SpecBody['reuse']> {
     return readSpec(await this.#deps.interner.specBody(spec)).reuse;
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KeyedMutex } from './keyed-mutex.ts';
 
-test('what is done to one thing is done in turns, and other things wait for none of it', async () => {
+test('work on one key runs in turns, and other keys do not wait for it', async () => {
   const turns = new KeyedMutex();
   const said: string[] = [];
   const gate = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ test('what is done to one thing is done in turns, and other things wait for none
   assert.deepEqual(said, ['first begins', 'another', 'first ends', 'second']);
 });
 
-test('who is refused holds nobody up', async () => {
+test('work that fails does not block the next', async () => {
   const turns = new KeyedMutex();
   const refused = turns.take('a', () => Promise.reject(new Error('no')));
   const next = turns.take('a', async () => 'yes');

@@ -1,19 +1,19 @@
-/** Those of this process who change the same thing do so one after another, in the order in which they came. */
+/** A mutex per key, within this process: work on the same key runs one after the other, in the order of the calls. */
 export class KeyedMutex {
   readonly #last = new Map<string | number, Promise<void>>();
 
-  async take<T>(thing: string | number, act: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(thing);
-    const own = before === undefined ? act() : before.then(act);
-    const over = own.then(
+  async take<T>(key: string | number, act: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key);
+    const result = before === undefined ? act() : before.then(act);
+    const settled = result.then(
       () => {},
       () => {},
     );
-    this.#last.set(thing, over);
+    this.#last.set(key, settled);
     try {
-      return await own;
+      return await result;
     } finally {
-      if (this.#last.get(thing) === over) this.#last.delete(thing);
+      if (this.#last.get(key) === settled) this.#last.delete(key);
     }
   }
 }

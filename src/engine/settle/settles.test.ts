@@ -23,7 +23,7 @@ interface Rig {
   readonly stageAfter: (ms: number) => Promise<number>;
 }
 
-/** An engine on a store in memory, whose books are checked when the test is over. */
+/** An engine on a store in memory, whose invariants are checked when the test is over. */
 async function rig(t: TestContext): Promise<Rig> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -32,7 +32,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await store.close();
   });
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const duty = (await store.dutyTake({ name: 'stager', holder: 'test', ttlMs: 24 * HOUR })) as DutyTenure;
   const claim = async (): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1 });
@@ -70,7 +70,7 @@ test('a task may complete without a result', async (t) => {
   assert.equal((await engine.get(grant.task))?.result, undefined);
 });
 
-test('a renewal extends the lease, and says when it is lost', async (t) => {
+test('a renewal extends the lease, and answers when it is lost', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   assert.deepEqual(await engine.renew(grant, HOUR), {
@@ -82,7 +82,7 @@ test('a renewal extends the lease, and says when it is lost', async (t) => {
   assert.deepEqual(await engine.renew(grant), { held: false });
 });
 
-test('a stale attempt is told LEASE_LOST by every verb, with task and attempt, and changes nothing', async (t) => {
+test('a stale attempt gets LEASE_LOST from every verb, with task and attempt, and changes nothing', async (t) => {
   const { engine, running, claim, store } = await rig(t);
   const stale = await running();
   await engine.release(stale);
@@ -114,7 +114,7 @@ test('a task that does not exist is a lost lease too', async (t) => {
   assert.equal(await refusal(engine.release(held, { bounced: true })), 'LEASE_LOST');
 });
 
-test('a call whose answer was lost may be repeated and comes out the same', async (t) => {
+test('a call whose answer was lost may be repeated and has the same result', async (t) => {
   const { engine, running } = await rig(t);
   const done = await running({ queue: 'a' });
   await engine.complete(done, 1);
@@ -156,13 +156,13 @@ test('a failed task comes back after its backoff, and fails for good when its tr
   );
 });
 
-test('a lease without the budget of its grant is judged by the record', async (t) => {
+test('a lease without the budget of its grant gets it from the record', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running({ maxAttempts: 1 });
   assert.equal(await engine.fail(lease(grant), 'no'), 'failed');
 });
 
-test('the default backoff is spread by chance', async (t) => {
+test('the default backoff is spread at random', async (t) => {
   const { engine, running } = await rig(t);
   const waits = new Set<number>();
   for (let n = 0; n < 20; n++) {
@@ -175,14 +175,14 @@ test('the default backoff is spread by chance', async (t) => {
   assert.ok([...waits].every((ms) => ms > 500 && ms <= 1000));
 });
 
-test('who gives up fails the task at once, whatever tries are left', async (t) => {
+test('a handler that gives up fails the task at once, whatever tries are left', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running({ maxAttempts: 9 });
   assert.equal(await engine.fail(grant, 'no', { giveUp: true }), 'failed');
   assert.equal(await stateOf(engine, grant.task), 'failed gave_up 1/1');
 });
 
-test('to come back later costs no try, however often', async (t) => {
+test('coming back later costs no try, however often', async (t) => {
   const { engine, running, claim, stageAfter } = await rig(t);
   let grant = await running({ maxAttempts: 2 });
   for (let n = 0; n < 5; n++) {
@@ -212,7 +212,7 @@ test('a task that bounces twenty times in a row is undeliverable', async (t) => 
   assert.equal(await stateOf(engine, grant.task), 'failed undeliverable 1/20');
 });
 
-test('a start in between begins the count of bounces anew', async (t) => {
+test('a start in between resets the count of bounces', async (t) => {
   const { engine, running, claim } = await rig(t);
   let grant = await running();
   for (let n = 0; n < 30; n++) {
@@ -222,7 +222,7 @@ test('a start in between begins the count of bounces anew', async (t) => {
   }
 });
 
-test('errors of all sorts are kept as they are', async (t) => {
+test('errors of all sorts are stored as they are', async (t) => {
   const { engine, running } = await rig(t);
   const kept = async (error: unknown): Promise<unknown> => {
     const grant = await running({ maxAttempts: 1 });
@@ -237,7 +237,7 @@ test('errors of all sorts are kept as they are', async (t) => {
   assert.equal(await kept(undefined), null);
 });
 
-test('an error that cannot be stored as it is never keeps a task from failing', async (t) => {
+test('an error that cannot be stored as it is still lets the task fail', async (t) => {
   const { engine, running } = await rig(t);
   const circle: Record<string, unknown> = {};
   circle.self = circle;
@@ -276,7 +276,7 @@ test('a result that cannot be stored is refused, and the lease is still held', a
   await engine.complete(grant, 'small');
 });
 
-test('a result that is too large is called a result', async (t) => {
+test('the error of a result that is too large names the result', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
   await assert.rejects(engine.complete(grant, 'x'.repeat(2_000_000)), /The result is too large/);
@@ -312,7 +312,7 @@ test('a task that fails or is released after a cancel request ends as cancelled'
   assert.equal(await engine.release(released), 'cancelled');
 });
 
-test('the code of an error is kept with its words, so that a program can tell what failed', async (t) => {
+test('the code of an error is stored with its message, so that a program can tell what failed', async (t) => {
   const { engine, running } = await rig(t);
   const lease = await running();
   await engine.fail(lease, fault('RUN_TIMEOUT', { timeoutMs: 5 }), { giveUp: true });

@@ -18,29 +18,15 @@ import { checkFlag, checkLease, checkOptions } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec } from '../push/spec.ts';
+import type { FailOptions, ReleaseOptions } from './settle-options.ts';
 import type { CheckedThen } from './turn-request.ts';
 
 /**
- * A lease as a caller may hold it. What the grant told beyond (task, attempt) saves a read, and is believed: `tries`,
- * `maxTries`, `bounces` and `spec` decide what becomes of the task. Callers in this process are trusted with that; a layer
- * that speaks for others over a wire must pass on (task, attempt) alone.
+ * A lease as a caller may hold it. Fields of the grant beyond (task, attempt) save a read, and are trusted: `tries`, `maxTries`, `bounces`
+ * and `spec` decide what becomes of the task. Callers in this process may pass them on. A layer that speaks for others over a wire must
+ * pass (task, attempt) alone.
  */
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
-
-export interface FailOptions {
-  /** No retry, whatever the budget says. */
-  readonly giveUp?: boolean;
-  /** Come back this much later; the try is given back (a 429, for instance). */
-  readonly retryAfterMs?: number;
-  /** Which of its limits shall wait with it; without a name those that have a rate or a cost. */
-  readonly limit?: string;
-}
-
-export interface ReleaseOptions {
-  /** The task was claimed in order to run it, and never started. Twenty in a row end it as undeliverable. */
-  readonly bounced?: boolean;
-  readonly delayMs?: number;
-}
 
 const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit'] satisfies (keyof FailOptions)[]);
 const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);
@@ -52,17 +38,17 @@ export interface SettlesDeps {
   readonly coalescer: Coalescer;
   readonly interner: Interner;
   readonly random: () => number;
-  /** A task is ready again; in which lane is not always known. */
+  /** A task is ready again; its lane is not always known. */
   readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
-  /** A task of this lane is about to end: who waits for room can ask now, and share the commit with its end. */
+  /** A task of this lane is about to end. Claims that wait for room can look now, and share the commit with its end. */
   readonly onFreeing: (lane: number) => void;
-  /** What a task of this lane took of its limits is free again. */
+  /** What a task of this lane took from its limits is free again. */
   readonly onFreed: (lane: number) => void;
   readonly onDue: (inMs: number) => void;
   readonly onCommit: (task: number) => void;
 }
 
-/** Everything that the holder of a lease can say about it. Each is fenced: an attempt that was overtaken hears `LEASE_LOST`. */
+/** Everything that the holder of a lease can report. Each call is fenced: an attempt that was overtaken gets `LEASE_LOST`. */
 export class Settles {
   readonly #deps: SettlesDeps;
   readonly #settle: Batcher<SettleItem, SettleAnswer>;
@@ -110,7 +96,7 @@ export class Settles {
     return verdict.to;
   }
 
-  /** How a turn goes on, for the store. */
+  /** How a turn goes on, in the form that the store takes. */
   async thenOf(lease: HeldLease, then: CheckedThen): Promise<Then> {
     if (then.go === 'fail') return this.#afterFailure(lease, then.error, then.options);
     if (then.go !== 'complete') return then;
@@ -131,9 +117,9 @@ export class Settles {
       return { ...back, delayMs, refund: true, pause: { limit: options.limit } };
     }
     if (options.giveUp) return { go: 'end', to: 'failed', reason: 'gave_up', result: text };
-    const held = await this.#known(lease);
-    const { retry } = readSpec(await this.#deps.interner.specBody(held.spec));
-    const verdict = afterFailure(held, retry, this.#deps.random());
+    const budget = await this.#budgetOf(lease);
+    const { retry } = readSpec(await this.#deps.interner.specBody(budget.spec));
+    const verdict = afterFailure(budget, retry, this.#deps.random());
     if (verdict.to === 'again') return { ...back, delayMs: verdict.delayMs, refund: false };
     return { go: 'end', to: verdict.to, reason: verdict.reason, result: text };
   }
@@ -144,7 +130,7 @@ export class Settles {
     checkFlag('bounced', options.bounced);
     const bounced = options.bounced ?? false;
     const delayMs = parseDuration(options.delayMs ?? 0, 'delayMs');
-    const bounces = bounced ? (await this.#known(lease)).bounces : 0;
+    const bounces = bounced ? (await this.#budgetOf(lease)).bounces : 0;
     const verdict = afterRelease(bounces, bounced, delayMs);
     if (verdict.to === 'again') {
       return this.#giveBack(lease, { change: 'released', delayMs: verdict.delayMs, refund: true, bounced });
@@ -163,7 +149,7 @@ export class Settles {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
     const sent = this.#settle.submit({ task, attempt, to, reason, result, hint });
-    if (lane !== undefined && this.#deps.store.capabilities.commitsTurns) this.#deps.onFreeing(lane);
+    if (lane !== undefined && this.#deps.store.capabilities.sharesCommits) this.#deps.onFreeing(lane);
     const answer = await sent;
     this.#deps.onCommit(lease.task);
     if (answer === 'lost') throw leaseLost(lease);
@@ -184,7 +170,7 @@ export class Settles {
   }
 
   /** The budget and policy of the attempt, from its grant or else from its row. */
-  async #known(lease: HeldLease): Promise<Standing> {
+  async #budgetOf(lease: HeldLease): Promise<AttemptBudget> {
     const { tries, maxTries, bounces, spec } = lease;
     if (tries !== undefined && maxTries !== undefined && bounces !== undefined && spec !== undefined) {
       return { tries, maxTries, bounces, spec };
@@ -192,7 +178,7 @@ export class Settles {
     const [record] = await this.#deps.store.taskGet({ tasks: [lease.task] });
     if (record === undefined) throw leaseLost(lease);
     if (record.state === 'running' && record.attempt === lease.attempt) return record;
-    // Not any more: a call that is repeated because its answer was lost must come out as it did then.
+    // The attempt has ended. A call that is repeated because its answer was lost must come out as it did then.
     const attempts = await this.#deps.store.attemptList({ task: lease.task });
     const past = attempts.find(({ attempt }) => attempt === lease.attempt);
     const ended = past?.outcome ?? (record.attempt === lease.attempt ? record.state : undefined);
@@ -200,7 +186,7 @@ export class Settles {
   }
 }
 
-interface Standing {
+interface AttemptBudget {
   readonly tries: number;
   readonly maxTries: number;
   readonly bounces: number;

@@ -12,7 +12,7 @@ const TASK = { queue: 'mail', handler: 'send' } as const;
 interface Rig {
   readonly world: VirtualWorld;
   readonly engine: Engine;
-  /** Of another process on the same data, whose appends nudge nobody here. */
+  /** The engine of another process on the same data; its appends wake nobody here. */
   readonly other: Engine;
   readonly running: () => Promise<Grant>;
   /** Every call of `logAppend` that the engine made. */
@@ -37,7 +37,7 @@ async function rig(t: TestContext): Promise<Rig> {
     },
   });
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 });
   const running = async (): Promise<Grant> => {
     await engine.push(TASK);
     const [grant] = await engine.claim({ worker, max: 1 });
@@ -50,7 +50,7 @@ async function rig(t: TestContext): Promise<Rig> {
 const line = (seq: number, text = `line ${seq}`): LogEntry => ({ seq, at: 1, stream: 'stdout', text });
 const textsOf = (lines: readonly LogLine[]): readonly string[] => lines.map(({ text }) => text);
 
-/** Reads on its own; what it has got so far, and whether it is done. */
+/** Reads by itself; what it has got so far, and whether it is done. */
 function follow(lines: AsyncIterable<LogLine>): { readonly got: string[]; readonly state: { done: boolean } } {
   const got: string[] = [];
   const state = { done: false };
@@ -61,43 +61,45 @@ function follow(lines: AsyncIterable<LogLine>): { readonly got: string[]; readon
   return { got, state };
 }
 
-test('what an attempt logs can be read, on from any line', async (t) => {
+test('lines of an attempt can be read, from any line on', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
-  await engine.appendLog(grant, [line(1), line(2), line(3)]);
-  assert.deepEqual(textsOf(await engine.readLog(grant.task)), ['line 1', 'line 2', 'line 3']);
-  assert.deepEqual(textsOf(await engine.readLog(grant.task, { after: { attempt: 1, seq: 1 }, limit: 1 })), ['line 2']);
+  await engine.logs.append(grant, [line(1), line(2), line(3)]);
+  assert.deepEqual(textsOf(await engine.logs.read(grant.task)), ['line 1', 'line 2', 'line 3']);
+  assert.deepEqual(textsOf(await engine.logs.read(grant.task, { after: { attempt: 1, seq: 1 }, limit: 1 })), [
+    'line 2',
+  ]);
 });
 
-test('appends of one turn share one flush, and each caller hears of its own lease', async (t) => {
+test('appends of one turn share one batch, and each caller learns of its own lease', async (t) => {
   const { engine, running, flushes } = await rig(t);
   const grant = await running();
   const answers = await Promise.allSettled([
-    engine.appendLog(grant, [line(1)]),
-    engine.appendLog({ task: grant.task, attempt: 7 }, [line(1)]),
-    engine.appendLog(grant, [line(2)]),
+    engine.logs.append(grant, [line(1)]),
+    engine.logs.append({ task: grant.task, attempt: 7 }, [line(1)]),
+    engine.logs.append(grant, [line(2)]),
   ]);
   assert.deepEqual(
     answers.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   );
   assert.equal(flushes.length, 1);
-  assert.equal(await refusal(engine.appendLog({ task: 4711, attempt: 1 }, [line(1)])), 'LEASE_LOST');
+  assert.equal(await refusal(engine.logs.append({ task: 4711, attempt: 1 }, [line(1)])), 'LEASE_LOST');
 });
 
 test('an append and the settle that is called after it leave together, and both are kept', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
-  await Promise.all([engine.appendLog(grant, [line(1)]), engine.complete(grant)]);
-  assert.equal((await engine.readLog(grant.task)).length, 1);
-  assert.equal(await refusal(engine.appendLog(grant, [line(2)])), 'LEASE_LOST');
+  await Promise.all([engine.logs.append(grant, [line(1)]), engine.complete(grant)]);
+  assert.equal((await engine.logs.read(grant.task)).length, 1);
+  assert.equal(await refusal(engine.logs.append(grant, [line(2)])), 'LEASE_LOST');
 });
 
-test('an append of many megabytes goes in pieces of about one', async (t) => {
+test('an append of many megabytes goes in parts of about one', async (t) => {
   const { engine, running, flushes } = await rig(t);
   const grant = await running();
   const text = 'x'.repeat(60_000);
-  await engine.appendLog(
+  await engine.logs.append(
     grant,
     Array.from({ length: 50 }, (_, i) => line(i + 1, text)),
   );
@@ -105,25 +107,25 @@ test('an append of many megabytes goes in pieces of about one', async (t) => {
   for (const items of flushes) {
     assert.ok(items.flatMap(({ entries }) => entries).reduce((sum, entry) => sum + entry.text.length, 0) <= 1_048_576);
   }
-  assert.equal((await engine.readLog(grant.task)).length, 50);
-  await engine.appendLog(
+  assert.equal((await engine.logs.read(grant.task)).length, 50);
+  await engine.logs.append(
     grant,
     Array.from({ length: 2500 }, (_, i) => line(i + 100)),
   );
   assert.deepEqual(Math.max(...flushes.flat().map(({ entries }) => entries.length)), 1000);
 });
 
-test('an append of nothing is fine and sends nothing', async (t) => {
+test('an empty append sends nothing', async (t) => {
   const { engine, running, flushes } = await rig(t);
-  await engine.appendLog(await running(), []);
+  await engine.logs.append(await running(), []);
   assert.equal(flushes.length, 0);
 });
 
-test('what no store can keep is replaced, so that no line fails its task', async (t) => {
+test('characters that no store can keep are replaced, so that no line fails its task', async (t) => {
   const { engine, running } = await rig(t);
   const grant = await running();
-  await engine.appendLog(grant, [line(1, 'a\u0000b\ud800c'), line(2, '🚂')]);
-  assert.deepEqual(textsOf(await engine.readLog(grant.task)), ['a\ufffdb\ufffdc', '🚂']);
+  await engine.logs.append(grant, [line(1, 'a\u0000b\ud800c'), line(2, '🚂')]);
+  assert.deepEqual(textsOf(await engine.logs.read(grant.task)), ['a\ufffdb\ufffdc', '🚂']);
 });
 
 const BAD: readonly (readonly [string, unknown])[] = [
@@ -140,32 +142,32 @@ test('entries of the wrong form are refused before anything is written', async (
   const { engine, running, flushes } = await rig(t);
   const grant = await running();
   for (const [what, entries] of BAD) {
-    const call = engine.appendLog(grant, entries as readonly LogEntry[]);
+    const call = engine.logs.append(grant, entries as readonly LogEntry[]);
     assert.equal(await refusal(call), 'INVALID_INPUT', what);
   }
-  await engine.appendLog(grant, [line(1, 'x'.repeat(65_536))]);
-  assert.equal(await refusal(engine.appendLog(grant, [line(2, 'x'.repeat(65_537))])), 'TOO_LARGE');
-  assert.equal(await refusal(engine.appendLog(grant, [line(2, 'ü'.repeat(40_000))])), 'TOO_LARGE');
+  await engine.logs.append(grant, [line(1, 'x'.repeat(65_536))]);
+  assert.equal(await refusal(engine.logs.append(grant, [line(2, 'x'.repeat(65_537))])), 'TOO_LARGE');
+  assert.equal(await refusal(engine.logs.append(grant, [line(2, 'ü'.repeat(40_000))])), 'TOO_LARGE');
   assert.equal(flushes.length, 1);
 });
 
-test('places and limits of the wrong form are refused', async (t) => {
+test('bad positions and limits are refused', async (t) => {
   const { engine } = await rig(t);
-  assert.equal(await refusal(engine.readLog(1, { limit: 0 })), 'INVALID_INPUT');
-  assert.equal(await refusal(engine.readLog(1, { after: 3 as never })), 'INVALID_INPUT');
-  assert.equal(await refusal(engine.readLog(1, { after: { attempt: 1, seq: -1 } })), 'INVALID_INPUT');
-  assert.equal(await refusal(engine.readLog(1, { from: 1 } as never)), 'UNKNOWN_OPTION');
+  assert.equal(await refusal(engine.logs.read(1, { limit: 0 })), 'INVALID_INPUT');
+  assert.equal(await refusal(engine.logs.read(1, { after: 3 as never })), 'INVALID_INPUT');
+  assert.equal(await refusal(engine.logs.read(1, { after: { attempt: 1, seq: -1 } })), 'INVALID_INPUT');
+  assert.equal(await refusal(engine.logs.read(1, { from: 1 } as never)), 'UNKNOWN_OPTION');
 });
 
-test('a follower gets what is there and then what comes, without any time passing', async (t) => {
+test('a follower gets the existing lines and then new ones, without any time passing', async (t) => {
   const { engine, running, world } = await rig(t);
   const grant = await running();
-  await engine.appendLog(grant, [line(1)]);
-  const { got, state } = follow(engine.followLog(grant.task));
+  await engine.logs.append(grant, [line(1)]);
+  const { got, state } = follow(engine.logs.follow(grant.task));
   await world.settle();
   assert.deepEqual(got, ['1/1']);
   assert.equal(engine.waiting, true);
-  await engine.appendLog(grant, [line(2), line(3)]);
+  await engine.logs.append(grant, [line(2), line(3)]);
   await world.settle();
   assert.deepEqual(got, ['1/1', '1/2', '1/3']);
   assert.equal(state.done, false);
@@ -174,9 +176,9 @@ test('a follower gets what is there and then what comes, without any time passin
 test('a follower ends with its task, after the last line, and leaves nothing behind', async (t) => {
   const { engine, running, world } = await rig(t);
   const grant = await running();
-  const { got, state } = follow(engine.followLog(grant.task));
+  const { got, state } = follow(engine.logs.follow(grant.task));
   await world.settle();
-  await Promise.all([engine.appendLog(grant, [line(1)]), engine.complete(grant)]);
+  await Promise.all([engine.logs.append(grant, [line(1)]), engine.complete(grant)]);
   await world.settle();
   assert.deepEqual([got, state.done], [['1/1'], true]);
   assert.equal(engine.waiting, false);
@@ -186,12 +188,12 @@ test('a follower ends with its task, after the last line, and leaves nothing beh
 test('a follower of a finished task reads all of its log, page after page, and ends', async (t) => {
   const { engine, running, world } = await rig(t);
   const grant = await running();
-  await engine.appendLog(
+  await engine.logs.append(
     grant,
     Array.from({ length: 450 }, (_, i) => line(i + 1)),
   );
   await engine.complete(grant);
-  const { got, state } = follow(engine.followLog(grant.task, { after: { attempt: 1, seq: 10 } }));
+  const { got, state } = follow(engine.logs.follow(grant.task, { after: { attempt: 1, seq: 10 } }));
   await world.settle();
   assert.deepEqual([got.length, got[0], state.done], [440, '1/11', true]);
 });
@@ -199,14 +201,14 @@ test('a follower of a finished task reads all of its log, page after page, and e
 test('a follower goes on through retries, until the task really ends', async (t) => {
   const { engine, running, world } = await rig(t);
   const grant = await running();
-  const { got, state } = follow(engine.followLog(grant.task));
-  await engine.appendLog(grant, [line(1)]);
+  const { got, state } = follow(engine.logs.follow(grant.task));
+  await engine.logs.append(grant, [line(1)]);
   await engine.release(grant);
   await world.settle();
   assert.equal(state.done, false);
   const [again] = await engine.claim({ worker: 1, max: 1 });
   assert.ok(again);
-  await engine.appendLog(again, [line(1)]);
+  await engine.logs.append(again, [line(1)]);
   await engine.fail(again, 'no', { giveUp: true });
   await world.settle();
   assert.deepEqual([got, state.done], [['1/1', '2/1'], true]);
@@ -215,15 +217,15 @@ test('a follower goes on through retries, until the task really ends', async (t)
 test('lines of another process are seen after a hint, and without one after about a second', async (t) => {
   const { engine, other, running, world } = await rig(t);
   const grant = await running();
-  const { got, state } = follow(engine.followLog(grant.task));
+  const { got, state } = follow(engine.logs.follow(grant.task));
   await world.settle();
-  await other.appendLog(grant, [line(1)]);
+  await other.logs.append(grant, [line(1)]);
   await world.settle();
   assert.deepEqual(got, []);
   engine.hint();
   await world.settle();
   assert.deepEqual(got, ['1/1']);
-  await other.appendLog(grant, [line(2)]);
+  await other.logs.append(grant, [line(2)]);
   await world.advance(1000);
   assert.deepEqual(got, ['1/1', '1/2']);
   await other.complete(grant);
@@ -235,14 +237,14 @@ test('two followers of one task and one of another do not disturb each other', a
   const { engine, running, world } = await rig(t);
   const [one, two] = [await running(), await running()];
   const abort = new AbortController();
-  const first = follow(engine.followLog(one.task, { signal: abort.signal }));
-  const second = follow(engine.followLog(one.task));
-  const third = follow(engine.followLog(two.task));
+  const first = follow(engine.logs.follow(one.task, { signal: abort.signal }));
+  const second = follow(engine.logs.follow(one.task));
+  const third = follow(engine.logs.follow(two.task));
   await world.settle();
   abort.abort();
   await world.settle();
   assert.deepEqual([first.state.done, second.state.done], [true, false]);
-  await engine.appendLog(one, [line(1)]);
+  await engine.logs.append(one, [line(1)]);
   await world.settle();
   assert.deepEqual([first.got, second.got, third.got], [[], ['1/1'], []]);
   await engine.complete(one);
@@ -251,9 +253,9 @@ test('two followers of one task and one of another do not disturb each other', a
   assert.deepEqual([second.state.done, third.state.done], [true, true]);
 });
 
-test('a task that nobody knows cannot be followed', async (t) => {
+test('an unknown task cannot be followed', async (t) => {
   const { engine } = await rig(t);
-  const next = (options?: never): Promise<unknown> => engine.followLog(4711, options)[Symbol.asyncIterator]().next();
+  const next = (options?: never): Promise<unknown> => engine.logs.follow(4711, options)[Symbol.asyncIterator]().next();
   assert.equal(await refusal(next()), 'NOT_FOUND');
   assert.equal(await refusal(next({ from: 1 } as never)), 'UNKNOWN_OPTION');
 });

@@ -4,17 +4,27 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
 import type { LogAnswer, LogAppend, LogLine, LogPlace, Store } from '../../store/store.ts';
-import { checkLease, checkLogEntries } from '../check.ts';
+import {
+  checkLease,
+  checkLimit,
+  checkLogEntries,
+  checkLogPlace,
+  checkOptions,
+  checkSignal,
+  checkTask,
+} from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
-import { Wakeups } from '../duties/wakeups.ts';
+import { Wakeups } from '../read/wakeups.ts';
 
 export type { LogLine, LogPlace } from '../../store/store.ts';
 
-/** Of one flush, and of one call's part in it: more would hold the loop for too long. */
+/** Per batch, and per part of one call: more would block the loop for too long. */
 const MAX_BYTES = 1_048_576;
 const MAX_LINES = 1000;
 const PAGE = 200;
 const POLL_MS = 1000;
+const READ: ReadonlySet<string> = new Set(['after', 'limit']);
+const FOLLOW: ReadonlySet<string> = new Set(['after', 'signal']);
 
 export interface TaskLogsDeps {
   readonly store: Pick<Store, 'logAppend' | 'logRead' | 'taskGet'>;
@@ -26,7 +36,7 @@ export interface TaskLogsDeps {
 export class TaskLogs {
   readonly #deps: TaskLogsDeps;
   readonly #append: Batcher<LogAppend, LogAnswer>;
-  /** Followers by task, so that what one task says wakes nobody else's. */
+  /** Followers by task, so that a line of one task wakes only its own followers. */
   readonly #followed = new Map<number, Wakeups>();
 
   constructor(deps: TaskLogsDeps) {
@@ -44,21 +54,25 @@ export class TaskLogs {
     });
   }
 
-  /** Somebody follows a log, so that news of other processes are wanted. */
+  /** Somebody follows a log, so hints of other processes are wanted. */
   get awaited(): boolean {
     return this.#followed.values().some((wakeups) => wakeups.awaited);
   }
 
-  /** This task said something or came to its end. */
+  /** This task wrote a line or ended. */
   nudge(task: number): void {
     this.#followed.get(task)?.wake();
   }
 
-  /** Others may have written anything. */
+  /** Another process may have written to any log. */
   hint(): void {
     for (const wakeups of this.#followed.values()) wakeups.wake();
   }
 
+  /**
+   * Adds lines to the log of a running attempt; a line that is there already stays as it is. A text has at most 64 KiB. Characters that no
+   * store can keep are replaced.
+   */
   async append(lease: Lease, entries: readonly LogEntry[]): Promise<void> {
     checkLease(lease);
     const { task, attempt } = lease;
@@ -68,14 +82,33 @@ export class TaskLogs {
     if (answers.includes('lost')) throw fault('LEASE_LOST', { task, attempt });
   }
 
-  async *follow(task: number, after: LogPlace | undefined, signal?: AbortSignal): AsyncGenerator<LogLine> {
+  /** Lines of a task's log above `after`, ordered by attempt and number; at most 1000, by default 200. */
+  async read(
+    task: number,
+    options: { readonly after?: LogPlace; readonly limit?: number } = {},
+  ): Promise<readonly LogLine[]> {
+    checkTask(task);
+    checkOptions('options', options, READ);
+    const after = checkLogPlace(options.after);
+    return this.#deps.store.logRead({ task, after, limit: checkLimit(options.limit ?? PAGE) });
+  }
+
+  /** The lines of a task's log as they are written. It ends when the task has ended and all lines were read. */
+  async *follow(
+    task: number,
+    options: { readonly after?: LogPlace; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<LogLine> {
+    checkTask(task);
+    checkOptions('options', options, FOLLOW);
+    checkSignal(options.signal);
     const { store } = this.#deps;
-    let last = after;
+    const { signal } = options;
+    let last = checkLogPlace(options.after);
     let ended = false;
     let known = false;
     try {
       while (!signal?.aborted) {
-        const sign = this.#wakeups(task).arm(signal);
+        const wakeup = this.#wakeups(task).arm(signal);
         try {
           const page = await store.logRead({ task, after: last, limit: PAGE });
           yield* page;
@@ -84,15 +117,15 @@ export class TaskLogs {
             ended = false;
             continue;
           }
-          // Nothing can be written after the end, so an empty look that follows it is the last one.
+          // Nothing can be written after the end of the task, so an empty read after it is the last one.
           if (ended) return;
           const [record] = await store.taskGet({ tasks: [task] });
           if (record === undefined && !known) throw fault('NOT_FOUND', { kind: 'task', id: task });
           known = true;
           ended = record === undefined || isFinal(record.state);
-          if (!ended) await sign.came;
+          if (!ended) await wakeup.woken;
         } finally {
-          sign.forget();
+          wakeup.forget();
         }
       }
     } finally {
@@ -116,7 +149,7 @@ function bytesOf(entries: readonly LogEntry[]): number {
   return bytes;
 }
 
-/** What one call wants to write, in pieces that a flush can take. */
+/** The lines of one call, in parts that fit into a batch. */
 function parts(entries: readonly LogEntry[]): readonly (readonly LogEntry[])[] {
   const all: (readonly LogEntry[])[] = [];
   let from = 0;

@@ -6,47 +6,47 @@ import { encodePayload } from '../../core/task/payload.ts';
 import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '../../store/store.ts';
 import { checkFlag, checkList, checkLogEntries, checkOptions, checkTask, MAX_TIME, whole } from '../check.ts';
 import type { PushRequest } from '../push/push.ts';
-import type { FailOptions } from './settles.ts';
+import type { FailOptions } from './settle-options.ts';
 import { parkOf, type WaitRequest } from './waits.ts';
 
-/** What an attempt commits at once. */
+/** What an attempt commits in one turn. */
 export interface TurnRequest {
-  /** No key comes twice. */
+  /** No two entries may have the same key. */
   readonly entries?: readonly EntryRequest[];
-  /** Lines of its log. */
+  /** Lines of the task's log. */
   readonly logs?: readonly LogEntry[];
-  /** Default: it goes on. */
+  /** Default: the attempt goes on. */
   readonly then?: ThenRequest;
 }
 
 export type EntryRequest = ValueRequest | ChildEntryRequest | SignalRequest;
 
-/** Remembers a value; the first one under a key stays. */
+/** Writes a value into the journal; the first value under a key stays. */
 export interface ValueRequest {
   readonly key: string;
   readonly kind?: ValueKind;
   /** Any JSON value. */
   readonly value?: unknown;
-  /** When what it stands for was begun: calendar time. */
+  /** When the recorded work began: calendar time. */
   readonly began?: number;
-  /** What it took: any JSON value. */
+  /** What the work used: any JSON value. */
   readonly usage?: unknown;
 }
 
-/** Pushes a task that is a child of this one. The entry is what leads a repeat to it: it has no operation id. */
+/** Pushes a task that is a child of this one. It has no operation id: a repeat is led to it by the entry. */
 export interface ChildEntryRequest {
   readonly key: string;
   readonly kind: 'child';
   readonly child: Omit<PushRequest, 'op' | 'gathers'>;
-  /** What must have ended before: children of this task by their keys, or numbers of tasks that exist. */
+  /** What must have ended before: children of this task by key, or existing tasks by number. */
   readonly after?: readonly (string | number | ChildDependency)[];
-  /** What becomes of it when something that it needs has failed or was cancelled; default `cancel`. */
+  /** What becomes of it when a dependency has failed or was cancelled; default `cancel`. */
   readonly afterFailure?: AfterFailure;
 }
 
 export interface ChildDependency {
   readonly on: string | number;
-  /** Its end is waited for, whatever it is; default: it must have completed. */
+  /** Only its end is waited for, whatever it is. Default: it must have completed. */
   readonly optional?: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface SignalRequest {
   readonly channel: string;
   /** Any JSON value. */
   readonly body?: unknown;
-  /** Everybody who waits now, and nobody later. */
+  /** Wakes all tasks that wait now, and is not kept for later ones. */
   readonly broadcast?: boolean;
 }
 
@@ -66,7 +66,7 @@ export type ThenRequest =
   | { readonly go: 'complete'; readonly result?: unknown }
   | (FailOptions & { readonly go: 'fail'; readonly error: unknown });
 
-/** A checked turn, ready but for the lanes of its children and for what becomes of a task that failed. */
+/** A checked turn. Only the lanes of its children, and the verdict on a failure, are still to be found. */
 export interface CheckedTurn {
   readonly entries: readonly CheckedEntry[];
   readonly logs: readonly LogEntry[] | undefined;
@@ -84,7 +84,7 @@ export const MAX_ENTRIES = 1000;
 export const MAX_BIRTHS = 500;
 export const MAX_SIGNALS = 100;
 export const MAX_LINES = 1000;
-/** In UTF-16 units, of all that a turn says. */
+/** In UTF-16 units, for all values and signals of a turn. */
 export const MAX_TURN_LENGTH = 2 * 1024 * 1024;
 
 const TURN: ReadonlySet<string> = new Set(['entries', 'logs', 'then'] satisfies (keyof TurnRequest)[]);
@@ -110,7 +110,7 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
   checkOptions('turn', request, TURN);
   const { entries: given = [], logs, then = { go: 'on' } } = request;
   checkList('entries', given);
-  bounded('entries', given.length, MAX_ENTRIES);
+  checkCount('entries', given.length, MAX_ENTRIES);
   const entries = given.map(checkEntry);
   const counts = { children: 0, signals: 0, turn: 0 };
   for (const entry of entries) {
@@ -118,22 +118,22 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
     else if (entry.kind === 'signal') counts.signals++;
     counts.turn += 'value' in entry ? entry.value.length : 'body' in entry ? entry.body.length : 0;
   }
-  bounded('children', counts.children, MAX_BIRTHS);
-  bounded('signals', counts.signals, MAX_SIGNALS);
-  bounded('turn', counts.turn, MAX_TURN_LENGTH);
+  checkCount('children', counts.children, MAX_BIRTHS);
+  checkCount('signals', counts.signals, MAX_SIGNALS);
+  checkCount('turn', counts.turn, MAX_TURN_LENGTH);
   const lines = logs === undefined ? [] : checkLogEntries(logs);
-  bounded('logs', lines.length, MAX_LINES);
+  checkCount('logs', lines.length, MAX_LINES);
   return { entries, logs: lines.length === 0 ? undefined : lines, then: checkThen(then, keysOf(entries)) };
 }
 
 const ONE: ReadonlySet<string> = new Set();
 
-/** Mostly there is one, of which nothing has to be asked. */
+/** Mostly there is one entry, and nothing to check. */
 function keysOf(entries: readonly CheckedEntry[]): ReadonlySet<string> {
   const [only] = entries;
   if (only === undefined || (entries.length === 1 && only.kind !== 'child')) return ONE;
   const keys = new Set(entries.map(({ key }) => key));
-  if (keys.size < entries.length) throw refuse('entries', 'two of them have the same key');
+  if (keys.size < entries.length) throw refuse('entries', 'two entries have the same key');
   return keys;
 }
 
@@ -174,7 +174,7 @@ function checkChild(entry: ChildEntryRequest): CheckedEntry {
     throw refuse('afterFailure', `it is one of ${AFTER_FAILURE.join(', ')}`);
   }
   if (typeof child !== 'object' || child === null) throw refuse('child', 'it must be an object');
-  if ('op' in child) throw refuse('child', 'it has no operation id: its entry leads a repeat to it');
+  if ('op' in child) throw refuse('child', 'it takes no operation id: the key of its entry leads a repeat to it');
   const after = entry.after === undefined ? undefined : checkAfter(entry.after);
   return {
     key: checkKey('key', entry.key),
@@ -206,9 +206,9 @@ function checkThen(then: ThenRequest, keys: ReadonlySet<string>): CheckedThen {
     case 'park': {
       const { go: _, ...wait } = then;
       const park = parkOf(wait);
-      const stranger = park.children?.find((child) => typeof child === 'string' && !keys.has(child));
-      if (stranger !== undefined)
-        throw refuse('children', `no child of this turn has the key ${JSON.stringify(stranger)}`);
+      const unknown = park.children?.find((child) => typeof child === 'string' && !keys.has(child));
+      if (unknown !== undefined)
+        throw refuse('children', `no child of this turn has the key ${JSON.stringify(unknown)}`);
       return { go: 'park', ...park };
     }
     case 'complete':
@@ -222,8 +222,8 @@ function checkThen(then: ThenRequest, keys: ReadonlySet<string>): CheckedThen {
   }
 }
 
-function bounded(field: string, count: number, most: number): void {
-  if (count > most) throw refuse(field, `there is more than a turn may have (${count} of ${most})`);
+function checkCount(field: string, count: number, most: number): void {
+  if (count > most) throw refuse(field, `a turn may have at most ${most}, and this one has ${count}`);
 }
 
 function refuse(field: string, problem: string): Error {

@@ -8,8 +8,8 @@ import type {
   Then,
   Turn,
   TurnAnswer,
+  TurnOutcome,
   TurnRefusal,
-  Went,
 } from '../../store/store.ts';
 import { checkLease } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
@@ -19,20 +19,20 @@ import { KeyedMutex } from './keyed-mutex.ts';
 import type { HeldLease, Settles } from './settles.ts';
 import { type CheckedEntry, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
 
-/** What came of a turn. */
-export interface Turned {
-  readonly went: Went;
-  /** Of a task that has ended or was given back. */
+/** The result of a turn. */
+export interface TurnResult {
+  readonly went: TurnOutcome;
+  /** Only of a task that has ended or was given back. */
   readonly state?: TaskState | undefined;
-  /** JSON text of the signal, of one that was woken by it. */
+  /** JSON text of the signal that woke the task. */
   readonly body?: string | undefined;
   readonly cancelRequested: boolean;
-  /** In the order of the entries; undefined: the task has ended instead. */
-  readonly entries: readonly (Entered | undefined)[];
+  /** In the order of the entries. Undefined: the task has ended instead. */
+  readonly entries: readonly (EntryResult | undefined)[];
 }
 
-export interface Entered {
-  /** The JSON text that counts under the key: the first that was ever put there. Of a child its id and its number. */
+export interface EntryResult {
+  /** The JSON text that counts under the key: the first one that was ever written. For a child: its id and number. */
   readonly text: string;
   readonly child?: Pushed;
 }
@@ -44,20 +44,23 @@ export interface TurnsDeps {
   readonly spawns: Spawns;
   readonly settles: Settles;
   readonly onDue: (inMs: number) => void;
-  /** Tasks became ready; in which lanes is not known. */
+  /** Tasks became ready; their lanes are not known. */
   readonly onWoken: () => void;
-  /** The task is ready again; in which lane is not always known. */
+  /** The task is ready again; its lane is not always known. */
   readonly onReady: (lane: number | undefined, priority: number | undefined) => void;
-  /** What a task of this lane took of its limits is free again. */
+  /** What a task of this lane took from its limits is free again. */
   readonly onFreed: (lane: number) => void;
   readonly onCommit: (task: number) => void;
 }
 
-/** A turn of an attempt: what it remembers, bears, signals and says, and how it goes on; all of it or nothing, under the fence. */
+/**
+ * Commits turns of attempts: journal entries, children, signals, log lines, and how the attempt goes on. A turn is committed as a whole or
+ * not at all, under the fence.
+ */
 export class Turns {
   readonly #deps: TurnsDeps;
   readonly #batcher: Batcher<Turn, TurnAnswer>;
-  /** Those of one attempt are committed in the order of the calls. */
+  /** Turns of one attempt are committed in the order of the calls. */
   readonly #mutex = new KeyedMutex();
 
   constructor(deps: TurnsDeps) {
@@ -72,36 +75,42 @@ export class Turns {
     });
   }
 
-  async turn(lease: HeldLease, request: TurnRequest): Promise<Turned> {
+  async turn(lease: HeldLease, request: TurnRequest): Promise<TurnResult> {
     checkLease(lease);
     const checked = checkTurn(request);
     return this.#mutex.take(lease.task, () => this.#send(lease, checked));
   }
 
-  async #send(lease: HeldLease, { entries, logs, then: wish }: CheckedTurn): Promise<Turned> {
-    // Not awaited where nothing has to be: the call then leaves in this turn of the loop.
-    const then = wish.go === 'on' || wish.go === 'park' ? wish : await this.#deps.settles.thenOf(lease, wish);
-    const births = entries.filter(isChild).length;
-    if (births === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
-    const takeBack = await this.#deps.spawns.admit(lease, births);
+  async #send(lease: HeldLease, { entries, logs, then: requested }: CheckedTurn): Promise<TurnResult> {
+    // Not awaited where it need not be: the call then leaves in this turn of the loop.
+    const then =
+      requested.go === 'on' || requested.go === 'park' ? requested : await this.#deps.settles.thenOf(lease, requested);
+    const childCount = entries.filter(isChild).length;
+    if (childCount === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
+    const refund = await this.#deps.spawns.admit(lease, childCount);
     let fresh = 0;
     try {
       const turned = await this.#commit(lease, await this.#place(lease, entries), logs, then);
       fresh = turned.entries.filter((entered) => entered?.child?.fresh).length;
       return turned;
     } finally {
-      takeBack(births - fresh);
+      refund(childCount - fresh);
     }
   }
 
-  async #commit(lease: HeldLease, placed: readonly NewEntry[], logs: CheckedTurn['logs'], then: Then): Promise<Turned> {
+  async #commit(
+    lease: HeldLease,
+    placed: readonly NewEntry[],
+    logs: CheckedTurn['logs'],
+    then: Then,
+  ): Promise<TurnResult> {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
     const answer = await this.#batcher.submit({ task, attempt, hint, entries: placed, logs, then });
     if (answer.kind === 'lost') throw fault('LEASE_LOST', { task, attempt });
     if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
     const { went, body, cancelRequested } = answer;
-    if (went !== 'on' || placed.some(isActing)) this.#tell(lease, placed, then, went);
+    if (went !== 'on' || placed.some(isVisible)) this.#giveHints(lease, placed, then, went);
     return { went, body, cancelRequested, state: stateOf(then, went), entries: this.#entered(placed, answer.entries) };
   }
 
@@ -115,7 +124,7 @@ export class Turns {
   }
 
   /** Hints, after the commit. */
-  #tell(lease: HeldLease, entries: readonly NewEntry[], then: Then, went: Went): void {
+  #giveHints(lease: HeldLease, entries: readonly NewEntry[], then: Then, went: TurnOutcome): void {
     const { lane, priority, task } = lease;
     if (entries.some(({ kind }) => kind === 'signal')) this.#deps.onWoken();
     if (went !== 'on' && went !== 'woken' && lane !== undefined) this.#deps.onFreed(lane);
@@ -127,19 +136,19 @@ export class Turns {
     this.#deps.onCommit(task);
   }
 
-  #entered(entries: readonly NewEntry[], answers: readonly EntryAnswer[]): readonly (Entered | undefined)[] {
+  #entered(entries: readonly NewEntry[], answers: readonly EntryAnswer[]): readonly (EntryResult | undefined)[] {
     if (!entries.some(isChild)) return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, undefined));
-    const born = entries.flatMap((entry, i) => {
+    const spawned = entries.flatMap((entry, i) => {
       const answer = answers[i] as EntryAnswer;
       return entry.kind === 'child' && answer.kind === 'child'
         ? [{ entry, answer: { ...answer, ok: true } as const }]
         : [];
     });
     const pushed = this.#deps.tasks.pushed(
-      born.map(({ entry }) => entry.task),
-      born.map(({ answer }) => answer),
+      spawned.map(({ entry }) => entry.task),
+      spawned.map(({ answer }) => answer),
     );
-    const children = new Map(born.map(({ entry }, i) => [entry as NewEntry, pushed[i] as Pushed]));
+    const children = new Map(spawned.map(({ entry }, i) => [entry as NewEntry, pushed[i] as Pushed]));
     return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, children.get(entry)));
   }
 }
@@ -147,20 +156,20 @@ export class Turns {
 const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extract<T, { readonly kind: 'child' }> =>
   entry.kind === 'child';
 
-/** Others may see something of it. */
-const isActing = ({ kind }: { readonly kind: string }): boolean => kind === 'child' || kind === 'signal';
+/** Entries that other tasks can see. */
+const isVisible = ({ kind }: { readonly kind: string }): boolean => kind === 'child' || kind === 'signal';
 
-function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined): Entered | undefined {
+function entered(entry: NewEntry, answer: EntryAnswer, child: Pushed | undefined): EntryResult | undefined {
   if (answer.kind === 'none') return undefined;
   if (child !== undefined) return { text: JSON.stringify({ id: child.id, task: child.task }), child };
   if (entry.kind === 'child') {
-    throw fault('CONFLICT', { problem: `something else than a child is kept under ${entry.key}` });
+    throw fault('CONFLICT', { problem: `the key ${entry.key} is taken by an entry that is not a child` });
   }
   if (answer.kind === 'kept') return { text: answer.value };
   return { text: entry.kind === 'signal' ? 'null' : entry.value };
 }
 
-function stateOf(then: Then, went: Went): TaskState | undefined {
+function stateOf(then: Then, went: TurnOutcome): TaskState | undefined {
   if (went === 'cancelled') return 'cancelled';
   if (went === 'ended' && then.go === 'end') return then.to;
   return went === 'back' && then.go === 'back' ? (then.delayMs > 0 ? 'scheduled' : 'ready') : undefined;

@@ -6,7 +6,7 @@ import type { Grant } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Roster } from '../duties/roster.ts';
 import { Engine } from '../engine.ts';
-import type { Turned } from './turns.ts';
+import type { TurnResult } from './turns.ts';
 import type { WaitRequest } from './waits.ts';
 
 interface Rig {
@@ -17,7 +17,7 @@ interface Rig {
   readonly running: () => Promise<Grant>;
 }
 
-const park = (engine: Engine, lease: Grant, wait: WaitRequest): Promise<Turned> =>
+const park = (engine: Engine, lease: Grant, wait: WaitRequest): Promise<TurnResult> =>
   engine.turn(lease, { then: { go: 'park', ...wait } });
 
 async function remember(engine: Engine, lease: Grant, key: string, value: unknown): Promise<string | undefined> {
@@ -34,7 +34,7 @@ async function rig(t: TestContext): Promise<Rig> {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   const claim = async (waitMs = 0): Promise<Grant | undefined> => (await engine.claim({ worker, max: 1, waitMs }))[0];
   return {
     world,
@@ -50,7 +50,7 @@ async function rig(t: TestContext): Promise<Rig> {
   };
 }
 
-test('a signal wakes who waits, at once, with what it said', async (t) => {
+test('a signal wakes a waiting task at once, with its body', async (t) => {
   const { engine, claim, running, world } = await rig(t);
   const grant = await running();
   assert.equal((await park(engine, grant, { key: 'w#0', channel: 'news' })).went, 'parked');
@@ -58,33 +58,33 @@ test('a signal wakes who waits, at once, with what it said', async (t) => {
   void claim(60_000).then((again) => void heard.push(again));
   await world.settle();
   assert.equal(heard.length, 0);
-  assert.deepEqual((await engine.signal('news', { n: 1 })).woken, [grant.task]);
+  assert.deepEqual((await engine.waits.signal('news', { n: 1 })).woken, [grant.task]);
   await world.settle();
   const [woken] = heard;
   assert.deepEqual([woken?.task, woken?.attempt, woken?.tries], [grant.task, 2, 1]);
-  assert.deepEqual((await engine.waitOf(grant.task))?.body, '{"n":1}');
+  assert.deepEqual((await engine.waits.of(grant.task))?.body, '{"n":1}');
 });
 
 test('a signal that came first is taken without giving the lease back', async (t) => {
   const { engine, running } = await rig(t);
-  await engine.signal('news', 'early');
+  await engine.waits.signal('news', 'early');
   const grant = await running();
   const { went, body } = await park(engine, grant, { key: 'w#0', channel: 'news' });
   assert.deepEqual([went, body], ['woken', '"early"']);
   await engine.complete(grant);
 });
 
-test('a deadline wakes with an outcome of its own', async (t) => {
+test('a deadline wakes the task with an outcome of its own', async (t) => {
   const { engine, claim, running, world, roster } = await rig(t);
   const grant = await running();
   await park(engine, grant, { key: 'w#0', channel: 'news', timeout: '1m' });
   await world.advance(60_000);
   await roster.tick('stager');
   assert.equal((await claim())?.task, grant.task);
-  assert.equal((await engine.waitOf(grant.task))?.outcome, 'timed_out');
+  assert.equal((await engine.waits.of(grant.task))?.outcome, 'timed_out');
 });
 
-test('children wake their parent when all have ended, or the first where that is enough', async (t) => {
+test('children wake their parent when all have ended, or the first where one is enough', async (t) => {
   const { engine, claim, running } = await rig(t);
   for (const any of [false, true]) {
     const parent = await running();
@@ -109,9 +109,9 @@ test('children wake their parent when all have ended, or the first where that is
   }
 });
 
-test('a parked task gives its slot of a limit back, and takes one again when it goes on', async (t) => {
+test('a parked task gives its room in a limit back, and takes it again when it continues', async (t) => {
   const { engine, claim } = await rig(t);
-  await engine.setLimit('one', { concurrent: 1 });
+  await engine.limits.set('one', { concurrent: 1 });
   await engine.pushMany([
     { queue: 'q', handler: 'h', limits: ['one'] },
     { queue: 'q', handler: 'h', limits: ['one'] },
@@ -121,13 +121,13 @@ test('a parked task gives its slot of a limit back, and takes one again when it 
   await park(engine, first, { key: 'w#0', channel: 'news' });
   const second = (await claim()) as Grant;
   assert.ok(second.task !== first.task);
-  await engine.signal('news', null);
+  await engine.waits.signal('news', null);
   assert.equal(await claim(), undefined, 'the limit is taken');
   await engine.complete(second);
   assert.equal((await claim())?.task, first.task);
 });
 
-test('a value is remembered once, under the fence', async (t) => {
+test('a value is recorded once, under the fence', async (t) => {
   const { engine, claim, running } = await rig(t);
   const grant = await running();
   assert.equal(await remember(engine, grant, 'a#0', { x: 1 }), '{"x":1}');

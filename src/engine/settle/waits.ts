@@ -6,25 +6,25 @@ import type { NewSignal, Park, SignalAnswer, Store, WaitRecord } from '../../sto
 import { checkFlag, checkLimit, checkList, checkOptions, checkTask, whole } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 
-/** What a running task may wait for: children, a signal, somebody's decision, or its time alone. */
+/** What a running task may wait for: children, a signal, somebody's decision, or only a time. */
 export interface WaitRequest {
-  /** Names the wait among those of the task. */
+  /** Names this wait within its task. */
   readonly key: string;
-  /** Counts the waits of an attempt, so that one which is sent again and comes late changes nothing; default 0. */
+  /** Counts the waits of an attempt, so that a repeated request which arrives late changes nothing; default 0. */
   readonly nth?: number;
   readonly channel?: string;
-  /** What people are shown who decide: any JSON value. */
+  /** What the people who decide are shown: any JSON value. */
   readonly form?: unknown;
-  /** Numbers of tasks, or keys of children that are born in the same turn. */
+  /** Numbers of tasks, or keys of children that are pushed in the same turn. */
   readonly children?: readonly (number | string)[];
-  /** So many ends of children are enough; default all. */
+  /** How many children must have ended; default all. */
   readonly need?: number;
-  /** Woken after so long whatever happens; needed where nothing else is waited for. */
+  /** The task is woken after this time in any case. Required where nothing else is waited for. */
   readonly timeout?: Duration;
 }
 
 export interface SignalOptions {
-  /** Everybody who waits now, and nobody later. */
+  /** Wakes all tasks that wait now, and is not kept for later ones. */
   readonly broadcast?: boolean;
   /** Operation id: a repeat gets the first answer. */
   readonly op?: string;
@@ -33,7 +33,7 @@ export interface SignalOptions {
 export interface WaitsDeps {
   readonly store: Pick<Store, 'waitGet' | 'waitList' | 'signalSend'>;
   readonly coalescer: Coalescer;
-  /** Tasks became ready; in which lanes is not known. */
+  /** Tasks became ready; their lanes are not known. */
   readonly onWoken: () => void;
   readonly onCommit: (task: number) => void;
 }
@@ -51,7 +51,7 @@ const SIGNAL: ReadonlySet<string> = new Set(['broadcast', 'op'] satisfies (keyof
 const MAX_CHILDREN = 10_000;
 const MAX_NTH = 2 ** 31 - 1;
 
-/** What tasks wait for, and the signals that end it. A turn begins a wait. */
+/** What tasks wait for, and the signals that wake them. A turn begins a wait. */
 export class Waits {
   readonly #deps: WaitsDeps;
   readonly #signal: Batcher<NewSignal, SignalAnswer>;
@@ -67,7 +67,8 @@ export class Waits {
     });
   }
 
-  async signal(channel: string, body: unknown, options: SignalOptions): Promise<SignalAnswer> {
+  /** Wakes the task that has waited longest on the channel. If none waits, the signal is kept for the next one. */
+  async signal(channel: string, body: unknown, options: SignalOptions = {}): Promise<SignalAnswer> {
     checkOptions('options', options, SIGNAL);
     checkFlag('broadcast', options.broadcast);
     const answer = await this.#signal.submit({
@@ -81,23 +82,25 @@ export class Waits {
     return answer;
   }
 
-  async wait(task: number): Promise<WaitRecord | undefined> {
+  /** What a task waits for now, or waited for last. */
+  async of(task: number): Promise<WaitRecord | undefined> {
     checkTask(task);
     return this.#deps.store.waitGet({ task });
   }
 
-  /** Waits that somebody is asked to decide, oldest first. */
-  async open(limit: number): Promise<readonly WaitRecord[]> {
+  /** Waits for somebody's decision, oldest first. */
+  async open(limit = 100): Promise<readonly WaitRecord[]> {
     return this.#deps.store.waitList({ limit: checkLimit(limit) });
   }
 }
 
-/** A checked wait. */
+/** Checks a wait, and turns it into the form that the store takes. */
 export function parkOf(request: WaitRequest): Park {
   checkOptions('wait', request, WAIT);
   const { channel, form, children, need, timeout } = request;
   if (children !== undefined) checkChildren(children);
-  if (need !== undefined && children === undefined) throw refuse('need', 'it counts children, and there are none');
+  if (need !== undefined && children === undefined)
+    throw refuse('need', 'it counts children, so children must be given');
   if (channel === undefined && children === undefined && timeout === undefined) {
     throw refuse('wait', 'nothing would ever end it: give a channel, children or a timeout');
   }

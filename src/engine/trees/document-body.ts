@@ -5,23 +5,23 @@ import type { RetryInput } from '../../core/task/retry.ts';
 import type { PushRequest } from '../push/push.ts';
 import { idempotencyKey } from '../settle/idempotency.ts';
 
-/** What is written down of a document, beyond its place in the tree. */
+/** The content of a document, beyond its place in the tree. */
 export interface DocumentBody {
   readonly name: string;
   /** 0 is urgent, 3 is low. */
   readonly priority: number;
   readonly dependencies: readonly Need[];
   readonly inputs: Fields | null;
-  /** What the handler is set up with; it is given both, and inputs win. */
+  /** The configuration of the handler. The handler gets both, and inputs win. */
   readonly params?: Fields | undefined;
   readonly schemas?: DocumentSchemas | undefined;
   readonly constraints?: PlacementConstraints | undefined;
   readonly queue?: string | undefined;
   readonly maxAttempts?: number | undefined;
   readonly retry?: RetryInput | undefined;
-  /** Those that share it share a result. */
+  /** Documents with the same key share a result. */
   readonly idempotencyKey?: string | undefined;
-  /** How it came about, where it was not just written. */
+  /** How it was made, where it is a copy, a link or an archive. */
   readonly origin?: { readonly type: 'copy' | 'link' | 'archive'; readonly id: string } | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface DocumentSchemas {
 /** The queue of documents that name none. */
 const QUEUE = 'tasks';
 const DEFAULT_PRIORITY = 2;
-/** Apart, so that others may come between. */
+/** Priorities are this far apart, so that others fit in between. */
 const STEP = 10;
 
 export function queueOf({ queue = QUEUE }: Pick<DocumentBody, 'queue'>): string {
@@ -49,12 +49,12 @@ export function handlerOf({ name, schemas }: DocumentBody): string {
   return schemas?.method ?? name;
 }
 
-/** What its handler is given, before anything is gathered: always an object. */
+/** What the handler is given, before results of dependencies are added: always an object. */
 function inputOf({ inputs, params }: DocumentBody): Fields {
   return { ...params, ...inputs };
 }
 
-/** The task of an execution; which one it is says `run`, counted from 1. */
+/** The push request of an execution; `run` is its number, counted from 1. */
 export function requestOf(body: DocumentBody, of: { id: string; createdAt: number; run: number }): PushRequest {
   const { constraints, maxAttempts, retry, idempotencyKey: key, dependencies } = body;
   return {
@@ -72,7 +72,7 @@ export function requestOf(body: DocumentBody, of: { id: string; createdAt: numbe
   };
 }
 
-/** What this execution is known by: of a document what is written down, of any other task its payload, which is JSON text. */
+/** The idempotency key of an execution: from the content of a document, or from the payload (JSON text) of any other task. */
 export function keyOfWork(of: { body: DocumentBody | undefined; id: string; run: number }, payload: string): string {
   const { body, id, run } = of;
   const inputs = body === undefined ? payload : JSON.stringify(body.inputs);

@@ -3,7 +3,7 @@ import type { Flaw } from '../../core/graph/document.ts';
 import type { RunPlan } from '../../core/graph/document-run.ts';
 import type { DocumentAnswer } from '../../store/store.ts';
 
-/** Why a change is refused, for those who decide by it. */
+/** Why a change is refused, for callers that decide by it. */
 export type DocumentRefusal =
   | 'circle'
   | 'parent'
@@ -19,11 +19,11 @@ export function flawed(flaw: Flaw): Error {
     case 'twice':
       return refuse('tree', `two tasks have the id ${flaw.id}`);
     case 'roots':
-      return refuse('tree', `they have ${flaw.ids.length} roots, and a tree has one`);
+      return refuse('tree', `the tasks have ${flaw.ids.length} roots, and a tree has exactly one`);
     case 'parent':
       return refuse('parent', `there is no task ${flaw.parent} to be the parent of ${flaw.id}`);
     case 'ancestry':
-      return refuse('parent', `a task would hang below itself: ${flaw.ids.join(' → ')}`);
+      return refuse('parent', `a task would be below itself: ${flaw.ids.join(' → ')}`);
     case 'reference':
       return refuse('reference', `the task ${flaw.id} depends on ${flaw.on}, which is not in its tree`);
     case 'circle':
@@ -36,7 +36,7 @@ export function refusedRun(plan: RunPlan & { readonly ok: false }): Error {
     case 'running':
       return refuse('running', `the tree is executing: the task ${plan.id} has not ended`);
     case 'fixed':
-      return refuse('transition', `the task ${plan.id} shows another one, and is not executed`);
+      return refuse('transition', `the task ${plan.id} shows the result of another one, and cannot be executed`);
     case 'cancelled':
       return refuse('transition', `the task ${plan.id} was cancelled`);
     case 'done':
@@ -52,7 +52,7 @@ export function refusedWrite(answer: DocumentAnswer & { readonly ok: false }): E
 }
 
 export function busy(root: string): Error {
-  return fault('STORE_BUSY', { problem: `others change the tree ${root} all the time` });
+  return fault('STORE_BUSY', { problem: `other processes keep changing the tree ${root}` });
 }
 
 export function refuse(refusal: DocumentRefusal, problem: string): Error {

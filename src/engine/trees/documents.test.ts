@@ -24,7 +24,7 @@ class Rig {
     return this.engine.documents;
   }
 
-  /** `a<r b c?`: below `r`, after `b` and, whatever its end, `c`. */
+  /** `a<r b c?`: below `r`, depends on `b` and, whatever its end, on `c`. */
   plant(...texts: readonly string[]): Promise<readonly Document[]> {
     return this.documents.create(texts.map((text) => draft(text)));
   }
@@ -33,11 +33,11 @@ class Rig {
     return (await this.documents.tree(id)).map((one) => `${one.id} ${one.status}`).join(', ');
   }
 
-  /** What can run runs, in the order of claims, and ends so. */
+  /** Runs everything that can run, in the order of claims, and ends it so. */
   async runAll(end: (id: string) => FinalState | 'claimed' = () => 'completed'): Promise<readonly string[]> {
     const order: string[] = [];
     for (;;) {
-      // What the store wakes is told by a watch, which nobody keeps here.
+      // The store's watch would report woken tasks, and there is none here.
       this.engine.hint();
       const [grant] = await this.engine.claim({ worker: this.worker, max: 1 });
       if (grant === undefined) return order;
@@ -57,7 +57,7 @@ async function rig(t: TestContext): Promise<Rig> {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  return new Rig(engine, await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 8 }));
+  return new Rig(engine, await engine.workers.register({ name: 'w', incarnation: 'i', slots: 8 }));
 }
 
 function draft(text: string, more: Partial<DocumentBody> = {}): DocumentDraft {
@@ -79,7 +79,7 @@ async function refused(promise: Promise<unknown>): Promise<string> {
   return assert.fail('it was not refused');
 }
 
-test('a tree runs when it is executed and not before: children first, by priority, and what is needed before what needs it', async (t) => {
+test('a tree runs when it is executed and not before: children first, by priority, and dependencies before dependents', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'low/3<r', 'c<r b', 'a<r', 'b<r a', 'first<r');
   assert.deepEqual(await it.runAll(), [], 'nothing was executed');
@@ -106,7 +106,7 @@ test('a group of children waits for the end of those of higher priority', async 
   assert.deepEqual(await it.runAll(), ['c', 'b', 'r'], 'whatever its end');
 });
 
-test('results of dependencies come into the inputs, under their ids or by what both declare', async (t) => {
+test('results of dependencies are added to the inputs, under their ids or by shared properties', async (t) => {
   const it = await rig(t);
   const out = { output_schema: { properties: { with: { type: 'object' } } } };
   const into = { method: 'echo', input_schema: { properties: { with: { type: 'object' } } } };
@@ -132,7 +132,7 @@ test('results of dependencies come into the inputs, under their ids or by what b
   assert.deepEqual(seen.get('d'), { own: 'd', a: done('a'), with: { done: 'b' } });
 });
 
-test('a dependency that failed and may have leaves nothing in the inputs; one that is needed ends those that need it', async (t) => {
+test('an optional dependency that failed leaves nothing in the inputs; a required one fails its dependents', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r', 'b<r a?', 'c<r a', 'd<r c');
   await it.documents.execute('r');
@@ -170,7 +170,7 @@ test('what failed runs again with those that depend on it, and completed ones ke
   assert.equal(await refused(it.documents.execute('r')), 'transition', 'nothing is left');
 });
 
-test('of many who execute one tree at once one does; other trees are nobody else’s business', async (t) => {
+test('of many simultaneous executions of one tree one wins; other trees are not affected', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r');
   await it.plant('s');
@@ -188,7 +188,7 @@ test('of many who execute one tree at once one does; other trees are nobody else
   );
 });
 
-test('a tree that cannot come to its end is refused, and nothing of it is kept', async (t) => {
+test('a tree that cannot run to its end is refused, and nothing of it is kept', async (t) => {
   const it = await rig(t);
   for (const [texts, refusal] of [
     [['r', 'a<r b', 'b<r a'], 'circle'],
@@ -207,7 +207,7 @@ test('a tree that cannot come to its end is refused, and nothing of it is kept',
   );
 });
 
-test('a branch comes to a tree while its parent is pending, and only there', async (t) => {
+test('a branch is added to a tree while its parent is pending, and only then', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r');
   await it.plant('b<a', 'c<b a?').then(
@@ -224,7 +224,7 @@ test('a branch comes to a tree while its parent is pending, and only there', asy
   assert.equal(await refused(it.plant('d<r')), 'parent');
 });
 
-test('a document is changed while it is pending, by who has seen it as it is, and never into a circle', async (t) => {
+test('a document is changed while it is pending, only in the version that was read, and never into a cycle', async (t) => {
   const it = await rig(t);
   const [, a] = await it.plant('r', 'a<r', 'b<r a');
   const edited = await it.documents.edit('a', () => ({ body: { name: 'other' }, user: 'ada', version: a?.version }));
@@ -241,7 +241,7 @@ test('a document is changed while it is pending, by who has seen it as it is, an
   assert.equal(await refused(it.documents.edit('a', () => ({ user: 'eve' }))), 'transition');
 });
 
-test('a document goes with all below it, unless one was executed or something that stays needs it', async (t) => {
+test('a document is removed with all below it, unless one was executed or a remaining one depends on it', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r', 'b<a', 'c<r b?');
   assert.equal(await refused(it.documents.remove('a')), 'removal');
@@ -256,7 +256,7 @@ test('a document goes with all below it, unless one was executed or something th
   assert.equal(await it.documents.find('t'), undefined);
 });
 
-test('what was dropped before it ran never runs, and what needs it cannot be executed', async (t) => {
+test('a document that was cancelled before it ran never runs, and its dependents cannot be executed', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r', 'b<r a');
   assert.deepEqual(await it.documents.drop(['a']), ['a']);
@@ -268,7 +268,7 @@ test('what was dropped before it ran never runs, and what needs it cannot be exe
   assert.deepEqual(await it.runAll(), ['b', 'r']);
 });
 
-test('who pushes is asked before anything is pushed', async (t) => {
+test('admit is called before anything is pushed', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r');
   const asked: unknown[] = [];
@@ -281,7 +281,7 @@ test('who pushes is asked before anything is pushed', async (t) => {
   assert.equal(await it.stands(), 'r new, a new');
 });
 
-test('inputs that grow too large by what is gathered end the task, and nobody is granted it', async (t) => {
+test('inputs that become too large by gathering fail the task, and it is granted to nobody', async (t) => {
   const it = await rig(t);
   const names = ['a', 'b', 'c', 'd', 'e'];
   await it.documents.create([draft('r'), ...names.map((name) => draft(`${name}<r`)), draft(`z<r ${names.join(' ')}`)]);
@@ -296,7 +296,7 @@ test('inputs that grow too large by what is gathered end the task, and nobody is
   assert.match((await it.engine.get(z?.task as number))?.result as string, /too large/i);
 });
 
-test('what cannot be gathered because the store is away goes back with its try', async (t) => {
+test('a task whose inputs cannot be gathered because the store is away goes back with its try', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r', 'b<r a');
   await it.documents.execute('b');
@@ -325,7 +325,7 @@ test('documents that share a key share a result', async (t) => {
   }
 });
 
-test('of many edits of one tree at once none is lost or gives up, through several engines too', async (t) => {
+test('of many simultaneous edits of one tree none is lost or gives up, through several engines too', async (t) => {
   const world = new VirtualWorld();
   const file = join(tempFolder('documents'), 'edits.db');
   const engines: Engine[] = [];

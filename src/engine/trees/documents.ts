@@ -16,13 +16,13 @@ import { KeyedMutex } from '../settle/keyed-mutex.ts';
 import { type DocumentBody, requestOf } from './document-body.ts';
 import { busy, flawed, refuse, refusedRun, refusedWrite } from './document-refusals.ts';
 
-/** A document, read. */
+/** A document, decoded. */
 export interface Document extends Omit<DocumentRecord, 'body'> {
   readonly body: DocumentBody;
   readonly status: DocumentStatus;
 }
 
-/** What a caller writes down; where it has no parent it begins a tree. */
+/** A document to write. One without a parent begins a tree. */
 export interface DocumentDraft {
   readonly id: string;
   readonly parent: string | undefined;
@@ -40,7 +40,7 @@ export interface DocumentEdit {
   readonly version?: number | undefined;
 }
 
-/** May refuse tasks before they are pushed, or written down; how many, by queue. */
+/** May refuse tasks before they are pushed or written; gets their number by queue. */
 export type Admit = (tasks: ReadonlyMap<string, number>) => void | Promise<void>;
 
 /** The documents that an execution runs, and their tasks. */
@@ -51,23 +51,23 @@ export interface DocumentsDeps {
   readonly graphs: Graphs;
 }
 
-/** Of one tree. */
+/** Documents of one tree. */
 export const MAX_DOCUMENTS = 1000;
-/** What the tasks of one execution wait for, all together. */
+/** Dependencies of all tasks of one execution together. */
 const MAX_EDGES = 50_000;
-/** A tree that changes more often than this under a writer is not let go of by other processes: those of one process take turns. */
+/** How often a change is tried again after another process was faster. Changes of one process take turns. */
 const TRIES = 100;
 
 type Change<T> = { readonly write: Omit<DocumentWrite, 'root' | 'version'>; readonly answer: T };
 
 /**
- * Trees of tasks that are written down, and run when somebody says so. Each change reads a tree, decides by the rules of core and
- * writes if the tree is as it was read; otherwise it begins anew.
+ * Trees of tasks that are written down first and executed later. Each change reads a tree, decides by the rules of core, and writes if the
+ * tree is still as it was read. Otherwise it begins again.
  */
 export class Documents {
   readonly #store: Store;
   readonly #graphs: Graphs;
-  /** By the root of the tree. Without them 160 of 200 edits of a tree at once gave up, each having been overtaken 20 times in a row. */
+  /** By the root of the tree. Without this mutex, 160 of 200 concurrent edits of a tree gave up, each overtaken 20 times in a row. */
   readonly #mutex = new KeyedMutex();
 
   constructor({ store, graphs }: DocumentsDeps) {
@@ -75,7 +75,7 @@ export class Documents {
     this.#graphs = graphs;
   }
 
-  /** Undefined: there is none, or what became of it is no longer kept. */
+  /** Undefined: there is none, or the task of its last execution is no longer kept. */
   async find(id: string): Promise<Document | undefined> {
     const [record] = await this.#store.documentGet({ ids: [id] });
     return record === undefined ? undefined : read(record);
@@ -92,13 +92,13 @@ export class Documents {
     return records.map((record) => record && read(record));
   }
 
-  /** The document that a task is an execution of. */
+  /** The documents that these tasks execute. */
   async of(tasks: readonly number[]): Promise<readonly (Document | undefined)[]> {
     const records = await this.#store.documentOf({ tasks });
     return records.map((record) => record && read(record));
   }
 
-  /** The whole tree that a document is in. */
+  /** The whole tree of a document. */
   async tree(id: string): Promise<readonly Document[]> {
     const { root } = await this.get(id);
     return this.#read(root);
@@ -116,19 +116,19 @@ export class Documents {
     return this.#store.documentCount(filter);
   }
 
-  /** Adds a tree, or a branch to one: then its first document has a parent there that was not executed. */
+  /** Adds a tree, or a branch to a tree. The parent of a branch must not have been executed. */
   async create(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
     const own = new Set(drafts.map(({ id }) => id));
     const foreign = [
       ...new Set(drafts.flatMap(({ parent }) => (parent === undefined || own.has(parent) ? [] : [parent]))),
     ];
-    if (foreign.length === 0) return this.#plant(drafts);
+    if (foreign.length === 0) return this.#createTree(drafts);
     const [above] = foreign as [string];
     const parents = await this.getMany(foreign);
     const missing = foreign.find((_, i) => parents[i] === undefined);
     if (missing !== undefined) throw refuse('parent', `there is no task ${missing} to be a parent`);
     if (new Set(parents.map((parent) => parent?.root)).size > 1 || drafts.some(({ parent }) => parent === undefined)) {
-      throw refuse('tree', 'they do not form one tree');
+      throw refuse('tree', 'the tasks do not form one tree');
     }
     const { root } = await this.get(above);
     return this.#change(root, (tree) => {
@@ -138,18 +138,18 @@ export class Documents {
       }
       checkTree([...tree.map(nodeOf), ...drafts.map(nodeOf)]);
       return { write: { add: drafts.map(newDocument) }, answer: undefined };
-    }).then(() => this.#all(drafts));
+    }).then(() => this.#readDrafts(drafts));
   }
 
-  async #plant(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
+  async #createTree(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
     checkTree(drafts.map(nodeOf));
     const root = drafts.find(({ parent }) => parent === undefined)?.id as string;
     const answer = await this.#store.documentWrite({ root, version: 0, add: drafts.map(newDocument) });
     if (!answer.ok) throw refusedWrite(answer);
-    return this.#all(drafts);
+    return this.#readDrafts(drafts);
   }
 
-  async #all(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
+  async #readDrafts(drafts: readonly DocumentDraft[]): Promise<readonly Document[]> {
     const found = await this.getMany(drafts.map(({ id }) => id));
     return found.map((one, i) => {
       if (one === undefined) throw fault('NOT_FOUND', { kind: 'task', id: drafts[i]?.id });
@@ -157,13 +157,13 @@ export class Documents {
     });
   }
 
-  /** Only before it was executed. `decide` may be asked again, for the document as somebody else has left it meanwhile. */
+  /** Only before it was executed. `decide` is called again with the newest document when another change was faster. */
   async edit(id: string, decide: (before: Document) => DocumentEdit): Promise<Document> {
     const { root } = await this.get(id);
     await this.#change(root, (tree) => {
-      const before = theOne(tree, id);
+      const before = documentIn(tree, id);
       if (before.status !== 'new') {
-        throw refuse('transition', `the task ${id} is ${standing(before)}, and only a pending one is changed`);
+        throw refuse('transition', `the task ${id} is ${statusWord(before)}, and only a pending task can be changed`);
       }
       const edit = decide(before);
       if (edit.version !== undefined && edit.version !== before.version) {
@@ -185,23 +185,26 @@ export class Documents {
     return this.get(id);
   }
 
-  /** It and all below it, if none of these was ever executed and nothing that stays needs them. Says which went. */
+  /** Removes it and everything below it, if none of these was ever executed and nothing that stays needs them. Answers their ids. */
   async remove(id: string): Promise<readonly string[]> {
     const { root } = await this.get(id);
     return this.#change(root, (tree) => {
-      const going = subtreeOf(tree.map(nodeOf), id).map((one) => one.id);
-      const set = new Set(going);
+      const removed = subtreeOf(tree.map(nodeOf), id).map((one) => one.id);
+      const set = new Set(removed);
       const executed = tree.find((one) => set.has(one.id) && one.run > 0);
       if (executed !== undefined) {
-        throw refuse('removal', `the task ${executed.id} is ${standing(executed)}, and only pending ones are deleted`);
+        throw refuse(
+          'removal',
+          `the task ${executed.id} is ${statusWord(executed)}, and only pending tasks can be deleted`,
+        );
       }
       const across = needsAcross(tree.map(nodeOf), set);
       if (across !== undefined) throw refuse('removal', `the task ${across.id} depends on ${across.on}`);
-      return { write: { remove: going }, answer: going };
+      return { write: { remove: removed }, answer: removed };
     });
   }
 
-  /** Takes back what was never executed, so that it never is. Says which. */
+  /** Cancels documents that were never executed. Answers their ids. */
   async drop(ids: readonly string[]): Promise<readonly string[]> {
     const [first] = ids;
     if (first === undefined) return [];
@@ -212,7 +215,10 @@ export class Documents {
     });
   }
 
-  /** Starts what an execution of this document runs, all or nothing. `admit` hears how many tasks that are before they are pushed, by queue. */
+  /**
+   * Starts everything that an execution of this document runs, all or nothing. `admit` gets the number of tasks by
+   * queue before they are pushed.
+   */
   async execute(id: string, admit: Admit = () => {}): Promise<Execution> {
     const { root } = await this.get(id);
     return this.#mutex.take(root, () => this.#execute(id, root, admit));
@@ -224,7 +230,7 @@ export class Documents {
       const tree = await this.#read(root);
       const runs = new Map(tree.map((one) => [one.id, one.run]));
       const plan = planRun(tree.map(nodeOf), id);
-      // Somebody else was faster: what has run by now was started by that one.
+      // Another execution was faster, and has started what has run by now.
       const started = seen !== undefined && [...runs].some(([one, run]) => run > (seen?.get(one) ?? 0));
       if (started) throw refusedRun({ ok: false, why: 'running', id });
       if (!plan.ok) throw refusedRun(plan);
@@ -234,17 +240,17 @@ export class Documents {
       if (gone !== undefined) throw refuse('unmet', `the task ${gone.id} is no longer kept`);
       const requests = plan.runs.map((run) => request(run, byId, new Set(plan.runs.map((one) => one.id))));
       if (requests.reduce((sum, { after = [] }) => sum + after.length, 0) > MAX_EDGES) {
-        throw refuse('tree', `its tasks wait for each other in more than ${MAX_EDGES} ways`);
+        throw refuse('tree', `its tasks have more than ${MAX_EDGES} dependencies`);
       }
       await admit(countByQueue(requests));
       const items = await this.#graphs.items(requests);
       const documents = plan.runs.map((run) => run.id);
-      const { version } = theOne(tree, root);
+      const { version } = documentIn(tree, root);
       const answer = await this.#store.documentWrite({ root, version, push: { items, documents } });
       if (!answer.ok && answer.why === 'stale') continue;
       if (!answer.ok && answer.why === 'taken') throw refusedWrite(answer);
       const pushed = this.#graphs.pushed(items, answer.ok ? answer : answer.answer);
-      return documents.map((one, at) => ({ document: theOne(tree, one), pushed: pushed[at] as Pushed }));
+      return documents.map((one, at) => ({ document: documentIn(tree, one), pushed: pushed[at] as Pushed }));
     }
     throw busy(root);
   }
@@ -257,7 +263,7 @@ export class Documents {
     for (let i = 0; i < TRIES; i++) {
       const tree = await this.#read(root);
       const { write, answer } = decide(tree);
-      const { version } = theOne(tree, root);
+      const { version } = documentIn(tree, root);
       const written = await this.#store.documentWrite({ ...write, root, version });
       if (written.ok) return answer;
       if (written.why !== 'stale') throw refusedWrite(written);
@@ -270,13 +276,13 @@ export class Documents {
   }
 }
 
-/** Undefined: what became of it is no longer kept, and so it is not either. */
+/** Undefined: the task of its last execution is no longer kept, so the document is not either. */
 function read(record: DocumentRecord): Document | undefined {
-  const status = standOf(record);
+  const status = statusOf(record);
   return status === undefined ? undefined : { ...record, body: JSON.parse(record.body) as DocumentBody, status };
 }
 
-function standOf({ shows, task, run, dropped, state }: DocumentRecord): DocumentStatus | undefined {
+function statusOf({ shows, task, run, dropped, state }: DocumentRecord): DocumentStatus | undefined {
   if (shows !== undefined || (task !== undefined && run === 0)) return state === undefined ? undefined : 'fixed';
   if (task !== undefined) return state;
   return dropped ? 'dropped' : 'new';
@@ -299,7 +305,7 @@ function changed({ id, parent, user, body }: Document, dropped: boolean) {
   return { id, parent, user, dropped, body: JSON.stringify(body) };
 }
 
-function theOne(tree: readonly Document[], id: string): Document {
+function documentIn(tree: readonly Document[], id: string): Document {
   const found = tree.find((one) => one.id === id);
   if (found === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
   return found;
@@ -337,8 +343,8 @@ function checkTree(nodes: readonly DocumentNode[]): void {
   if (flaw !== undefined) throw flawed(flaw);
 }
 
-/** The word that callers know. */
-function standing({ status }: Pick<Document, 'status'>): string {
+/** The word that apflow clients know. */
+function statusWord({ status }: Pick<Document, 'status'>): string {
   if (status === 'fixed') return 'a clone';
   if (status === 'new') return 'pending';
   if (status === 'dropped') return 'cancelled';

@@ -5,27 +5,27 @@ import type { Interner } from '../push/interner.ts';
 import { readSpec } from '../push/spec.ts';
 import type { DocumentBody, Fields } from './document-body.ts';
 
-/** Inputs and results are bounded each; all of them together are, too. */
+/** Each input and each result has a bound. This is the bound of all of them together. */
 const MAX_BYTES = 4 * 1_048_576;
 
 export interface InputGathererDeps {
   readonly store: Pick<Store, 'documentOf' | 'documentGet' | 'taskGet'>;
   readonly interner: Interner;
-  /** It cannot be run with what it gathered. */
+  /** The task cannot run with the input that was gathered. */
   readonly refuse: (grant: Grant, error: unknown) => Promise<void>;
 }
 
-/** Completes the inputs of documents from what they depend on, when they are claimed: it is not there before. */
+/** Adds results of dependencies to the input of a document when it is claimed: before that, they are not there. */
 export class InputGatherer {
   readonly #deps: InputGathererDeps;
-  /** By spec, of which there are few. */
+  /** By spec: there are few. */
   readonly #gathers = new Map<number, boolean>();
 
   constructor(deps: InputGathererDeps) {
     this.#deps = deps;
   }
 
-  /** Undefined: all of these run with what was pushed, which for most claims is known at once. */
+  /** Undefined: all of these run with the input that was pushed. Most claims know that at once. */
   complete(grants: readonly Grant[]): Promise<readonly Grant[]> | undefined {
     return grants.every(({ spec }) => this.#gathers.get(spec) === false) ? undefined : this.#complete(grants);
   }
@@ -33,13 +33,13 @@ export class InputGatherer {
   async #complete(grants: readonly Grant[]): Promise<readonly Grant[]> {
     const completed: Grant[] = [];
     for (const grant of grants) {
-      const whole = (await this.#knows(grant.spec)) ? await this.#gather(grant) : grant;
+      const whole = (await this.#isGathering(grant.spec)) ? await this.#gather(grant) : grant;
       if (whole !== undefined) completed.push(whole);
     }
     return completed;
   }
 
-  async #knows(spec: number): Promise<boolean> {
+  async #isGathering(spec: number): Promise<boolean> {
     const known = this.#gathers.get(spec);
     if (known !== undefined) return known;
     const gathers = readSpec(await this.#deps.interner.specBody(spec)).gathers === true;
@@ -49,7 +49,7 @@ export class InputGatherer {
 
   async #gather(grant: Grant): Promise<Grant | undefined> {
     const [record] = await this.#deps.store.documentOf({ tasks: [grant.task] });
-    // It was executed again since, or is gone: what was pushed is all that is known.
+    // The document was executed again since, or is gone. The input that was pushed is all that is known.
     if (record === undefined) return grant;
     const body = JSON.parse(record.body) as DocumentBody;
     const inputs = JSON.parse(grant.payload) as Fields;
@@ -62,7 +62,7 @@ export class InputGatherer {
     }
   }
 
-  /** Of those that have completed. */
+  /** Results of the dependencies that have completed. */
   async #results({ dependencies }: DocumentBody): Promise<readonly GatheredResult[]> {
     const { store } = this.#deps;
     const found = await store.documentGet({ ids: dependencies.map(({ id }) => id) });

@@ -12,7 +12,7 @@ import { MAX_CHILDREN, MAX_DEPTH } from './spawns.ts';
 const CHILD = { queue: 'q', handler: 'h' } as const;
 
 let keys = 0;
-/** A child of the lease, by an entry of its own if not said otherwise. */
+/** Spawns a child of the lease, under a new key by default. */
 async function spawn(engine: Engine, lease: Lease, child: PushRequest = CHILD, key = `k${keys++}`): Promise<Pushed> {
   const { entries } = await engine.turn(lease, { entries: [{ key, kind: 'child', child }] });
   return entries[0]?.child as Pushed;
@@ -23,7 +23,7 @@ async function rig(t: TestContext) {
   const store = await openSqlite({ file: 'memory:', world });
   t.after(() => store.close());
   const engine = new Engine({ store, world });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 8 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 8 });
   const claim = async (by = engine): Promise<Grant> => {
     const [grant] = await by.claim({ worker, max: 1 });
     assert.ok(grant);
@@ -34,14 +34,14 @@ async function rig(t: TestContext) {
   return { engine, claim, another, store };
 }
 
-test('a task that spawns itself comes to its end 32 spawns deep, also when every one runs in another process', async (t) => {
+test('a task that spawns itself ends 32 spawns deep, also when each runs in another process', async (t) => {
   const { engine, claim, another } = await rig(t);
   await engine.push(CHILD);
   let depth = 0;
   for (;;) {
     const here = depth % 2 === 0 ? engine : another();
     const { task, attempt, spec } = await claim(here);
-    // Over a wire a lease is known by its numbers alone.
+    // Over a wire a lease has its two numbers only.
     const parent = depth % 3 === 0 ? { task, attempt } : { task, attempt, spec };
     const error = await spawn(here, parent).then(
       () => undefined,
@@ -57,7 +57,7 @@ test('a task that spawns itself comes to its end 32 spawns deep, also when every
   assert.equal((await engine.queues())[0]?.stats.ready, 0, 'what was refused is not there');
 });
 
-test('what is pushed is not deep, whoever pushes it', async (t) => {
+test('a pushed task has depth 0, beside a spawned one', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.push(CHILD);
   const first = await claim();
@@ -68,7 +68,7 @@ test('what is pushed is not deep, whoever pushes it', async (t) => {
   assert.ok(specs.includes(first.spec));
 });
 
-test('of a task 10,000 are spawned and no more, however many are asked for at once; a repeat is the same child', async (t) => {
+test('a task spawns at most 10,000 children, however many at once; a repeat is the same child', async (t) => {
   const { engine, claim } = await rig(t);
   await engine.push(CHILD);
   const parent = await claim();
@@ -86,7 +86,7 @@ test('of a task 10,000 are spawned and no more, however many are asked for at on
   assert.equal((await engine.queues())[0]?.stats.ready, MAX_CHILDREN);
 });
 
-test('children that it has written down are counted by who takes over', async (t) => {
+test('children of earlier attempts are counted by the process that takes over', async (t) => {
   const { engine, claim, another } = await rig(t);
   await engine.push(CHILD);
   const parent = await claim();

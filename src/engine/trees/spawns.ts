@@ -6,12 +6,12 @@ import type { PushRequest } from '../push/push.ts';
 import type { TaskInterner } from '../push/pushes.ts';
 import { readSpec } from '../push/spec.ts';
 
-/** A task that spawns itself, and that one again, comes to its end here. */
+/** A task that spawns itself again and again comes to an end here. */
 export const MAX_DEPTH = 32;
 export const MAX_CHILDREN = 10_000;
-/** Parents whose children are counted here; of others the count is read again. */
+/** Children are counted in memory for this many parents; the counts of others are read again. */
 const MAX_PARENTS = 10_000;
-/** Who spawns: its lease, and its spec where that is known without a look. */
+/** The task that spawns: its lease, and its spec where that is known without a read. */
 export type Parent = Lease & Partial<Pick<TaskRecord, 'spec'>>;
 
 export interface SpawnsDeps {
@@ -21,8 +21,8 @@ export interface SpawnsDeps {
 }
 
 /**
- * Children of running tasks, and their bounds. How deep a task lies is part of its spec, so that every process knows it; how
- * many children it has is counted here, beginning with those that earlier attempts bore.
+ * Children of running tasks, and their bounds. The depth of a task is part of its spec, so every process knows it. The number of children
+ * is counted here, beginning with those of earlier attempts.
  */
 export class Spawns {
   readonly #deps: SpawnsDeps;
@@ -32,18 +32,21 @@ export class Spawns {
     this.#deps = deps;
   }
 
-  /** Counts so many more; refused when they would be too many. Returns what takes back those that are none. */
-  async admit(parent: Parent, births: number): Promise<(none: number) => void> {
+  /**
+   * Counts `added` more children, or refuses them when that would be too many. Returns a function that takes back
+   * those that were not made.
+   */
+  async admit(parent: Parent, added: number): Promise<(unused: number) => void> {
     const count = await this.#countOf(parent);
-    if (count.children + births > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
-    count.children += births;
-    return (none) => void (count.children -= none);
+    if (count.children + added > MAX_CHILDREN) throw refuse(`a task has at most ${MAX_CHILDREN} children`);
+    count.children += added;
+    return (unused) => void (count.children -= unused);
   }
 
-  /** Ready for the store. */
+  /** Checks the depth, and turns the request into the form that the store takes. */
   async place(parent: Parent, request: PushRequest): Promise<NewTask> {
     const depth = (await this.#depthOf(parent)) + 1;
-    if (depth > MAX_DEPTH) throw refuse(`it would lie ${depth} spawns deep, and the most is ${MAX_DEPTH}`);
+    if (depth > MAX_DEPTH) throw refuse(`it would be ${depth} spawns deep, and the maximum is ${MAX_DEPTH}`);
     return this.#deps.tasks.place(request, depth);
   }
 
@@ -57,14 +60,14 @@ export class Spawns {
     const known = this.#counts.get(task);
     if (known !== undefined) return known;
     if (this.#counts.size >= MAX_PARENTS) this.#counts.clear();
-    const count = this.#bornBefore(task, attempt);
+    const count = this.#countEarlier(task, attempt);
     this.#counts.set(task, count);
     count.catch(() => this.#counts.delete(task));
     return count;
   }
 
-  async #bornBefore(task: number, attempt: number): Promise<{ children: number }> {
-    // Nobody was here before.
+  async #countEarlier(task: number, attempt: number): Promise<{ children: number }> {
+    // There was no attempt before.
     if (attempt === 1) return { children: 0 };
     const entries = await this.#deps.store.journalList({ task });
     return { children: entries.filter(({ kind }) => kind === 'child').length };

@@ -1,16 +1,16 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { CancelAct, RetryAct, TaskState } from '../../core/task/task.ts';
-import type { TreeOptions, TreeTask } from '../../engine/trees/subtrees.ts';
+import type { TreeOptions, TreeTask } from '../../engine/trees/trees.ts';
 import type { Caller } from '../operator.ts';
 import type { LogLineView, TaskView } from '../views.ts';
 
-/** What takes more than one call of the table, or asks one of them so and not otherwise. */
+/** Helpers that take several calls of the table, or one call in a fixed way. */
 
-/** Of one page. */
+/** Items in a page. */
 export const PAGE = 500;
-/** Ids of one question. */
+/** Ids in a request. */
 const IDS = 50;
-/** A tree may have a hundred thousand tasks, and some of a queue may be five thousand. */
+/** The timeout of a change to a tree or a queue: a tree may have a hundred thousand tasks. */
 export const LONG_MS = 600_000;
 
 export interface TaskQuery {
@@ -38,7 +38,7 @@ export async function listTasks(caller: Caller, query: TaskQuery, most: number):
   return (await Array.fromAsync(pagesOfTasks(caller, query, most))).flat();
 }
 
-/** As it is; undefined when it is gone. */
+/** The task; undefined when it is no longer kept. */
 export async function findTask(caller: Caller, id: string): Promise<TaskView | undefined> {
   return (await caller.call('listTasks', { query: { id: [id] } })).tasks[0];
 }
@@ -49,14 +49,14 @@ export async function requireTask(caller: Caller, id: string): Promise<TaskView>
   return task;
 }
 
-/** By their public ids; those that are gone are left out. */
+/** Tasks by their public ids; those that are no longer kept are left out. */
 export async function tasksById(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, TaskView>> {
   const found = new Map<string, TaskView>();
   for (let from = 0; from < ids.length; ) {
-    const asked = ids.slice(from, from + IDS);
-    const { tasks, cursor } = await caller.call('listTasks', { query: { id: asked } });
+    const batch = ids.slice(from, from + IDS);
+    const { tasks, cursor } = await caller.call('listTasks', { query: { id: batch } });
     for (const task of tasks) found.set(task.id, task);
-    from += cursor === undefined ? asked.length : asked.indexOf(cursor) + 1;
+    from += cursor === undefined ? batch.length : batch.indexOf(cursor) + 1;
   }
   return found;
 }
@@ -76,18 +76,21 @@ export async function cancelOne(caller: Caller, id: string, dryRun = false): Pro
   return only(await caller.call('cancelTask', { params: { id }, body: { dryRun } })).act;
 }
 
-/** `again`: it is ready again. A state: it has not ended, and nothing was changed. */
+/** `again`: the task is ready again. A state: it has not ended, and nothing was changed. */
 export async function retryOne(caller: Caller, id: string, dryRun = false): Promise<'again' | TaskState> {
   const { act, state } = only(await caller.call('retryTask', { params: { id }, body: { dryRun } }));
   return act === 'again' ? act : state;
 }
 
 function only<T>({ tasks: [task] }: { readonly tasks: readonly T[] }): T {
-  if (task === undefined) throw fault('INTERNAL', { problem: 'nothing was said of the task' });
+  if (task === undefined) throw fault('INTERNAL', { problem: 'the answer has no task' });
   return task;
 }
 
-/** What each of these comes to. An id that is none is refused before any is changed, so that several are asked about first. */
+/**
+ * The outcome for each id. With several ids all are tried as a dry run first, so that an invalid id is refused before any
+ * task is changed.
+ */
 export async function eachOf<T>(
   caller: Caller,
   ids: readonly string[],
@@ -104,7 +107,7 @@ export async function eachOf<T>(
   return answers;
 }
 
-/** What became of the tasks of a tree; all acts are counted. */
+/** The outcome for the tasks of a tree, and the count of each act. */
 export interface TreeView<Act extends string> {
   readonly tasks: readonly Omit<TreeTask<Act>, 'task'>[];
   readonly counts: Readonly<Record<Act, number>>;
@@ -125,14 +128,14 @@ function treeAsk(id: string, { dryRun = false, signal, onProgress }: TreeOptions
   return { params: { id }, body: { tree: true, dryRun }, signal, onProgress, timeoutMs: LONG_MS };
 }
 
-type Told<Act extends string> = Omit<TreeView<Act>, 'counts'> & { readonly counts: Partial<Record<Act, number>> };
+type TreeCounts<Act extends string> = Omit<TreeView<Act>, 'counts'> & { readonly counts: Partial<Record<Act, number>> };
 
 function treeOf<Act extends string>(
   none: Record<Act, number>,
-  { tasks, counts, dryRun }: Told<Act>,
+  { tasks, counts, dryRun }: TreeCounts<Act>,
   { onProgress }: TreeOptions,
 ): TreeView<Act> {
-  // A node does it in one call, and tells of no steps between.
+  // A node does it in one call, and reports no progress between.
   onProgress?.({ found: tasks.length, done: dryRun ? 0 : tasks.length });
   return {
     tasks: tasks.map(({ id, queue, handler, state, act }) => ({ id, queue, handler, state, act })),

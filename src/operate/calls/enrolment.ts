@@ -13,7 +13,7 @@ type Terms = Pick<Parameters<EnrolStore['tokenAdd']>[0], 'unless' | 'setting'>;
 
 const CODE_MS = 600_000;
 
-/** Secrets of workers on other machines: one for each name. */
+/** Secrets of workers on other hosts: one for each name. */
 export class Enrolment {
   readonly #store: EnrolStore;
 
@@ -21,21 +21,21 @@ export class Enrolment {
     this.#store = store;
   }
 
-  /** Makes room for a worker that nobody expects: its secret or a code for it, and with it what is said of its name. */
+  /** Enrols a new worker: makes its secret or a code for it, and stores the settings of its name. */
   async create(
-    said: Parameters<Engine['setWorker']>[0],
+    request: Parameters<Engine['workers']['set']>[0],
     by: string,
     kind: 'secret' | 'code',
   ): Promise<{ readonly secret: string } | { readonly code: string }> {
-    const { name, ...setting } = checkWorkerSetting(said);
-    const isSaid = Object.values(setting).some((value) => value !== undefined);
-    const terms = { unless: ['secret', 'code'], setting: isSaid ? setting : undefined } as const;
+    const { name, ...setting } = checkWorkerSetting(request);
+    const isGiven = Object.values(setting).some((value) => value !== undefined);
+    const terms = { unless: ['secret', 'code'], setting: isGiven ? setting : undefined } as const;
     return kind === 'code'
       ? { code: await this.code(name, by, terms) }
       : { secret: await this.secret(name, by, 0, terms) };
   }
 
-  /** A new secret. The others of that name end after the grace. */
+  /** A new secret. Others of that name end after the grace. */
   async secret(name: string, by: string, graceMs = 0, terms: Terms = {}): Promise<string> {
     const secret = newSecret('worker');
     const token = secretOf(checkName('worker name', name), secret, by);
@@ -43,7 +43,7 @@ export class Enrolment {
     return secret;
   }
 
-  /** A code for the secret: good once, and not for long, so that it may stand on a screen or in a chat. */
+  /** A code for the secret. It works once and not for long, so that it may stand on a screen or in a chat. */
   async code(name: string, by: string, terms: Terms = {}): Promise<string> {
     const code = newSecret('code');
     const token = { kind: 'code', role: 'worker', name: checkName('worker name', name), by, ttlMs: CODE_MS } as const;
@@ -68,18 +68,18 @@ export class Enrolment {
     });
   }
 
-  /** Whether a worker of this name could come in: it has a secret, or a code for one. */
+  /** Whether a worker of this name can join: it has a secret, or a code for one. */
   async expects(name: string): Promise<boolean> {
     const own = (await this.#store.tokenList()).filter((one) => one.kind !== 'bearer' && one.name === name);
     return (await this.#store.tokenAlive({ ids: own.map(({ id }) => id) })).includes(true);
   }
 
-  /** The same, or something was said of the name. */
+  /** The same, or its name has settings. */
   async knows(name: string): Promise<boolean> {
     return (await this.#store.workerSettings()).some((one) => one.name === name) || this.expects(name);
   }
 
-  /** Ends its secrets and codes, and forgets what was said of the name; answers how many of them were good. */
+  /** Ends its secrets and codes, and drops the settings of the name; answers how many of them were valid. */
   async remove(name: string): Promise<number> {
     return (await this.#store.workerForget({ name })).tokens;
   }

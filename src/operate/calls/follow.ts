@@ -3,7 +3,7 @@ import type { FeedView, Operator } from '../operator.ts';
 import type { EventView, LogLineView, TaskView } from '../views.ts';
 import { tasksById } from './calls.ts';
 
-/** Something that happened to a task that is followed. `ended` comes once for each, after everything else of it. */
+/** Something that happened to a followed task. `ended` comes once for each task, after everything else. */
 export type FollowNotice =
   | {
       readonly kind: 'state';
@@ -16,19 +16,22 @@ export type FollowNotice =
   | { readonly kind: 'ended'; readonly id: string; readonly task: TaskView | undefined };
 
 export interface FollowOptions {
-  /** The feed's position from before the tasks were looked at, so that nothing falls between. */
+  /** The position of the feed before the tasks were read, so that no event is missed. */
   readonly after: number;
   readonly signal: AbortSignal;
 }
 
-/** Each has a reader of its own; above this only states are followed. */
+/** Each log has a reader of its own; with more tasks only states are followed. */
 const MOST_LOGS = 20;
 const PAGE = 500;
 
 /** Beyond all attempts. */
 const OVER = Number.POSITIVE_INFINITY;
 
-/** Logs, states and ends of these tasks as they come, until all have ended or the signal comes. Above twenty tasks without logs. */
+/**
+ * Logs, states and ends of these tasks as they come, until all have ended or the signal comes. With more than twenty tasks
+ * logs are left out.
+ */
 export async function* follow(
   operator: Operator,
   ids: readonly string[],
@@ -42,7 +45,10 @@ export async function* follow(
   }
 }
 
-/** Up to the newest those of all tasks: who follows waits for a number, which may be that of another one. */
+/**
+ * Events of all tasks up to the newest, then those of these tasks. The follower waits for an event number, which may be that
+ * of another task.
+ */
 async function* eventsOf(
   operator: Operator,
   tasks: readonly string[],
@@ -60,8 +66,8 @@ async function* eventsOf(
 }
 
 /**
- * One reader of the feed and one of each log write into a mailbox. They know nothing of each other's pace, so a line waits
- * until the start of its attempt was told, and the end of a task until its last line.
+ * Follows tasks with one reader of the feed and one reader for each log, which write into a mailbox. The readers are not in
+ * step, so a line waits until the start of its attempt was reported, and the end of a task until its last line.
  */
 class Following {
   readonly notice = new Mailbox<FollowNotice>();
@@ -70,7 +76,7 @@ class Following {
   readonly #stopping = new AbortController();
   readonly #signal: AbortSignal;
   readonly #logs: ReadonlyMap<string, Promise<void>>;
-  /** The newest attempt of each task that was told, and lines of later ones. */
+  /** The newest attempt of each task that was reported, and lines of later attempts. */
   readonly #attempts = new Map<string, number>();
   readonly #early = new Map<string, LogLineView[]>();
   readonly #watching: Promise<void>;
@@ -91,7 +97,7 @@ class Following {
 
   async #watch(after: number): Promise<void> {
     const found = await this.#look();
-    // Everything that the look has seen lies at or before this number: once it is told, lines and ends may follow.
+    // Everything that the read has seen is at or before this number. Once it is reported, lines and ends may follow.
     const { last: seen } = await this.#operator.call('readEvents');
     if (after >= seen) await this.#catchUp(found);
     if (this.#open.size === 0) return;
@@ -106,7 +112,7 @@ class Following {
     this.notice.close();
   }
 
-  /** The attempt that each has come to; {@link OVER} of those that have ended. */
+  /** The current attempt of each task; {@link OVER} for those that have ended. */
   async #look(): Promise<Map<string, number>> {
     const tasks = await tasksById(this.#operator, [...this.#open]);
     const attemptOf = (task: TaskView | undefined): number =>
@@ -122,7 +128,7 @@ class Following {
     this.#release(id, attempt);
   }
 
-  /** Of those that a look has found, what the feed has not told. */
+  /** Reports, for the tasks that a read has found, what the feed has not reported. */
   async #catchUp(found: Map<string, number>): Promise<void> {
     for (const [id, attempt] of found) {
       if (attempt === OVER) await this.#end(id);
@@ -134,7 +140,7 @@ class Following {
   async #end(id: string, last?: FollowNotice): Promise<void> {
     if (!this.#open.delete(id)) return;
     this.#release(id, OVER);
-    // The reader of its log ends by itself once the task has, with the last line.
+    // The reader of the log ends with the task, after the last line.
     await this.#logs.get(id);
     if (last !== undefined) this.notice.put(last);
     this.notice.put({ kind: 'ended', id, task: (await tasksById(this.#operator, [id])).get(id) });

@@ -4,7 +4,7 @@ interface Proof {
   readonly code?: string | undefined;
 }
 
-/** What to say on the machine of a worker that was made room for. */
+/** The command that joins a new worker, to be run on its host. */
 export function joinOf(address: string, { name, secret, code }: Proof): string {
   const proof = code === undefined ? `--name ${name} --secret ${secret}` : `--code ${code}`;
   return `leasehold worker --join ${address} ${proof}`;

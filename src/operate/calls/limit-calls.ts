@@ -2,10 +2,13 @@ import { isEngineError } from '../../core/errors.ts';
 import type { LimitAnswer, LimitEdit } from '../operations/limits.ts';
 import type { Caller } from '../operator.ts';
 
-/** Somebody who makes a limit and takes it away as often as this between two calls does not do it by chance. */
+/** A limit that is made and removed so often between two calls is not a coincidence. */
 const TRIES = 5;
 
-/** Changes it, or makes it where there is none: there is a call for each, and either is refused to who comes too late for it. */
+/**
+ * Changes the limit, or makes it where there is none. Each has a call of its own, and either is refused when it comes too
+ * late.
+ */
 export async function setLimit(
   caller: Caller,
   name: string,

@@ -9,11 +9,11 @@ export type { PushRequest };
 
 type TaskInput = Extract<RequestOf<'pushTasks'>, { readonly queue: string }>;
 
-/** Of one request; a node takes 5000 and 16 MB. */
+/** Tasks in one request; a node takes 5000 and 16 MB. */
 const MOST = 1000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** A repeat under the same operation id gives the first answer. */
+/** A repeat with the same operation id gives the first answer. */
 export async function pushOne(caller: Caller, request: PushRequest): Promise<PushedView> {
   const answer = await caller.call('pushTasks', { body: wireOf(request), key: request.op });
   return 'tasks' in answer ? (answer.tasks[0] as PushedView) : answer;
@@ -34,7 +34,7 @@ export async function pushSeveral(caller: Caller, requests: readonly PushRequest
   return done;
 }
 
-/** The input as it will be stored: what JSON would change is refused here as it is beside a store. */
+/** The input as it will be stored. A value that JSON would change is refused here as it is beside a store. */
 export function wireOf<R extends PushRequest>({ op: _op, ...request }: R): Omit<R, 'op'> {
   const { input } = request;
   return input === undefined ? request : { ...request, input: JSON.parse(encodePayload(input)) as unknown };

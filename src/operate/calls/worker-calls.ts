@@ -4,7 +4,7 @@ import type { TagAnswer } from '../operations/workers.ts';
 import type { Caller } from '../operator.ts';
 import type { WorkerSettingView } from '../views.ts';
 
-/** What is said of these names. */
+/** The settings of these names. */
 export function settingsOf(caller: Caller, names: readonly string[]): Promise<readonly WorkerSettingView[]> {
   return Promise.all([...new Set(names)].map(async (name) => (await carried(caller, name)).setting));
 }
@@ -29,7 +29,7 @@ export async function tagWorker(
   return { ...setting, carries, own: remove.filter((tag) => carries.includes(tag)) };
 }
 
-/** Of a name of which nothing was ever said there is nothing to show, and that is what is said of it. */
+/** The settings of a name, and the tags that its workers carry. A name that nobody knows has the defaults. */
 async function carried(
   caller: Caller,
   name: string,

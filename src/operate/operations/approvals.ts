@@ -4,15 +4,15 @@ import type { Engine } from '../../engine/engine.ts';
 import type { WaitRecord } from '../../engine/records.ts';
 import type { ApprovalView, DecisionView } from '../../protocol/views.ts';
 
-/** What somebody has decided. */
+/** A decision. */
 export type Decision = Omit<DecisionView, 'id'>;
 
 const DECISION: ReadonlySet<string> = new Set(['action', 'value', 'by'] satisfies (keyof Decision)[]);
 const ACTIONS: readonly string[] = ['approve', 'reject'];
 
-/** Open ones, oldest first. */
+/** Open approvals, the oldest first. */
 export async function approvals(engine: Engine, limit: number): Promise<readonly ApprovalView[]> {
-  const waits = await engine.openWaits(limit);
+  const waits = await engine.waits.open(limit);
   const records = await engine.store.taskGet({ tasks: waits.map(({ task }) => task) });
   return waits.flatMap((wait, i) => {
     const record = records[i];
@@ -24,11 +24,11 @@ export async function approvals(engine: Engine, limit: number): Promise<readonly
   });
 }
 
-/** Refused unless the task waits for a decision now, and offers this action. */
+/** Refused unless the task waits for a decision now and offers this action. */
 export async function decide(engine: Engine, id: string, decision: Decision): Promise<void> {
   checkOptions('decision', decision, DECISION);
   const task = engine.parseId(id);
-  const wait = await engine.waitOf(task);
+  const wait = await engine.waits.of(task);
   if (wait?.outcome !== 'open' || wait.form === undefined || wait.channel === undefined) {
     if ((await engine.get(task)) === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
     throw fault('CONFLICT', { problem: 'the task does not wait for a decision' });
@@ -37,12 +37,15 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
   if (!actions.includes(decision.action)) {
     throw fault('INVALID_INPUT', { field: 'action', problem: `it is one of ${actions.join(', ')}` });
   }
-  // For whoever waits now: what comes second is not kept for a later wait.
-  const { woken } = await engine.signal(wait.channel, decision, { broadcast: true });
+  // For current waiters only: a second decision is not kept for a later wait.
+  const { woken } = await engine.waits.signal(wait.channel, decision, { broadcast: true });
   if (!woken.includes(task)) throw fault('CONFLICT', { problem: 'somebody else has decided, or its time is over' });
 }
 
-/** Who parks by hand may show any value, and must not pass for another wait by it: what is no request is a form. */
+/**
+ * The request of a wait. A task that parks by hand may have any value as its form; a value that is not a request is shown as
+ * the form itself.
+ */
 export function requestOf({
   key,
   form: text,

@@ -5,7 +5,7 @@ import type { NodeRecord } from '../../engine/records.ts';
 import type { NodeView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
-/** Nodes of a store, for who looks at them from outside. */
+/** The nodes of a store. */
 export const clusterOperations = {
   async getCluster({ engine: { store }, silence }) {
     const [{ now, duties }, { now: then, nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);

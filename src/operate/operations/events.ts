@@ -4,7 +4,7 @@ import { PER_PAGE } from '../../protocol/defaults.ts';
 import type { EventView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
-/** Above the number of any event: reading from there tells the newest one. */
+/** Above the number of any event: a read from there answers the number of the newest one. */
 const AHEAD_OF_ALL = 2 ** 52;
 
 export async function newestEvent(engine: Engine): Promise<number> {
@@ -19,7 +19,7 @@ export const eventOperations = {
   },
 } satisfies Operations;
 
-/** `worker`: the one that has the task, where that was asked for. */
+/** `worker`: the worker that has the task, where the caller asked for it. */
 export function eventView(engine: Engine, event: FeedEvent, worker?: string): EventView {
   const { seq, at, change } = event;
   const common = { seq, at, kind: change, words: wordsOf(event) };

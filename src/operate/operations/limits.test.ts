@@ -22,7 +22,7 @@ async function scene(t: TestContext, { aheadMs = 0 } = {}) {
   }
   const node = await openNode(url, { duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'laptop', incarnation: `i${stores}`, slots: 9 });
+  const worker = await engine.workers.register({ name: 'laptop', incarnation: `i${stores}`, slots: 9 });
   const operator = await operate({ store: url });
   t.after(async () => {
     await operator.close();

@@ -4,11 +4,11 @@ import { freesIn } from '../../core/limits/limit.ts';
 import type { EditTerms, LimitEdit } from '../../core/limits/limit-edit.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type {
+  CounterRecord,
   LimitEdited,
   LimitEditing,
   LimitRecord,
   LimitVersion,
-  SlotRecord,
   StoreTime,
 } from '../../engine/records.ts';
 import type { RequestOf } from '../../protocol/paths.ts';
@@ -24,13 +24,13 @@ export interface LimitAnswer {
   readonly changed: boolean;
 }
 
-/** What one key of a limit has, or its total. */
+/** The use of one key of a limit, or its total. */
 type LimitUse = Omit<LimitDetailView['keys'][number], 'key'>;
 
 const MOST_KEYS = 1000;
 const MOST_CHANGES = 20;
 
-/** Limits, for who looks at them and changes them from outside. */
+/** Reads and changes limits. */
 export class LimitService {
   readonly #engine: Engine;
 
@@ -39,23 +39,25 @@ export class LimitService {
   }
 
   async list(): Promise<readonly LimitView[]> {
-    return (await this.#engine.limits()).map(viewLimit);
+    return (await this.#engine.limits.list()).map(viewLimit);
   }
 
   async detail(name: string): Promise<LimitDetailView> {
     const record = await this.#require(name);
-    const [slots, history, time] = await Promise.all([
-      this.#engine.limitUse(name, MOST_KEYS),
-      this.#engine.limitHistory(name, MOST_CHANGES),
+    const [counters, history, time] = await Promise.all([
+      this.#engine.limits.use(name, MOST_KEYS),
+      this.#engine.limits.history(name, MOST_CHANGES),
       this.#engine.store.clock(),
     ]);
-    const total = slots.find(({ key }) => key === '');
-    const keys = slots.filter(({ key }) => key !== '').map((slot) => ({ key: slot.key, ...useOf(slot, time) }));
+    const total = counters.find(({ key }) => key === '');
+    const keys = counters
+      .filter(({ key }) => key !== '')
+      .map((counter) => ({ key: counter.key, ...useOf(counter, time) }));
     return {
       ...viewLimit(record),
       ...(total === undefined ? { used: record.active } : useOf(total, time)),
       keys: keys.toSorted((a, b) => b.used - a.used || (b.pausedUntil ?? 0) - (a.pausedUntil ?? 0)),
-      moreKeys: slots.length === MOST_KEYS,
+      moreKeys: counters.length === MOST_KEYS,
       history: history.map(({ at, by, limit }) => ({
         at,
         by,
@@ -64,7 +66,7 @@ export class LimitService {
     };
   }
 
-  /** Makes it if there is none, unless the terms say otherwise. What would change nothing is not written. */
+  /** Makes the limit if there is none, unless the terms say otherwise. An edit that changes nothing is not written. */
   async set(name: string, edit: LimitEdit, by: string, terms: EditTerms = {}): Promise<LimitAnswer> {
     const { before, after } = await this.#edit({ name, edit, by, ...terms });
     const { active = 0, waiting = 0 } = (await this.#find(name)) ?? {};
@@ -78,37 +80,35 @@ export class LimitService {
 
   async #edit(editing: LimitEditing): Promise<LimitEdited> {
     try {
-      return await this.#engine.editLimit(editing);
+      return await this.#engine.limits.edit(editing);
     } catch (error) {
       if (isEngineError(error, 'NOT_FOUND')) throw await this.#missing(editing.name);
       throw error;
     }
   }
 
-  /** Answers what it was. */
+  /** Answers the limit as it was. */
   async remove(name: string, by: string): Promise<LimitView> {
     const before = await this.#require(name);
-    await this.#engine.removeLimit(name, by);
+    await this.#engine.limits.remove(name, by);
     return viewLimit(before);
   }
 
-  /** Nothing that takes from it starts for so long; for 0 ms it is open again. Answers how it stands then. */
+  /** Nothing that uses the limit starts for so long; 0 ms resumes it. Answers the limit after it. */
   async pause(name: string, key: string | undefined, forMs: number): Promise<LimitDetailView> {
     await this.#require(name);
-    if (!(await this.#engine.store.slotPause({ name, key: key ?? '', forMs }))) {
+    if (!(await this.#engine.limits.pause(name, key ?? '', forMs))) {
       throw fault(
         'NOT_FOUND',
         { kind: `key of the limit ${name}:`, id: key },
-        { hint: `A key is there once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
+        { hint: `A key exists once a task was pushed with it; "leasehold limits show ${name}" lists them.` },
       );
     }
-    // What it held back may start now, and is not seen to be ready by anything else.
-    this.#engine.readyLanes.hint();
     return this.detail(name);
   }
 
   async #find(name: string): Promise<LimitRecord | undefined> {
-    return (await this.#engine.limits()).find((limit) => limit.name === name);
+    return (await this.#engine.limits.list()).find((limit) => limit.name === name);
   }
 
   async #require(name: string): Promise<LimitRecord> {
@@ -118,7 +118,7 @@ export class LimitService {
   }
 
   async #missing(name: string): Promise<Error> {
-    const [last] = await this.#engine.limitHistory(name, 1);
+    const [last] = await this.#engine.limits.history(name, 1);
     const gone = last === undefined ? '' : ` It was removed${last.by === '' ? '' : ` by ${last.by}`}.`;
     return fault(
       'NOT_FOUND',
@@ -153,7 +153,7 @@ export const limitOperations = {
   resumeLimit: ({ engine }, { params, body }) => new LimitService(engine).pause(params.name, body.key, 0),
 } satisfies Operations;
 
-/** Document 004 says `limit` where we say `concurrent`. */
+/** dazflow says `limit` where we say `concurrent`. */
 function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>): LimitEdit {
   if (limit === undefined) return edit;
   if (edit.concurrent !== undefined) {
@@ -162,10 +162,10 @@ function oneWord({ limit, ...edit }: Omit<RequestOf<'editLimit'>, 'ifRevision'>)
   return { ...edit, concurrent: limit };
 }
 
-/** Counters go by the clock of leases, which is not that of the calendar: one was set back, the other never is. */
-function useOf(slot: SlotRecord, { calendar, lease }: StoreTime): LimitUse {
-  const { active, cap, pausedUntil } = slot;
-  const waitMs = freesIn(slot, { slot: slot.id, weight: 1, cost: 0 }, lease) ?? 0;
+/** Counters use lease time, not calendar time: the calendar may be set back, lease time never is. */
+function useOf(counter: CounterRecord, { calendar, lease }: StoreTime): LimitUse {
+  const { active, cap, pausedUntil } = counter;
+  const waitMs = freesIn(counter, { counter: counter.id, weight: 1, cost: 0 }, lease) ?? 0;
   return {
     used: active,
     ...(cap === undefined ? {} : { cap }),

@@ -1,11 +1,11 @@
-import type { Ask } from '../../client/client.ts';
+import type { CallInput } from '../../client/client.ts';
 import type { AnswerOf, RouteName } from '../../protocol/routes.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 
-/** Answers what a route asks, from an engine alone. What the table has a default for may be left out. */
+/** Answers a route from an engine alone. Fields with a default in the table may be left out. */
 export type Operation<N extends RouteName> = (
   snapshot: EngineSnapshot,
-  ask: Ask<N>,
+  ask: CallInput<N>,
 ) => AnswerOf<N> | Promise<AnswerOf<N>>;
 
 export type Operations = { readonly [N in RouteName]?: Operation<N> };

@@ -28,12 +28,12 @@ export const pushOperations = {
   },
 } satisfies Operations;
 
-/** The operation id of a task, by its place in a call that may be repeated. */
+/** The operation id of a task, from the key of the call and its place in it. */
 function opOf(key: string | undefined, place: number): string | undefined {
   return key === undefined ? undefined : `${key}:${place}`;
 }
 
-/** Who names no handler means the one that has the name of the queue. */
+/** The default handler has the name of the queue. */
 function requestOf<I extends TaskInput>(
   input: I,
   op: string | undefined,
@@ -41,7 +41,7 @@ function requestOf<I extends TaskInput>(
   return { ...input, handler: input.handler ?? input.queue, op };
 }
 
-/** What each waits for: what others know by a name, or a task that exists; a name of the graph goes first. */
+/** The dependencies of each task: a name within the graph, or the id of an existing task. A name of the graph counts first. */
 export function graphRequests(engine: Engine, inputs: readonly GraphInput[]): readonly GraphRequest[] {
   const names = new Set(inputs.map(({ name }) => name));
   const known = (on: string): string | number => (names.has(on) || !on.startsWith('task_') ? on : engine.parseId(on));
@@ -54,8 +54,8 @@ export function graphRequests(engine: Engine, inputs: readonly GraphInput[]): re
 }
 
 /**
- * All or none of several. What takes of limits goes another way: they may refuse it or end others for it, which they are asked
- * of each task by itself.
+ * Pushes several tasks, all or none. Tasks with limits are pushed one by one, because a limit may refuse a task or end
+ * others for it.
  */
 async function pushAll(engine: Engine, requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
   const limited = requests.some(({ limits = [] }) => limits.length > 0);
@@ -65,19 +65,19 @@ async function pushAll(engine: Engine, requests: readonly PushRequest[]): Promis
   } catch (error) {
     if (!isEngineError(error, 'NOT_FOUND') || error.details?.kind !== 'limit') throw error;
     const name = String(error.details.id);
-    const hint = `"leasehold limits set ${name}" makes it; "leasehold limits list" shows those that are there.`;
+    const hint = `"leasehold limits set ${name}" makes it; "leasehold limits list" shows the limits.`;
     throw fault('NOT_FOUND', { kind: 'limit', id: name }, { hint, cause: error });
   }
 }
 
-/** What was pushed, as it is now. What a key has led to before counts as new: it is the first answer again. */
+/** The pushed tasks as they are now. A task that an operation id led to before counts as new: the first answer is repeated. */
 async function shownPushed(
   snapshot: EngineSnapshot,
   requests: readonly PushRequest[],
   pushed: readonly Pushed[],
 ): Promise<readonly PushedView[]> {
   const tasks = await snapshot.shown(pushed.map(({ task }) => task));
-  if (tasks.length < pushed.length) throw gone(pushed, tasks);
+  if (tasks.length < pushed.length) throw goneError(pushed, tasks);
   return tasks.map((task, i) => {
     const { op, unique } = requests[i] as PushRequest;
     const fresh = pushed[i]?.fresh === true || (op !== undefined && unique === undefined);
@@ -85,8 +85,8 @@ async function shownPushed(
   });
 }
 
-/** A key is remembered for a day, and what it led to may have ended and be gone before that. */
-function gone(pushed: readonly Pushed[], kept: readonly TaskView[]): Error {
+/** A key is kept for a day, and its task may have ended and been pruned before that. */
+function goneError(pushed: readonly Pushed[], kept: readonly TaskView[]): Error {
   const ids = new Set(kept.map(({ id }) => id));
   const id = pushed.find((one) => !ids.has(one.id))?.id;
   const hint = 'It was pushed before under this key, has ended and is no longer kept.';

@@ -9,13 +9,13 @@ import type { EngineSnapshot } from '../engine-snapshot.ts';
 import type { PurgedView, QueueView, RetriedView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
-/** How many tasks of a queue to go through, and how sure the caller is of their number. */
+/** A change to many tasks of a queue, and the number that the caller expects. */
 interface Sweep {
   readonly dryRun: boolean;
-  /** So many there are at most; more are refused. */
+  /** The most that there may be; more are refused. */
   readonly expected?: number | undefined;
   readonly limit: number;
-  /** Goes on below this one, where the call before has ended. */
+  /** Goes on below this task, where the call before has ended. */
   readonly before?: number | undefined;
 }
 
@@ -58,7 +58,7 @@ async function queuesOf(engine: Engine): Promise<readonly QueueView[]> {
   return (await engine.queues()).map(({ name, paused, stats }) => ({ name, paused, ...stats }));
 }
 
-/** Refuses a queue that nobody ever pushed to: a typing error should not pass for an empty one. */
+/** Refuses a queue that nobody ever pushed to: a typing error must not look like an empty queue. */
 async function queueOf(engine: Engine, name: string): Promise<QueueView> {
   const found = (await queuesOf(engine)).find((queue) => queue.name === name);
   if (found !== undefined) return found;
@@ -71,10 +71,10 @@ function sweepOf(snapshot: EngineSnapshot, body: RequestOf<'purgeQueue'>): Sweep
   return { dryRun, expected, limit, before: cursor === undefined ? undefined : snapshot.numberOf(cursor) };
 }
 
-/** Changes of one write: more would hold up whoever else works on the store. */
+/** Tasks in one write: more would hold up other writers of the store. */
 const BATCH = 250;
 
-/** What is done to many tasks of a queue, some at a time and from the newest down: what comes meanwhile is newer, and stays. */
+/** Changes many tasks of a queue, in batches from the newest down. Tasks that are pushed meanwhile are newer, and stay. */
 class Sweeps {
   readonly #engine: Engine;
 
@@ -82,30 +82,26 @@ class Sweeps {
     this.#engine = engine;
   }
 
-  /** Cancels what waits. */
+  /** Cancels waiting tasks. */
   async purge(queue: QueueView, sweep: Sweep): Promise<PurgedView> {
     const begun = this.#begin(queue, ['ready', 'scheduled'], sweep);
     let [cancelled, asked] = [0, 0];
     if (sweep.dryRun) return { ...begun, cancelled, asked };
     const cursor = await this.#each(queue.name, ['ready', 'scheduled'], sweep, async (tasks) => {
-      const answers = await this.#engine.store.taskCancel({ tasks });
+      const answers = await this.#engine.cancelMany(tasks);
       cancelled += answers.filter((answer) => answer === 'cancelled').length;
       asked += answers.filter((answer) => answer === 'requested').length;
-      this.#engine.hint([]);
     });
     return { ...begun, cancelled, asked, ...cursor };
   }
 
-  /** Runs again what has ended in one of these states. */
+  /** Retries tasks that have ended in one of these states. */
   async retry(queue: QueueView, states: readonly FinalState[], sweep: Sweep): Promise<RetriedView> {
     const begun = this.#begin(queue, states, sweep);
     let retried = 0;
     if (sweep.dryRun) return { ...begun, retried };
     const cursor = await this.#each(queue.name, states, sweep, async (tasks) => {
-      const answers = await this.#engine.store.taskRevive({ tasks });
-      const lanes = answers.flatMap((answer) => (answer.ok ? [answer.lane] : []));
-      retried += lanes.length;
-      this.#engine.hint([...new Set(lanes)]);
+      retried += (await this.#engine.retryMany(tasks)).filter(({ ok }) => ok).length;
     });
     return { ...begun, retried, ...cursor };
   }
@@ -147,8 +143,8 @@ class Sweeps {
 
 function requireExpected(found: number, expected: number | undefined): void {
   if (expected === undefined) {
-    const hint = 'Ask with dryRun how many there are, and say that number as expected.';
-    throw fault('INVALID_INPUT', { field: 'body.expected', problem: 'it must say how many there are' }, { hint });
+    const hint = 'Make a dry run, and give its number as expected.';
+    throw fault('INVALID_INPUT', { field: 'body.expected', problem: 'it must be the number of tasks' }, { hint });
   }
   if (found > expected) {
     throw fault('CONFLICT', {

@@ -9,7 +9,7 @@ const PAGE = 500;
 export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<TaskDetailView> {
   const { engine } = snapshot;
   const record = await snapshot.record(id);
-  const naming = await snapshot.naming([record], true);
+  const context = await snapshot.viewContext([record], true);
   const queues = await engine.queues();
   const workers = await snapshot.workers();
   const progress = await lastProgress(snapshot, record);
@@ -17,8 +17,8 @@ export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<
   const why = waits ? await engine.explain(record.task) : undefined;
   const wait = record.state === 'waiting' ? await waitOf(engine, record.task) : undefined;
   return {
-    ...viewTask(record, naming),
-    attempts: viewAttempts(record, await engine.attempts(record.task), naming),
+    ...viewTask(record, context),
+    attempts: viewAttempts(record, await engine.attempts(record.task), context),
     ...(progress === undefined ? {} : { progress }),
     queuePaused: queues.some(({ name, paused }) => paused && name === record.queue),
     workersForIt: workers.filter((worker) => isLive(worker) && offers(worker, record.handler)).length,
@@ -27,11 +27,11 @@ export async function taskDetail(snapshot: EngineSnapshot, id: string): Promise<
   };
 }
 
-/** What its handler last said about how far it is. */
+/** The last progress that its handler reported. */
 async function lastProgress({ engine }: EngineSnapshot, { task, attempt }: TaskRecord): Promise<unknown> {
   let text: string | undefined;
   for (let after = { attempt: attempt - 1, seq: Number.MAX_SAFE_INTEGER }; attempt > 0; ) {
-    const page = await engine.readLog(task, { limit: PAGE, after });
+    const page = await engine.logs.read(task, { limit: PAGE, after });
     for (const line of page) if (line.stream === 'progress') text = line.text;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) break;
@@ -45,7 +45,7 @@ async function lastProgress({ engine }: EngineSnapshot, { task, attempt }: TaskR
   }
 }
 
-/** One that names no handlers may have any. */
+/** A worker that names no handlers may run any. */
 function offers({ handlers }: WorkerRecord, handler: string): boolean {
   return handlers.length === 0 || handlers.includes(handler);
 }

@@ -3,14 +3,14 @@ import type { AnswerOf } from '../../protocol/routes.ts';
 import type { EngineSnapshot, TaskFilter } from '../engine-snapshot.ts';
 import type { TaskView } from '../views.ts';
 
-/** A page is done when it has so much. 500 tasks with a megabyte each in one answer held the loop for 6 s, and took 1.7 GB. */
+/** A page ends at this size. 500 tasks with a megabyte each in one answer blocked the event loop for 6 s and took 1.7 GB. */
 const ENOUGH_BYTES = 4 * 1024 * 1024;
-/** So many are read before it is known how large they are. */
+/** Tasks in one read, while their size is unknown. */
 const STEP = 20;
 /** A task has a megabyte at most, and its result another. */
 const FEW = 10;
 
-/** Tasks of one page; the cursor says that there may be more behind them. Large ones make it shorter than it was asked for. */
+/** One page of tasks; the cursor says that there may be more. Large tasks make the page shorter than requested. */
 export async function taskPage(
   snapshot: EngineSnapshot,
   { limit, ...filter }: TaskFilter,
@@ -30,14 +30,17 @@ export async function taskPage(
   return { tasks, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-/** Tasks by their ids. The cursor is the last one that was looked at, where large ones have filled the page before the others. */
+/** Tasks by their ids. The cursor is the last id that was read, where large tasks filled the page before the others. */
 export async function theseTasks(
   snapshot: EngineSnapshot,
   ids: readonly string[],
   others: readonly unknown[],
 ): Promise<AnswerOf<'listTasks'>> {
   if (others.some((one) => one !== undefined && !(Array.isArray(one) && one.length === 0))) {
-    throw fault('INVALID_INPUT', { field: 'query.id', problem: 'it goes with no other filter and no cursor' });
+    throw fault('INVALID_INPUT', {
+      field: 'query.id',
+      problem: 'it cannot be combined with another filter or a cursor',
+    });
   }
   const numbers = ids.map((id) => snapshot.numberOf(id));
   const tasks: TaskView[] = [];

@@ -8,7 +8,7 @@ import type { Operations } from './operation.ts';
 import { taskDetail } from './task-detail.ts';
 import { taskPage, theseTasks } from './task-page.ts';
 
-/** What is shown of tasks, and done to one of them or to its tree. */
+/** Reads tasks, and changes one of them or its tree. */
 export const taskOperations = {
   listTasks(snapshot, { query = {} }) {
     const { id: ids = [], queue: queues = [], handler: handlers = [], state: states = [] } = query;
@@ -25,7 +25,7 @@ export const taskOperations = {
   async readLog(snapshot, { params: { id }, query: { cursor, limit = PER_PAGE } = {} }) {
     const after = placeOf(cursor);
     const { task } = await snapshot.record(id);
-    const lines = await snapshot.engine.readLog(task, { limit, ...(after === undefined ? {} : { after }) });
+    const lines = await snapshot.engine.logs.read(task, { limit, ...(after === undefined ? {} : { after }) });
     const last = lines.at(-1);
     return { lines, ...(last === undefined ? {} : { cursor: cursorOf(last) }) };
   },
@@ -35,17 +35,17 @@ export const taskOperations = {
   },
 
   async showTree(snapshot, { params }) {
-    const members = await snapshot.engine.tree(snapshot.numberOf(params.id));
+    const members = await snapshot.engine.trees.show(snapshot.numberOf(params.id));
     return { tasks: members.map(({ task: _task, ...member }) => member) };
   },
 
   async cancelTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
     const { engine } = snapshot;
     const task = snapshot.numberOf(id);
-    if (tree) return engine.cancelTree(task, said({ dryRun, onProgress, signal }));
+    if (tree) return engine.trees.cancel(task, defined({ dryRun, onProgress, signal }));
     return alone<CancelAct>(snapshot, id, dryRun, async (state) => {
       const answer = dryRun ? wouldCancel(state) : await engine.cancel(task);
-      // It was removed since it was looked at.
+      // It was pruned since it was read.
       if (answer === 'unknown') throw fault('NOT_FOUND', { kind: 'task', id });
       return answer;
     });
@@ -54,9 +54,9 @@ export const taskOperations = {
   async retryTask(snapshot, { params: { id }, body: { tree = false, dryRun = false }, onProgress, signal }) {
     const { engine } = snapshot;
     const task = snapshot.numberOf(id);
-    if (tree) return engine.retryTree(task, said({ dryRun, onProgress, signal }));
+    if (tree) return engine.trees.retry(task, defined({ dryRun, onProgress, signal }));
     return alone<RetryAct>(snapshot, id, dryRun, async (state) => {
-      // What has not ended is left as it is; the engine decides it again in its own write.
+      // A task that has not ended is left as it is; the engine checks it again in its own write.
       if (!isFinal(state)) return 'unfinished';
       if (!dryRun) await engine.retry(task);
       return 'again';
@@ -64,7 +64,7 @@ export const taskOperations = {
   },
 } satisfies Operations;
 
-/** What becomes of one task, in the form of a tree of one. */
+/** The outcome for one task, in the form of a tree of one. */
 async function alone<Act extends string>(
   snapshot: EngineSnapshot,
   id: string,
@@ -84,8 +84,8 @@ function wouldCancel(state: TaskState): CancelAct {
   return state === 'running' ? 'requested' : 'cancelled';
 }
 
-/** Without what is undefined. */
-function said<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+/** Drops undefined fields. */
+function defined<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
@@ -95,7 +95,6 @@ export const cursorOf = ({ attempt, seq }: LogLineView): string => `${attempt}.$
 export function placeOf(cursor: string | undefined): LogPlace | undefined {
   if (cursor === undefined) return undefined;
   const match = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor);
-  if (match === null)
-    throw fault('INVALID_INPUT', { field: 'cursor', problem: 'it is not one that a page has ended with' });
+  if (match === null) throw fault('INVALID_INPUT', { field: 'cursor', problem: 'it is not the cursor of a page' });
   return { attempt: Number(match[1]), seq: Number(match[2]) };
 }

@@ -6,11 +6,11 @@ import type { WaitRequest } from '../../engine/settle/waits.ts';
 import { EngineOperator } from '../engine-operator.ts';
 import { waitOf } from './waits.ts';
 
-async function desk(t: TestContext) {
+async function scene(t: TestContext) {
   const app: App = await open('memory:', { duties: false, housekeeping: false });
   t.after(() => app.close());
   const { engine } = app;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   /** A task that waits by hand. */
   const parked = async (wait: WaitRequest): Promise<number> => {
     const { task } = await engine.push({ queue: 'q', handler: 'h' });
@@ -23,7 +23,7 @@ async function desk(t: TestContext) {
 }
 
 test('whatever is shown to who decides is listed: a request, or any other value as its form', async (t) => {
-  const { app, operator, parked } = await desk(t);
+  const { app, operator, parked } = await scene(t);
   await parked({ key: 'one', channel: 'a', form: { title: 'Go?', actions: ['go'] } });
   await parked({ key: 'two', channel: 'b', form: 'a text' });
   await parked({ key: 'three', channel: 'c', form: [1, 2] });
@@ -42,7 +42,7 @@ test('whatever is shown to who decides is listed: a request, or any other value 
 });
 
 test('a waiting task says what somebody outside could give it, and nothing where nobody can', async (t) => {
-  const { engine, operator, parked } = await desk(t);
+  const { engine, operator, parked } = await scene(t);
   const asked = await parked({ key: 'k', channel: 'a', form: {} });
   const listening = await parked({ key: 'k', channel: 'word' });
   const sleeping = await parked({ key: 'k', timeout: '1h' });

@@ -6,7 +6,7 @@ import type { SignalView, WaitView } from '../views.ts';
 import { approvals, decide, requestOf } from './approvals.ts';
 import type { Operations } from './operation.ts';
 
-/** Tasks that wait for a word from outside, for who gives it from there. */
+/** Signals and decisions for waiting tasks. */
 export const waitOperations = {
   sendSignal: ({ engine }, { body: { channel, body, broadcast = false } }) =>
     signal(engine, channel, body, { broadcast }),
@@ -31,14 +31,14 @@ export const waitOperations = {
   },
 } satisfies Operations;
 
-/** Answers whom it woke, by their public ids. */
+/** Answers the tasks that it woke, by their public ids. */
 export async function signal(
   engine: Engine,
   channel: string,
   body: unknown,
   options: SignalOptions,
 ): Promise<SignalView> {
-  const { woken } = await engine.signal(channel, body, options);
+  const { woken } = await engine.waits.signal(channel, body, options);
   const records = await engine.store.taskGet({ tasks: woken });
   const ids = woken.map((task, i) => (records[i] === undefined ? String(task) : engine.idOf(records[i])));
   return { channel, woken: ids, kept: woken.length === 0 && options.broadcast !== true };
@@ -46,7 +46,7 @@ export async function signal(
 
 /** What a waiting task waits for, if somebody outside can give it. */
 export async function waitOf(engine: Engine, task: number): Promise<WaitView | undefined> {
-  const wait = await engine.waitOf(task);
+  const wait = await engine.waits.of(task);
   if (wait?.outcome !== 'open' || wait.channel === undefined) return undefined;
   if (wait.form === undefined) return { kind: 'signal', channel: wait.channel };
   const { title, actions } = requestOf(wait);

@@ -15,7 +15,7 @@ async function scene(t: TestContext) {
   const url = `sqlite:${join(folder, `${stores}.db`)}`;
   const node = await openNode(url, { duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'laptop', incarnation: `i${stores}`, slots: 9, tags: ['eu'] });
+  const worker = await engine.workers.register({ name: 'laptop', incarnation: `i${stores}`, slots: 9, tags: ['eu'] });
   const operator = await operate({ store: url });
   t.after(async () => {
     await operator.close();
@@ -38,16 +38,16 @@ test('a worker that is disabled takes nothing more and keeps what it has, until 
 
 test('what is said of a name without a worker holds for the one that comes, and is remembered until then', async (t) => {
   const { engine, fleet, operator } = await scene(t);
-  assert.deepEqual(await fleet.strays(), []);
+  assert.deepEqual(await fleet.unusedSettings(), []);
   const [answer] = await fleet.set(['gpu-1'], { enabled: false, priority: -5 });
   assert.equal(answer?.workers, 0);
-  assert.deepEqual(await fleet.strays(), [
+  assert.deepEqual(await fleet.unusedSettings(), [
     { name: 'gpu-1', enabled: false, priority: -5, tags: [], workers: 0, running: 0 },
   ]);
-  await engine.registerWorker({ name: 'gpu-1', incarnation: 'later', slots: 1, priority: 3 });
+  await engine.workers.register({ name: 'gpu-1', incarnation: 'later', slots: 1, priority: 3 });
   const shown = (await operator.call('listWorkers')).workers.find(({ name }) => name === 'gpu-1');
   assert.deepEqual([shown?.enabled, shown?.priority], [false, -5]);
-  assert.deepEqual(await fleet.strays(), []);
+  assert.deepEqual(await fleet.unusedSettings(), []);
   assert.equal(await refusal(fleet.set(['No Name'], { enabled: true })), 'INVALID_INPUT');
 });
 
@@ -61,8 +61,8 @@ test('given tags come and go; those that a worker brings stay', async (t) => {
 
 test('tags are listed with who carries them and which queues ask for them, and then what nobody has', async (t) => {
   const { engine, fleet } = await scene(t);
-  await engine.registerWorker({ name: 'box', incarnation: 'b1', slots: 1, tags: ['eu', 'memory_gb=32'] });
-  await engine.registerWorker({ name: 'box', incarnation: 'b2', slots: 1, tags: ['eu'] });
+  await engine.workers.register({ name: 'box', incarnation: 'b1', slots: 1, tags: ['eu', 'memory_gb=32'] });
+  await engine.workers.register({ name: 'box', incarnation: 'b2', slots: 1, tags: ['eu'] });
   const push = (queue: string, requires: readonly string[]) =>
     engine.push({ queue, handler: 'h', placement: { requires } });
   await push('papers', ['memory_gb>=16', 'gpu']);

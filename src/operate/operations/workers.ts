@@ -12,24 +12,24 @@ import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } fro
 import type { Operations } from './operation.ts';
 
 export interface TagAnswer extends WorkerSettingView {
-  /** All that the workers of this name carry now. */
+  /** All tags that the workers of this name carry now. */
   readonly carries: readonly string[];
-  /** Asked to be taken away and carried still: the worker brings them itself. */
+  /** Tags that were to be removed and are still carried: the worker brings them itself. */
   readonly own: readonly string[];
 }
 
 export interface WorkerEdit {
   readonly enabled?: boolean;
-  /** Null: each has its own again. */
+  /** Null: each worker has its own again. */
   readonly priority?: number | null;
 }
 
-/** A worker that may come from another machine. */
+/** A new worker, which may run on another host. */
 export interface NewWorker {
-  /** What it may carry. */
+  /** The tags that it may carry. */
   readonly tags: readonly string[];
   readonly priority?: number | undefined;
-  /** A code that is good once, for ten minutes, instead of the secret itself. */
+  /** A code that works once, within ten minutes, instead of the secret itself. */
   readonly code: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Enrolled extends WorkerSettingView {
 
 const PAGE = 1000;
 
-/** What is said of workers by their names, and the tags that they carry. */
+/** The settings of workers by name, and the tags that they carry. */
 export class WorkerOperator {
   readonly #engine: Engine;
 
@@ -48,54 +48,53 @@ export class WorkerOperator {
     this.#engine = engine;
   }
 
-  /** What was said of names under which nobody lives. */
-  async strays(): Promise<readonly WorkerSettingView[]> {
+  /** Settings of names that no worker has now. */
+  async unusedSettings(): Promise<readonly WorkerSettingView[]> {
     const settings = await this.#engine.store.workerSettings();
     const fleet = settings.length === 0 ? [] : await this.#living();
-    const said = ({ enabled, priority, tags }: WorkerSettingRecord): boolean =>
+    const isSet = ({ enabled, priority, tags }: WorkerSettingRecord): boolean =>
       !enabled || priority !== undefined || tags.length > 0;
     return settings
       .map((setting) => viewSetting(setting, fleet))
-      .filter((one, i) => one.workers === 0 && said(settings[i] as WorkerSettingRecord));
+      .filter((one, i) => one.workers === 0 && isSet(settings[i] as WorkerSettingRecord));
   }
 
   async set(names: readonly string[], edit: WorkerEdit): Promise<readonly WorkerSettingView[]> {
-    for (const name of new Set(names)) await this.#engine.setWorker({ name, ...edit });
+    for (const name of new Set(names)) await this.#engine.workers.set({ name, ...edit });
     return this.look(names);
   }
 
-  /** Makes room for a worker that proves who it is by a secret. It, or a code for it, is told this once. */
+  /** Enrols a worker. Its secret, or a code for it, is shown this once. */
   async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
     const enrolment = new Enrolment(this.#engine.store);
     const setting = { name, priority, addTags: tags.length === 0 ? undefined : tags };
-    const told = await enrolment.create(setting, by, code ? 'code' : 'secret').catch((error: unknown) => {
+    const made = await enrolment.create(setting, by, code ? 'code' : 'secret').catch((error: unknown) => {
       if (!isEngineError(error, 'CONFLICT')) throw error;
       const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
       throw fault('CONFLICT', { problem: `there is a worker ${name} already` }, { hint });
     });
-    this.#engine.profiles.forget();
-    this.#engine.readyLanes.hint();
-    return { ...((await this.look([name]))[0] as WorkerSettingView), ...told };
+    this.#engine.workers.refresh();
+    return { ...((await this.look([name]))[0] as WorkerSettingView), ...made };
   }
 
-  /** Another secret, told this once; the old ones are good for `graceMs` more. */
+  /** Another secret, shown this once. The old ones are valid for `graceMs` more. */
   async rotate(name: string, graceMs: number, by: string): Promise<{ readonly name: string; readonly secret: string }> {
     const enrolment = new Enrolment(this.#engine.store);
     if (!(await enrolment.knows(name))) throw noWorker(name);
     return { name, secret: await enrolment.secret(name, by, graceMs) };
   }
 
-  /** Ends its secrets and forgets what was said of the name. Answers how many of them were good. */
+  /** Ends its secrets and drops the settings of the name. Answers how many secrets were valid. */
   async remove(name: string): Promise<number> {
     const enrolment = new Enrolment(this.#engine.store);
     if (!(await enrolment.knows(name))) throw noWorker(name);
     const secrets = await enrolment.remove(name);
-    this.#engine.profiles.forget();
+    this.#engine.workers.refresh();
     return secrets;
   }
 
-  /** What is said of a name, what those under it carry, and whether anybody has said or expects something of it. */
-  async said(name: string): Promise<{
+  /** The settings of a name, the tags of its workers, and whether the name is known at all. */
+  async describe(name: string): Promise<{
     readonly setting: WorkerSettingView;
     readonly carries: readonly string[];
     readonly known: boolean;
@@ -118,7 +117,7 @@ export class WorkerOperator {
     name: string,
     { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
   ): Promise<TagAnswer> {
-    await this.#engine.setWorker({ name, addTags: add, removeTags: remove });
+    await this.#engine.workers.set({ name, addTags: add, removeTags: remove });
     const fleet = await this.#living();
     const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
     return {
@@ -128,7 +127,7 @@ export class WorkerOperator {
     };
   }
 
-  /** Tags that workers carry, by name; then the tests that ready tasks ask for and nobody passes. */
+  /** Tags that workers carry, by name; then the tests of ready tasks that no worker passes. */
   async tags(): Promise<readonly TagView[]> {
     const fleet = await this.#living();
     const wanted = await this.#wanted();
@@ -149,7 +148,7 @@ export class WorkerOperator {
     return [...carried, ...missing];
   }
 
-  /** Test → the queues of ready tasks that ask for it. */
+  /** Test → queues with ready tasks that require it. */
   async #wanted(): Promise<Map<string, Set<string>>> {
     const wanted = new Map<string, Set<string>>();
     for (let after = 0; ; ) {
@@ -161,7 +160,7 @@ export class WorkerOperator {
     }
   }
 
-  /** Those that beat. One that has fallen silent is in the fleet until a node looks, and is left out here before. */
+  /** Workers whose heartbeats arrive. A silent worker stays in the fleet until the reaper has seen it, and is left out here before. */
   async #living(): Promise<readonly FleetMember[]> {
     const { now, members } = await this.#engine.store.workerFleet();
     return members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
@@ -170,27 +169,27 @@ export class WorkerOperator {
 
 export const workerOperations = {
   async listWorkers(snapshot) {
-    return { workers: await workersOf(snapshot), absent: await new WorkerOperator(snapshot.engine).strays() };
+    return { workers: await workersOf(snapshot), absent: await new WorkerOperator(snapshot.engine).unusedSettings() };
   },
 
-  /** All that is known of a worker's name; refused when that is nothing. */
+  /** Everything that is known of a worker's name; refused when that is nothing. */
   async getWorker(snapshot, { params }) {
     const name = checkWorkerId('worker name', params.name);
-    const said = await new WorkerOperator(snapshot.engine).said(name);
+    const described = await new WorkerOperator(snapshot.engine).describe(name);
     const processes = (await workersOf(snapshot)).filter((worker) => worker.name === name);
-    if (processes.length === 0 && !said.known) throw noWorker(name);
-    return { ...said.setting, carries: said.carries, processes: processes.toReversed() };
+    if (processes.length === 0 && !described.known) throw noWorker(name);
+    return { ...described.setting, carries: described.carries, processes: processes.toReversed() };
   },
 
   async editWorker({ engine }, { params, body }) {
     const fleet = new WorkerOperator(engine);
     const name = checkWorkerId('worker name', params.name);
-    await engine.setWorker({ name, ...body });
+    await engine.workers.set({ name, ...body });
     const [setting] = await fleet.look([name]);
     return setting as NonNullable<typeof setting>;
   },
 
-  /** Who serves it says where to join. */
+  /** The server replaces `URL` with its own address. */
   async createWorker({ engine }, { body: { name, tags = [], priority, code = false }, by = '' }) {
     const made = await new WorkerOperator(engine).create(name, { tags, priority, code }, by);
     return { ...made, join: joinOf('URL', made) };
@@ -224,7 +223,7 @@ async function workersOf(snapshot: EngineSnapshot): Promise<readonly WorkerView[
 }
 
 function noWorker(name: string): Error {
-  const hint = '"leasehold workers list" shows those that there are.';
+  const hint = '"leasehold workers list" shows the workers.';
   return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
 }
 

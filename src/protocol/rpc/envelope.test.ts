@@ -37,7 +37,7 @@ test('what is no call is refused, under its id where it has one', () => {
   }
 });
 
-test('errors have the codes of the standard and of document 003, each once', () => {
+test('errors have the codes of the standard and of apflow, each once', () => {
   const codes = Object.values(RPC_ERRORS).map(({ code }) => code);
   assert.deepEqual(
     codes.toSorted((a, b) => b - a),

@@ -1,6 +1,6 @@
-/** JSON-RPC 2.0: what a call and its answer are wrapped in. */
+/** The envelope of JSON-RPC 2.0 calls and answers. */
 
-/** The errors of the standard and those of document 003, by what they are about. */
+/** The errors of JSON-RPC and of apflow, by their subject. */
 export const RPC_ERRORS = {
   parse: { code: -32700, message: 'Parse error' },
   request: { code: -32600, message: 'Invalid Request' },
@@ -28,16 +28,16 @@ export interface RpcRequest {
   readonly method: string;
   /** Undefined: none were given. */
   readonly params: unknown;
-  /** Undefined: it is a notification, which nobody waits for an answer to. */
+  /** Undefined: it is a notification, and nobody waits for its answer. */
   readonly id: RpcId | undefined;
 }
 
-/** Calls of one request: more would be a way to ask for much with little. */
+/** Calls in one batch. A larger batch would ask for much with one request. */
 export const MAX_BATCH = 50;
 const MAX_TEXT = 255;
 const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'method', 'params', 'id']);
 
-/** What was asked for, or what is wrong with how it was. */
+/** The call, or what is wrong with its envelope. */
 export function readRequest(value: unknown): RpcRequest | { readonly problem: string; readonly id: RpcId } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problem: 'a call is an object', id: null };

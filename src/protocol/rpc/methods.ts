@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { mayCall, type Role } from '../route.ts';
 
-/** What may be called by JSON-RPC, once. The reference page is held to this by a test. */
+/** Every method that may be called by JSON-RPC. A test holds the reference page to this table. */
 
-/** A task by its id; both names are known. */
+/** A task by its id; both spellings are accepted. */
 const one = { task_id: z.string().min(1).max(200).optional(), id: z.string().min(1).max(200).optional() };
 const task = z.strictObject(one);
 const node = z.string().min(1).max(63);
@@ -17,12 +17,12 @@ const page = {
   offset: z.number().int().min(0).max(10_000).default(0),
 };
 
-/** The words for how a task stands. */
+/** apflow's words for the state of a task. */
 export const STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
 export type Status = (typeof STATUSES)[number];
 
 export interface RpcMethod {
-  /** The least role. `worker`: workers, and whoever operates. */
+  /** The least role. `worker`: workers, and operators too. */
   readonly access: Exclude<Role, 'admin'>;
   readonly does: string;
   readonly params: z.ZodType;
@@ -33,7 +33,7 @@ const method = <const M extends RpcMethod>(given: M): M => given;
 export const METHODS = {
   register_node: method({
     access: 'worker',
-    does: 'Makes a node known, with what it runs and what it has; a repeat changes nothing',
+    does: 'Registers a node with its handlers and capabilities; a repeat changes nothing',
     params: z.strictObject({
       node_id: node,
       executor_types: z.array(z.string()).min(1).max(500),
@@ -44,12 +44,12 @@ export const METHODS = {
   }),
   heartbeat: method({
     access: 'worker',
-    does: 'Says that a node lives, and renews the leases that it names; tells those that are lost or to be cancelled',
+    does: 'A heartbeat that renews the leases it names; the answer names those that are lost or to be cancelled',
     params: z.strictObject({ node_id: node, leases: z.array(lease).max(1000).default([]) }),
   }),
   deregister_node: method({
     access: 'worker',
-    does: 'Says that a node is gone; what it has leased comes back when the leases run out',
+    does: 'Deregisters a node; what it has leased comes back when the leases run out',
     params: z.strictObject({ node_id: node }),
   }),
   find_executable_tasks: method({
@@ -59,12 +59,12 @@ export const METHODS = {
   }),
   acquire_lease: method({
     access: 'worker',
-    does: 'Leases one task to a node; of many who ask one gets it',
+    does: 'Leases one task to a node; of many callers one gets it',
     params: z.strictObject({ task_id: z.string().min(1).max(200), node_id: node }),
   }),
   renew_lease: method({
     access: 'worker',
-    does: 'Keeps a lease. One that has run out can be renewed until its task was taken back',
+    does: 'Renews a lease. One that has run out can be renewed until its task was taken back',
     params: z.strictObject({ lease_token: token }),
   }),
   release_lease: method({
@@ -74,7 +74,7 @@ export const METHODS = {
   }),
   report_completion: method({
     access: 'worker',
-    does: 'Says how a task has ended. A repeat gets the first answer; who no longer holds the lease is refused',
+    does: 'Reports how a task has ended. A repeat gets the first answer; a caller without the lease is refused',
     params: z
       .strictObject({
         task_id: z.string().min(1).max(200),
@@ -82,7 +82,7 @@ export const METHODS = {
         lease_token: token,
         result: z.unknown().optional(),
         error: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
-        /** Goes by the retry policy of the task; otherwise an error ends it. */
+        /** The task is retried by its policy; otherwise an error ends it. */
         retryable: z.boolean().default(false),
         idempotency_key: z.string().min(1).max(255).nullish(),
       })
@@ -92,7 +92,7 @@ export const METHODS = {
   }),
   recover_stale_leases: method({
     access: 'operator',
-    does: 'Has tasks taken back whose leases have run out, and says which',
+    does: 'Takes back the tasks whose leases have run out, and lists them',
     params: z.strictObject({}),
   }),
 
@@ -144,12 +144,12 @@ export const METHODS = {
   }),
   'tasks.clone': method({
     access: 'operator',
-    does: 'Makes a copy that can be executed, a link to what a completed task came to, or an archive of it',
+    does: 'Makes a copy that can be executed, a link to the result of a completed task, or an archive of it',
     params: z.strictObject({ ...one, origin_type: z.enum(['copy', 'link', 'archive']).default('copy') }),
   }),
   'tasks.execute': method({
     access: 'operator',
-    does: 'Starts a tree, or one task of it with what that depends on',
+    does: 'Starts a tree, or one task of it with its dependencies',
     params: z.strictObject({
       ...one,
       tasks: z.array(z.unknown()).min(1).max(1000).optional(),
@@ -160,14 +160,14 @@ export const METHODS = {
   }),
   'tasks.cancel': method({
     access: 'operator',
-    does: 'Cancels a task and all below it; those that run are asked',
+    does: 'Cancels a task and all below it; running ones are asked to stop',
     params: z.strictObject({ ...one, task_ids: z.array(z.string().min(1).max(200)).min(1).max(100).optional() }),
   }),
 
   'system.health': method({ access: 'read', does: 'Whether work can be handed out', params: z.strictObject({}) }),
   'system.executors': method({
     access: 'read',
-    does: 'What the workers that are there run, with the schema of its input where it is known',
+    does: 'The handlers of the workers that are online, with the schema of their input where it is known',
     params: z.strictObject({}),
   }),
 } as const satisfies Record<string, RpcMethod>;
@@ -175,10 +175,10 @@ export const METHODS = {
 export type MethodName = keyof typeof METHODS;
 export type ParamsOf<N extends MethodName> = z.output<(typeof METHODS)[N]['params']>;
 
-/** Those of the leader, which are also known with this before them. */
+/** The methods of the leader are also known with this prefix. */
 const LEADER = 'distributed.';
 
-/** The method of that name; undefined: there is none. */
+/** The method of that name; undefined when there is none. */
 export function methodNamed(name: string): MethodName | undefined {
   const own = name.startsWith(LEADER) ? name.slice(LEADER.length) : name;
   if (!Object.hasOwn(METHODS, own) || (own !== name && own.includes('.'))) return undefined;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Tasks of document 003, as they are written down. Null says nothing. */
+/** Tasks as apflow clients write them. Null is the same as absent. */
 
 const MAX_ID = 100;
 const MAX_DEPENDENCIES = 500;
 
-/** Ours begin with `task_`, so that no other one can be taken for one of them. */
+/** Ids of the engine begin with `task_`, so that no other id can be taken for one. */
 export const DocumentId = z
   .string()
   .max(MAX_ID)
@@ -32,7 +32,7 @@ const Schemas = z.strictObject({
   output_schema: Schema.nullish(),
 });
 
-/** What may be said of a task, and changed while it is pending. */
+/** The fields of a task; all of them can be changed while it is pending. */
 const fields = {
   name: z.string().min(1).max(255),
   priority: z.number().int().min(0).max(3).nullish(),

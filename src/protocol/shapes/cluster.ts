@@ -4,11 +4,11 @@ import { NODE_HEALTH, NODE_OVERRIDES, NODE_ROLES } from '../../core/node.ts';
 export const ClusterNode = z
   .object({
     id: z.string(),
-    state: z.enum(NODE_HEALTH).describe('By how long it was not heard of; left: it said goodbye'),
+    state: z.enum(NODE_HEALTH).describe('By how long it has been silent; left: it has stopped'),
     role: z.enum(['leader', 'worker', 'observer']).describe('What it does'),
     roleSince: z.number(),
     wish: z.enum(NODE_ROLES).describe('What it was started as'),
-    override: z.enum(NODE_OVERRIDES).describe('What is asked of it instead; auto: nothing'),
+    override: z.enum(NODE_OVERRIDES).describe('The role that was asked of it instead; auto: none'),
     address: z.string().optional(),
     version: z.string().optional(),
     host: z.string().optional(),
@@ -33,13 +33,13 @@ export const Cluster = z
       .array(
         z.object({
           name: z.string(),
-          holder: z.string().optional().describe('A node, or a program; not there: nobody'),
+          holder: z.string().optional().describe('A node, or a program; absent: nobody'),
           epoch: z.number(),
           expiresInMs: z.number(),
         }),
       )
       .readonly(),
-    store: z.string().describe('The kind of it'),
+    store: z.string().describe('The kind of store'),
   })
   .meta({ id: 'Cluster' });
 

@@ -9,12 +9,15 @@ export const Time = z.number().int().describe('Calendar time in milliseconds');
 
 export const TaskState = z.enum(['waiting', 'scheduled', 'ready', 'running', 'completed', 'failed', 'cancelled']);
 
-/** A text of which the compiler knows the words and the document says only that it is one: another word breaks no client. */
+/**
+ * A string whose values the compiler knows, while the OpenAPI document says only that it is a string: a new value breaks no
+ * client.
+ */
 export function word<W extends string>(): z.ZodType<W, W> {
   return z.string() as z.ZodType as z.ZodType<W, W>;
 }
 
-/** How many there are of each; what there is none of may be absent. */
+/** Counts by name; a count of 0 may be absent. */
 export function tally<W extends string>(): z.ZodType<Tally<W>, Tally<W>> {
   return z.record(z.string(), z.number()) as z.ZodType as z.ZodType<Tally<W>, Tally<W>>;
 }
@@ -26,7 +29,7 @@ export const Json = z.unknown().describe('Any JSON value');
 
 export const MOST_PER_PAGE = 500;
 
-/** A whole number in an address: digits and nothing else, so that an empty text is not 0 and `1e3` is no number. */
+/** A whole number in an address: digits only, so that an empty text is not 0 and `1e3` is refused. */
 export function digits(number: z.ZodNumber) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
@@ -34,15 +37,15 @@ export function digits(number: z.ZodNumber) {
   );
 }
 
-/** Keyset paging: the cursor is what the page before has said. */
+/** Keyset paging: the cursor comes from the page before. */
 export const Paging = {
   limit: digits(z.number().min(1).max(MOST_PER_PAGE))
     .default(PER_PAGE)
     .describe(`How many at most; default ${PER_PAGE}`),
-  cursor: z.string().max(200).optional().describe('Where the page before ended, as it said'),
+  cursor: z.string().max(200).optional().describe('The cursor of the page before'),
 };
 
-/** What names a thing in a path. */
+/** The name of a thing in a path. */
 export const pathName = (what: string): z.ZodString => z.string().min(1).max(500).describe(what);
 
 /** One or several of the same in a query: `?state=ready&state=running`. */

@@ -8,7 +8,7 @@ export const Event = z
   .object({
     seq: z.number(),
     at: Time,
-    kind: word<Change | WorkerChange>().describe('created, claimed, completed, …; of a worker registered or beat'),
+    kind: word<Change | WorkerChange>().describe('created, claimed, completed, …; for a worker registered or beat'),
     words: z.array(z.string()).readonly().describe('What others call it: assigned, LEASE_GRANTED, WORKER_HEARTBEAT, …'),
     task: z.string().optional().describe('Its id; absent with events of workers'),
     queue: z.string().optional(),
@@ -20,6 +20,6 @@ export const Event = z
 
 export const EventPage = z.object({
   events: z.array(Event).readonly(),
-  last: z.number().describe('Give this as after next time'),
-  reset: z.boolean().describe('Some of what was asked for is no longer kept: look at the state, and go on'),
+  last: z.number().describe('The value of after for the next call'),
+  reset: z.boolean().describe('Some of the events are no longer kept: read the state, and go on'),
 });

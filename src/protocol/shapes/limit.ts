@@ -23,7 +23,7 @@ const Edit = z.strictObject({
 
 /** Null takes a bound away; what is not given stays. `limit` is another word for `concurrent`. */
 export const LimitEdit = Edit.extend({
-  ifRevision: z.number().optional().describe('The revision that was read: 409 if it is another one by now'),
+  ifRevision: z.number().optional().describe('The revision that was read: 409 if it has changed since'),
 }).meta({ id: 'LimitEdit' });
 
 export const LimitInput = Edit.extend({ name: z.string() });
@@ -41,15 +41,15 @@ const Bounds = z.object({
 
 export const Limit = Bounds.extend({
   name: z.string(),
-  active: z.number().describe('What runs takes so much of it'),
-  waiting: z.number().describe('Ready tasks that take something of it'),
+  active: z.number().describe('What running tasks use of it'),
+  waiting: z.number().describe('Ready tasks that use it'),
   revision: z.number(),
   changedAt: Time,
   changedBy: z.string(),
 }).meta({ id: 'Limit' });
 
 export const LimitEdited = Limit.extend({
-  before: Limit.optional().describe('What it was, where something was changed'),
+  before: Limit.optional().describe('The limit before, if something was changed'),
 });
 
 const Use = z.object({
@@ -69,7 +69,7 @@ export const LimitDetail = Limit.extend(Use.shape)
 
 export const LimitPause = z.strictObject({
   key: z.string().optional(),
-  for: Duration.describe('0 opens it again'),
+  for: Duration.describe('0 resumes it'),
 });
 
 export const LimitResume = z.strictObject({ key: z.string().optional() });

@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import { Time } from './common.ts';
 
-/** Why so many ready tasks wait, in the order of how many. */
+/** Why so many ready tasks wait; the largest group comes first. */
 const Held = z.object({
   why: z
     .enum(['limit', 'placement', 'paused', 'busy', 'nobody'])
     .describe(
-      'limit: it is full. placement: no worker is what they ask for. paused: their queue is. busy: all slots are full. nobody: no worker is there',
+      'limit: it is full. placement: no worker fits. paused: their queue is paused. busy: all slots are in use. nobody: no worker is online',
     ),
-  name: z.string().optional().describe('Of the limit or the queue; of a placement the first thing that nobody has'),
+  name: z
+    .string()
+    .optional()
+    .describe('The limit or the queue; for a placement the first requirement that no worker meets'),
   tasks: z.number(),
   text: z.string().describe('As people say it: 9 need tag gpu, which no worker has'),
 });
 
-/** One figure for each step of time, the oldest first; null: nothing is known of it. */
+/** One figure for each step of time, the oldest first. Null: nothing is known of that step. */
 const Series = z.array(z.number().nullable()).readonly();
 
 const Incident = z.object({
@@ -25,12 +28,12 @@ const Incident = z.object({
   worker: z.string().optional(),
 });
 
-/** All of it at a glance. */
+/** The whole cluster at a glance. */
 export const Overview = z
   .object({
     at: Time,
     health: z.enum(['well', 'attention', 'trouble']),
-    sentence: z.string().describe('How it stands, in one sentence'),
+    sentence: z.string().describe('The state of the cluster, in one sentence'),
     workers: z.object({ online: z.number(), draining: z.number(), disabled: z.number(), offline: z.number() }),
     slots: z.object({ all: z.number(), busy: z.number() }),
     tasks: z.object({
@@ -44,7 +47,7 @@ export const Overview = z
     }),
     held: z.array(Held).readonly(),
     oldestAgeMs: z.number().describe('How long the oldest ready task has waited; 0: there is none'),
-    approvals: z.number().describe('Tasks that wait for somebody to decide'),
+    approvals: z.number().describe('Tasks that wait for a decision'),
     leader: z.string().optional(),
     incidents: z.array(Incident).readonly().describe('The newest first'),
     series: z.object({
@@ -79,11 +82,11 @@ export const Histogram = z
       )
       .readonly(),
     counted: z.number(),
-    cut: z.boolean().describe('There are more than are looked at: only the newest were counted'),
+    cut: z.boolean().describe('There are more: only the newest were counted'),
   })
   .meta({ id: 'Histogram' });
 
-/** Failed tasks whose errors read alike but for numbers, ids and quoted words. */
+/** Failed tasks whose errors differ only in numbers, ids and quoted words. */
 export const FailureGroup = z
   .object({
     fingerprint: z.string(),
@@ -99,22 +102,22 @@ export const FailureGroup = z
   .meta({ id: 'FailureGroup' });
 
 export const Failures = z.object({
-  groups: z.array(FailureGroup).readonly().describe('Those with most tasks first'),
-  looked: z.number().describe('Failed tasks that were looked at'),
-  cut: z.boolean().describe('There are more: only the newest were looked at'),
+  groups: z.array(FailureGroup).readonly().describe('The largest groups first'),
+  looked: z.number().describe('Failed tasks that were read'),
+  cut: z.boolean().describe('There are more: only the newest were read'),
 });
 
-/** What can be pushed, and in which form. */
+/** A handler that tasks can be pushed for, and the form of its input. */
 export const HandlerInfo = z
   .object({
     name: z.string(),
-    workers: z.number().describe('Processes that are there and offer it'),
+    workers: z.number().describe('Worker processes that offer it'),
     queues: z.array(z.string()).readonly().describe('Queues that have tasks for it'),
     schema: z.record(z.string(), z.unknown()).optional().describe('JSON Schema of its input, where that is known'),
   })
   .meta({ id: 'HandlerInfo' });
 
-/** A question that somebody wants to ask again. */
+/** A filter that somebody has saved under a name. */
 export const SavedView = z
   .object({
     name: z.string(),
@@ -131,7 +134,7 @@ export const SavedViewInput = z.strictObject({
   query: z.string().max(2000),
 });
 
-/** Who asks, and whom. */
+/** The caller and the node. */
 export const Me = z
   .object({
     name: z.string(),
@@ -144,5 +147,5 @@ export const Me = z
 /** What lets a browser in: the code of a login link, or a token. */
 export const LoginInput = z.union([z.strictObject({ code: z.string() }), z.strictObject({ token: z.string() })]);
 export const LoginAnswer = z.object({ name: z.string(), role: z.string() });
-/** A link that is good once, for ten minutes; made by who is in already. */
+/** A link that works once, for ten minutes; made by a caller that is logged in. */
 export const LoginLink = z.object({ url: z.string(), expiresAt: Time });

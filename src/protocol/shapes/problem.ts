@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How every refusal looks. */
+/** The form of every error. */
 export const Problem = z
   .strictObject({
     error: z.strictObject({

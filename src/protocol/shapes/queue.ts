@@ -16,7 +16,7 @@ export const Queue = z
   })
   .meta({ id: 'Queue' });
 
-/** In the words of autoscalers. */
+/** The figures that an autoscaler reads. */
 export const Scale = z
   .object({
     runnable: z.number().describe('Ready tasks that neither a limit nor a pause holds back'),
@@ -29,7 +29,7 @@ export const Scale = z
 
 const ENDED = ['failed', 'cancelled', 'completed'] as const;
 
-/** Something that is done to many tasks of a queue, some at a time. */
+/** A change to many tasks of a queue, some at a time. */
 const Sweep = z.strictObject({
   dryRun: z.boolean().default(false).describe('Only say how many there are'),
   expected: z
@@ -37,16 +37,14 @@ const Sweep = z.strictObject({
     .int()
     .min(0)
     .optional()
-    .describe(
-      'How many there are at most, as a dry run has said: refused when there are more. Needed but for a dry run',
-    ),
-  limit: z.number().int().min(1).max(5000).default(PER_SWEEP).describe('How many to look at in this call'),
-  cursor: Paging.cursor.describe('Where the call before ended, as it said; then nothing else is needed'),
+    .describe('The number that a dry run answered: refused when there are more. Required except for a dry run'),
+  limit: z.number().int().min(1).max(5000).default(PER_SWEEP).describe('How many tasks to change in this call'),
+  cursor: Paging.cursor.describe('The cursor of the call before; nothing else is needed then'),
 });
 
 export const PurgeInput = Sweep;
 export const RetryInput = Sweep.extend({
-  states: z.array(z.enum(ENDED)).min(1).describe('Those that ended so'),
+  states: z.array(z.enum(ENDED)).min(1).describe('The states to retry'),
 });
 
 const swept = {
@@ -59,7 +57,7 @@ const swept = {
 export const Purged = z.object({
   ...swept,
   cancelled: z.number(),
-  asked: z.number().describe('Claimed at that very moment: their workers are asked to stop'),
+  asked: z.number().describe('Claimed meanwhile: their workers are asked to stop'),
 });
 
 export const Retried = z.object({ ...swept, retried: z.number() });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Json, Time } from './common.ts';
 
-/** Document 002 calls a task a step, and a handler a phase. */
+/** The shapes of loopd, which calls a task a step and a handler a phase. */
 
 const names = z.array(z.string().max(200)).max(1000);
 
@@ -12,7 +12,7 @@ export const RegisterInput = z.strictObject({
     .describe('The handlers that it runs; or these with its tags and the queues that it serves'),
   slots: z.number().int().min(1).max(10_000).default(1),
   version: z.string().max(100).optional(),
-  name: z.string().max(200).optional().describe('Must be that of the secret, where it is said'),
+  name: z.string().max(200).optional().describe('If given, it must be that of the secret'),
   priority: z.number().int().optional(),
   pid: z.number().int().min(1).optional(),
 });
@@ -27,14 +27,14 @@ export const Registered = z.object({
 const StepLease = z.strictObject({ step_id: z.string().max(200), lease_token: z.string().max(100) });
 
 export const HeartbeatInput = z.strictObject({
-  status: z.string().max(100).default('online').describe('draining: it takes no more; offline: it has gone'),
+  status: z.string().max(100).default('online').describe('draining: it takes no more tasks; offline: it has stopped'),
   metrics: z.record(z.string(), Json).optional(),
   leases: z.array(StepLease).max(10_000).default([]),
 });
 
 export const Heartbeat = z.object({
   renewed: z.array(z.string()).readonly(),
-  lost: z.array(z.string()).readonly().describe('Stop work on these: another one has them'),
+  lost: z.array(z.string()).readonly().describe('Stop work on these: another worker has them'),
   cancel: z.array(z.object({ step_id: z.string(), reason: z.string() })).readonly(),
   drain: z.boolean(),
 });

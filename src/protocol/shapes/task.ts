@@ -10,14 +10,14 @@ export const PlacementInput = z
       .array(z.string())
       .optional()
       .describe('Tests of tags that must all pass: gpu, gpu=nvidia, memory_gb>=16'),
-    handlers: z.array(z.string()).optional().describe('Handlers that the worker must offer besides'),
+    handlers: z.array(z.string()).optional().describe('Handlers that the worker must also offer'),
     credentials: z.array(z.string()).optional().describe('Credentials that it must hold'),
     only: z.array(z.string()).optional().describe('One of these workers'),
     never: z.array(z.string()).optional().describe('None of these; wins over only'),
     maxPerWorker: z.number().optional(),
     version: z.string().optional().describe('A range of versions: >=1.4 <2'),
     prefer: z.array(z.strictObject({ tag: z.string(), weight: z.number().optional() })).optional(),
-    affinity: z.string().optional().describe('The worker that ran a task with this key last is taken first'),
+    affinity: z.string().optional().describe('The worker that ran a task with this key last is preferred'),
   })
   .meta({ id: 'PlacementInput' });
 
@@ -68,16 +68,16 @@ export const PushInput = z.union([TaskInput, z.strictObject({ tasks: z.array(Tas
 const Upstream = z.string().max(500).describe('The name of a task of this graph, or the id of one that exists');
 
 export const GraphTaskInput = TaskInput.extend({
-  name: z.string().optional().describe('What others of the graph know it by; default its place, counted from 0'),
+  name: z.string().optional().describe('Its name within the graph; default its place, counted from 0'),
   after: z
     .array(z.union([Upstream, z.strictObject({ on: Upstream, optional: z.boolean().optional() })]))
     .max(MOST_AT_ONCE)
     .optional()
-    .describe('What must have completed before; optional: ended, whatever its end is'),
+    .describe('Tasks that must have completed before; optional: any end will do'),
   afterFailure: z
     .enum(AFTER_FAILURE)
     .optional()
-    .describe('What becomes of it when something that it needs has failed or was cancelled; default cancel'),
+    .describe('What happens to it when a task that it needs has failed or was cancelled; default cancel'),
 }).meta({ id: 'GraphTaskInput' });
 
 export const GraphInput = z.strictObject({ tasks: z.array(GraphTaskInput).min(1).max(MOST_AT_ONCE) });
@@ -132,7 +132,7 @@ export const GraphAnswer = z.object({
   tasks: z.array(PushedTask.extend({ name: z.string().describe('In the graph') })).readonly(),
 });
 
-/** What has ended it, or how the task stands that it is the last of. */
+/** How an attempt ended, or the state of the task if it is the last attempt. */
 type Outcome = Extract<Change, 'retried' | 'released' | 'expired' | 'parked'> | z.output<typeof TaskState>;
 
 export const Attempt = z
@@ -204,11 +204,11 @@ export const LogLine = z
   .meta({ id: 'LogLine' });
 
 export const TreeInput = z.strictObject({
-  tree: z.boolean().default(false).describe('With everything that waits for it and what they have spawned'),
-  dryRun: z.boolean().default(false).describe('Only say what would become of which task'),
+  tree: z.boolean().default(false).describe('Also all tasks that wait for it, and what they have spawned'),
+  dryRun: z.boolean().default(false).describe('Only say what would happen to which task'),
 });
 
-/** Tasks that hang on one, which is the first of them. */
+/** The tasks of a tree; the root comes first. */
 export const Tree = z
   .object({
     tasks: z
@@ -218,15 +218,15 @@ export const Tree = z
           queue: z.string(),
           handler: z.string(),
           state: TaskState,
-          after: z.array(z.string()).readonly().describe('Those of the tree that it was made to wait for'),
-          spawnedBy: z.array(z.string()).readonly().describe('Those of the tree that have started it'),
+          after: z.array(z.string()).readonly().describe('The tasks of the tree that it waits for'),
+          spawnedBy: z.array(z.string()).readonly().describe('The tasks of the tree that have spawned it'),
         }),
       )
       .readonly(),
   })
   .meta({ id: 'Tree' });
 
-/** What became of one task, or of those of a tree. */
+/** What was done to one task, or to each task of a tree. */
 const treeAnswer = <Act extends string>() =>
   z.object({
     tasks: z

@@ -20,8 +20,8 @@ export const Token = z
 export const TokenInput = z.strictObject({
   name: z.string().min(1).max(100).describe('What it is for'),
   role: z.enum(['admin', 'operator', 'read']),
-  ttl: Duration.optional().describe('Good for so long; without it until it is revoked'),
+  ttl: Duration.optional().describe('How long it is valid; default until it is revoked'),
 });
 
-/** The text is shown once and kept nowhere. */
+/** The text of the token is shown once and not stored. */
 export const NewToken = Token.extend({ token: z.string() });

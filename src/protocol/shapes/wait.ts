@@ -4,14 +4,14 @@ import { Json, Time } from './common.ts';
 export const SignalInput = z.strictObject({
   channel: z.string(),
   body: Json.optional(),
-  broadcast: z.boolean().default(false).describe('To all who wait, and kept for nobody'),
+  broadcast: z.boolean().default(false).describe('Wakes all waiting tasks, and is kept for nobody'),
 });
 
 export const Signal = z
   .object({
     channel: z.string(),
     woken: z.array(z.string()).readonly(),
-    kept: z.boolean().describe('Nobody waited; the next one who does gets it'),
+    kept: z.boolean().describe('No task waited; the next one that does gets it'),
   })
   .meta({ id: 'Signal' });
 
@@ -22,8 +22,8 @@ export const Approval = z
     queue: z.string(),
     handler: z.string(),
     title: z.string(),
-    form: Json.optional().describe('What whoever decides may fill in'),
-    context: Json.optional().describe('What they should know'),
+    form: Json.optional().describe('A form for the decision'),
+    context: Json.optional().describe('What the person who decides should know'),
     actions: z.array(z.string()).readonly(),
     since: Time,
     deadline: Time.optional(),

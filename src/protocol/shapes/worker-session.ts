@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What our own worker says over plain HTTP, in the words of the WebSocket: see frames.ts. */
+/** Requests of our own worker over plain HTTP, in the words of the WebSocket: see frames.ts. */
 
 export const Joined = z.object({
   worker: z.string().describe('Its id in addresses'),
@@ -13,7 +13,7 @@ export const AskInput = z.strictObject({
     .array(z.looseObject({ type: z.string().max(100), n: z.number().int().min(1) }))
     .min(1)
     .max(500)
-    .describe('What a worker asks over the WebSocket, but for claims'),
+    .describe('Requests as over the WebSocket, except claims'),
 });
 
 export const Answers = z.object({
@@ -25,5 +25,5 @@ export const Answers = z.object({
       ]),
     )
     .readonly()
-    .describe('Each names its question; one without an answer was not looked into, and may be asked again'),
+    .describe('Each names its request; a request without an answer was not handled, and may be sent again'),
 });

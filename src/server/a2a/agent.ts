@@ -31,37 +31,37 @@ import type { TaskView } from '../../operate/views.ts';
 import type { Auditor } from '../auth/audit.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import { watchTask } from '../events/task-watch.ts';
-import { contextOf, inputOf, orderOf, resultOf, statesOf, statusOf, taskOf } from './words.ts';
+import { contextOf, inputOf, pushOrderOf, resultOf, statesOf, statusOf, taskOf } from './convert.ts';
 
 export interface AgentOptions {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly operator: Caller;
   readonly card: () => Promise<AgentCard>;
-  /** Who asks, for histories. */
+  /** The name that histories record. */
   readonly by: string;
-  /** Asked before something is pushed. */
+  /** Called before a push; rejects when this caller may not push more. */
   readonly admit: (queue: string) => Promise<void>;
   readonly audited: Auditor;
-  /** Nobody hears the answer any more. */
-  readonly gone: AbortSignal;
+  /** Nobody reads the answer any more. */
+  readonly hangUp: AbortSignal;
 }
 
 const PAGE = 50;
 const MOST_PAGE = 100;
-/** Tasks that one page of a list looks through for those of A2A. */
+/** Tasks that one page of a list searches for those made by A2A. */
 const LOOKED_AT = 1000;
 
-/** Who decides says what, by a data part; a text is the action itself. */
-interface Said {
+/** A decision: a data part names the action; a text is the action itself. */
+interface DecisionInput {
   readonly action?: unknown;
   readonly value?: unknown;
   readonly text?: unknown;
 }
 
 /**
- * Speaks A2A for one request. The engine's task is the only record: its id is the id of the A2A task, and what another node is
- * asked about it is the same.
+ * Handles A2A for one request. The task of the engine is the only record: its id is the id of the A2A task, so that every
+ * node gives the same answer.
  */
 export class Agent implements A2ARequestHandler {
   readonly #options: AgentOptions;
@@ -74,28 +74,28 @@ export class Agent implements A2ARequestHandler {
     return this.#options.card();
   }
 
-  /** Answers when the task has ended or asks for something, unless the message says that it will not wait. */
+  /** Answers when the task has ended or asks for a decision, unless the message says that it will not wait. */
   async sendMessage({ message, configuration }: SendMessageRequest): Promise<Task> {
-    return told(async () => {
-      refuseNotices(configuration?.taskPushNotificationConfig);
+    return withA2aErrors(async () => {
+      refusePushNotifications(configuration?.taskPushNotificationConfig);
       const task = await this.#take(message);
       if (configuration?.returnImmediately === true) return this.#shown(task);
       let newest: Task | undefined;
-      for await (const { shown, asks } of this.#watch(task)) {
-        newest = taskOf(shown, asks);
-        if (asks !== undefined) break;
+      for await (const { shown, question } of this.#watch(task)) {
+        newest = taskOf(shown, question);
+        if (question !== undefined) break;
       }
       return newest ?? this.#shown(task);
     });
   }
 
   async *sendMessageStream({ message, configuration }: SendMessageRequest): AsyncGenerator<StreamResponse, void> {
-    refuseNotices(configuration?.taskPushNotificationConfig);
-    yield* this.#stream(await told(() => this.#take(message)));
+    refusePushNotifications(configuration?.taskPushNotificationConfig);
+    yield* this.#stream(await withA2aErrors(() => this.#take(message)));
   }
 
   async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void> {
-    const task = await told(async () => {
+    const task = await withA2aErrors(async () => {
       const shown = await this.#find(id);
       if (isFinal(shown.state)) throw new UnsupportedOperationError(`Task ${id} has ended.`);
       return this.#number(id);
@@ -104,14 +104,14 @@ export class Agent implements A2ARequestHandler {
   }
 
   async getTask({ id }: GetTaskRequest): Promise<Task> {
-    return told(async () => {
+    return withA2aErrors(async () => {
       await this.#find(id);
       return this.#shown(this.#number(id));
     });
   }
 
   async listTasks({ contextId, status, pageSize = PAGE, pageToken }: ListTasksRequest): Promise<ListTasksResponse> {
-    return told(async () => {
+    return withA2aErrors(async () => {
       const size = Math.min(Math.max(1, pageSize), MOST_PAGE);
       const from = pageToken === '' ? undefined : String(this.#number(pageToken));
       const query = { state: statesOf(status), limit: LOOKED_AT, cursor: from };
@@ -131,7 +131,7 @@ export class Agent implements A2ARequestHandler {
   }
 
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
-    return told(async () => {
+    return withA2aErrors(async () => {
       const { state } = await this.#find(id);
       if (isFinal(state)) throw new TaskNotCancelableError(`Task ${id} has ended: ${state}.`);
       const task = this.#number(id);
@@ -160,14 +160,14 @@ export class Agent implements A2ARequestHandler {
     return Promise.reject(new PushNotificationNotSupportedError());
   }
 
-  /** A message makes a task, or decides for one that waits for it. */
+  /** A message makes a task, or decides for one that waits for a decision. */
   async #take(message: Message | undefined): Promise<number> {
     if (message === undefined) throw new RequestMalformedError('There is no message.');
     return message.taskId === '' ? this.#push(message) : this.#decide(message);
   }
 
   async #push(message: Message): Promise<number> {
-    const { handler, queue, input, key } = orderOf(message, randomUUID);
+    const { handler, queue, input, key } = pushOrderOf(message, randomUUID);
     await this.#options.admit(queue);
     const { id } = await pushOne(this.#options.operator, { queue, handler, input, unique: key });
     return this.#number(id);
@@ -176,9 +176,9 @@ export class Agent implements A2ARequestHandler {
   async #decide(message: Message): Promise<number> {
     await this.#find(message.taskId);
     const task = this.#number(message.taskId);
-    const wait = await this.#asks(message.taskId);
+    const wait = await this.#questionOf(message.taskId);
     if (wait === undefined) throw new UnsupportedOperationError(`Task ${message.taskId} waits for no message.`);
-    const { action, value, text } = inputOf(message.parts) as Said;
+    const { action, value, text } = inputOf(message.parts) as DecisionInput;
     const word = action ?? text;
     if (typeof word !== 'string') throw new RequestMalformedError('The message names no action.');
     const { operator, by } = this.#options;
@@ -188,36 +188,36 @@ export class Agent implements A2ARequestHandler {
     return task;
   }
 
-  /** The task first, then each change; its result before the word that it is complete. */
+  /** The task first, then each change. The result comes before the status `completed`. */
   async *#stream(task: number): AsyncGenerator<StreamResponse, void> {
     let first = true;
-    for await (const { shown, asks } of this.#watch(task)) {
+    for await (const { shown, question } of this.#watch(task)) {
       const { id: taskId } = shown;
       const contextId = contextOf(shown) ?? '';
       if (first) {
-        yield { payload: { $case: 'task', value: taskOf(shown, asks) } };
+        yield { payload: { $case: 'task', value: taskOf(shown, question) } };
       } else {
         if (shown.state === 'completed') {
           const artifact = resultOf(shown);
           const value = { taskId, contextId, artifact, append: false, lastChunk: true, metadata: undefined };
           yield { payload: { $case: 'artifactUpdate', value } };
         }
-        const value = { taskId, contextId, status: statusOf(shown, asks), metadata: undefined };
+        const value = { taskId, contextId, status: statusOf(shown, question), metadata: undefined };
         yield { payload: { $case: 'statusUpdate', value } };
       }
       first = false;
-      if (asks !== undefined) return;
+      if (question !== undefined) return;
     }
   }
 
-  async *#watch(task: number): AsyncGenerator<{ readonly shown: TaskView; readonly asks: string | undefined }> {
-    for await (const shown of watchTask(this.#options, task, this.#options.gone)) {
-      yield { shown, asks: shown.state === 'waiting' ? await this.#asks(shown.id) : undefined };
+  async *#watch(task: number): AsyncGenerator<{ readonly shown: TaskView; readonly question: string | undefined }> {
+    for await (const shown of watchTask(this.#options, task, this.#options.hangUp)) {
+      yield { shown, question: shown.state === 'waiting' ? await this.#questionOf(shown.id) : undefined };
     }
   }
 
-  /** What people are asked for, if it waits for them. */
-  async #asks(id: string): Promise<string | undefined> {
+  /** The question for people, if the task waits for a decision. */
+  async #questionOf(id: string): Promise<string | undefined> {
     const { wait } = await this.#options.operator.call('getTask', { params: { id } });
     return wait?.kind === 'approval' ? `${wait.title} (${wait.actions.join(', ')})` : undefined;
   }
@@ -225,10 +225,10 @@ export class Agent implements A2ARequestHandler {
   async #shown(task: number): Promise<Task> {
     const shown = await findTask(this.#options.operator, String(task));
     if (shown === undefined) throw new TaskNotFoundError();
-    return taskOf(shown, shown.state === 'waiting' ? await this.#asks(shown.id) : undefined);
+    return taskOf(shown, shown.state === 'waiting' ? await this.#questionOf(shown.id) : undefined);
   }
 
-  /** Only what a message has made can be asked for this way. */
+  /** Only tasks that a message has made are found here. */
   async #find(id: string): Promise<TaskView> {
     const shown = await findTask(this.#options.operator, String(this.#number(id)));
     if (shown === undefined || contextOf(shown) === undefined) throw new TaskNotFoundError(`There is no task ${id}.`);
@@ -245,12 +245,12 @@ export class Agent implements A2ARequestHandler {
   }
 }
 
-function refuseNotices(config: unknown): void {
+function refusePushNotifications(config: unknown): void {
   if (config !== undefined) throw new PushNotificationNotSupportedError();
 }
 
-/** What the engine refuses, in the words of A2A. */
-async function told<T>(work: () => Promise<T>): Promise<T> {
+/** Turns errors of the engine into errors of A2A. */
+async function withA2aErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

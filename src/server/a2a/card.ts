@@ -1,17 +1,17 @@
 import type { AgentCard } from '@a2a-js/sdk';
 
-/** Where A2A is spoken; the card says so. */
+/** The path of A2A; the card names it. */
 export const A2A_PATH = '/a2a';
 export const A2A_VERSION = '1.0';
 
 export interface CardOptions {
   readonly address: string;
   readonly version: string;
-  /** What workers that are there can do. */
+  /** The handlers of the workers that are online. */
   readonly handlers: readonly string[];
 }
 
-/** What this node says of itself to other agents: each handler is a skill. */
+/** How this node describes itself to other agents: each handler is a skill. */
 export function agentCard({ address, version, handlers }: CardOptions): AgentCard {
   return {
     name: 'Leasehold',

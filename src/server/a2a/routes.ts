@@ -1,14 +1,15 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import { mayCall } from '../../protocol/route.ts';
 import type { Message } from '../events/sse.ts';
+import { EventStream } from '../http/answers.ts';
 import { hangUpOf } from '../http/hang-up.ts';
-import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
+import type { Call, Handlers } from '../http/route-handler.ts';
 import { admit } from '../routes/pushing.ts';
 
-/** Of A2A, those that change something. */
+/** The methods of A2A that write. */
 const WRITES: ReadonlySet<unknown> = new Set(['SendMessage', 'SendStreamingMessage', 'CancelTask']);
 
-/** The SDK is loaded when the first agent comes: a node that none speaks to does not pay for it. */
+/** The SDK is loaded with the first request, so that a node without A2A clients does not pay for it. */
 export function a2aRoutes({ version }: { readonly version: string }): Handlers<'agentCard' | 'a2a'> {
   return {
     async agentCard(call) {
@@ -28,23 +29,32 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
         import('./agent.ts'),
       ]);
       const card = () => cardFor(call, version);
-      const gone = hangUpOf(request);
+      const hangUp = hangUpOf(request);
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
-      const agent = new Agent({ engine, broadcaster, operator, card, by: principal.name, admit: may, audited, gone });
-      const asked = request.headers['a2a-version'];
+      const agent = new Agent({
+        engine,
+        broadcaster,
+        operator,
+        card,
+        by: principal.name,
+        admit: may,
+        audited,
+        hangUp,
+      });
+      const wanted = request.headers['a2a-version'];
       const problem = (error: unknown): Record<string, unknown> => ({
         jsonrpc: '2.0',
         id: body.id ?? null,
         error: JsonRpcTransportHandler.mapToJSONRPCError(error),
       });
       try {
-        if (typeof asked === 'string') validateVersion(asked, await card(), 'JSONRPC');
+        if (typeof wanted === 'string') validateVersion(wanted, await card(), 'JSONRPC');
       } catch (error) {
         return problem(error);
       }
       const answer = await new JsonRpcTransportHandler(agent).handle(body, new ServerCallContext());
       if (!(Symbol.asyncIterator in answer)) return answer as unknown as Record<string, unknown>;
-      return new Stream(async function* (signal): AsyncGenerator<Message> {
+      return new EventStream(async function* (signal): AsyncGenerator<Message> {
         try {
           for await (const data of answer) {
             if (signal.aborted) return;

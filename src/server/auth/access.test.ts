@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
 import { hashOf, newSecret } from '../../operate/secrets.ts';
 import { VirtualWorld } from '../../testing.ts';
-import { Access, type Principal, type TokenBook } from './access.ts';
+import { Access, type Principal, type TokenLookup } from './access.ts';
 
 const ADMIN = newSecret('admin');
 
 /** Tokens in memory, as a store would answer for them. */
-class Book implements TokenBook {
+class Book implements TokenLookup {
   readonly live = new Map<string, Principal>();
   fails = false;
   finds = 0;
@@ -57,31 +57,31 @@ async function refused(asked: Promise<unknown>): Promise<string> {
 test('the token of the node is the admin, and is looked up nowhere', async () => {
   const { access, book } = scene();
   book.fails = true;
-  assert.deepEqual(await access.who(ADMIN), { role: 'admin', name: 'admin', token: undefined });
+  assert.deepEqual(await access.authenticate(ADMIN), { role: 'admin', name: 'admin', token: undefined });
   assert.equal(book.finds, 0);
 });
 
 test('whatever is wrong with a token, the answer is the same', async () => {
   const { access, book, world } = scene();
   const { secret } = book.add(7);
-  await access.who(secret);
+  await access.authenticate(secret);
   book.end(7);
   await world.advance(500);
   const bad = [undefined, '', 'x', ADMIN.slice(0, -1), `${ADMIN}x`, ADMIN.toUpperCase(), hashOf(ADMIN), secret];
-  const answers = await Promise.all(bad.map((one) => refused(access.who(one))));
+  const answers = await Promise.all(bad.map((one) => refused(access.authenticate(one))));
   assert.equal(new Set(answers).size, 1, answers.join('\n'));
 });
 
 test('a token that was found is believed for half a second and looked up again after that', async () => {
   const { access, book, world } = scene();
   const { secret, principal } = book.add(7);
-  assert.deepEqual(await access.who(secret), principal);
+  assert.deepEqual(await access.authenticate(secret), principal);
   book.end(7);
   await world.advance(499);
-  assert.deepEqual(await access.who(secret), principal);
+  assert.deepEqual(await access.authenticate(secret), principal);
   assert.equal(book.finds, 1);
   await world.advance(1);
-  await refused(access.who(secret));
+  await refused(access.authenticate(secret));
   assert.equal(book.finds, 2);
 });
 
@@ -89,9 +89,9 @@ test('what was not found is asked for again at once, so that a new token is good
   const { access, book } = scene();
   const { secret, principal } = book.add(7);
   book.end(7);
-  await refused(access.who(secret));
+  await refused(access.authenticate(secret));
   book.live.set(hashOf(secret), principal);
-  assert.deepEqual(await access.who(secret), principal);
+  assert.deepEqual(await access.authenticate(secret), principal);
 });
 
 test('a belief counts from when the store was asked, however late it answered', async () => {
@@ -100,24 +100,24 @@ test('a belief counts from when the store was asked, however late it answered', 
   const answer = Promise.withResolvers<Principal>();
   const find = book.find.bind(book);
   book.find = () => answer.promise;
-  const asked = access.who(secret);
+  const asked = access.authenticate(secret);
   world.elapse(400);
   answer.resolve(principal);
   assert.deepEqual(await asked, principal);
   book.find = find;
   book.end(7);
   world.elapse(100);
-  await refused(access.who(secret));
+  await refused(access.authenticate(secret));
 });
 
 test('who lives by a token is ended within half a second of its end, and others are not', async () => {
   const { access, book, world } = scene();
   const ended: string[] = [];
   const [bad, good] = [book.add(7).principal, book.add(8).principal];
-  access.live(bad, () => ended.push('bad, first'));
-  access.live(bad, () => ended.push('bad, second'));
-  access.live(good, () => ended.push('good'));
-  access.live(await access.who(ADMIN), () => ended.push('admin'));
+  access.onRevoked(bad, () => ended.push('bad, first'));
+  access.onRevoked(bad, () => ended.push('bad, second'));
+  access.onRevoked(good, () => ended.push('good'));
+  access.onRevoked(await access.authenticate(ADMIN), () => ended.push('admin'));
   await world.advance(400);
   book.end(7);
   await world.advance(499);
@@ -130,23 +130,23 @@ test('once a connection was ended for its token, the next request with it is ref
   const { access, book, world } = scene();
   const { secret, principal } = book.add(7);
   const ended = Promise.withResolvers<void>();
-  access.live(principal, ended.resolve);
+  access.onRevoked(principal, ended.resolve);
   await world.advance(400);
-  await access.who(secret);
+  await access.authenticate(secret);
   book.end(7);
   await world.advance(100);
   await ended.promise;
-  await refused(access.who(secret));
+  await refused(access.authenticate(secret));
 });
 
 test('who comes back under a token that has ended, while its old connection is torn down, is ended too', async () => {
   const { access, book, world } = scene();
   const { principal } = book.add(7);
   const ended: string[] = [];
-  const stopFirst = access.live(principal, () => ended.push('first'));
+  const stopFirst = access.onRevoked(principal, () => ended.push('first'));
   book.end(7);
   await world.advance(500);
-  const stopSecond = access.live(principal, () => ended.push('second'));
+  const stopSecond = access.onRevoked(principal, () => ended.push('second'));
   stopFirst();
   await world.advance(500);
   assert.deepEqual(ended, ['first', 'second']);
@@ -159,12 +159,12 @@ test('a store that cannot be asked throws nobody out, and says so to who comes',
   const { access, book, world } = scene();
   const { secret, principal } = book.add(7);
   let ended = false;
-  access.live(principal, () => (ended = true));
+  access.onRevoked(principal, () => (ended = true));
   book.fails = true;
   await world.advance(5000);
   assert.ok(book.looks >= 9);
   assert.equal(ended, false);
-  await assert.rejects(access.who(secret), /the store is away/);
+  await assert.rejects(access.authenticate(secret), /the store is away/);
   book.fails = false;
   book.end(7);
   await world.advance(500);
@@ -174,12 +174,12 @@ test('a store that cannot be asked throws nobody out, and says so to who comes',
 test('nothing is asked of the store while nobody lives by a token, and nothing after the close', async () => {
   const { access, book, world } = scene();
   const { principal } = book.add(7);
-  const stop = access.live(principal, () => {});
+  const stop = access.onRevoked(principal, () => {});
   stop();
   stop();
   await world.advance(5000);
   assert.ok(book.looks <= 1);
-  access.live(principal, () => assert.fail('closed'));
+  access.onRevoked(principal, () => assert.fail('closed'));
   access.close();
   book.end(7);
   const before = book.looks;
@@ -191,6 +191,6 @@ test('nothing is asked of the store while nobody lives by a token, and nothing a
 test('more tokens than are remembered are let in all the same', async () => {
   const { access, book } = scene();
   const secrets = Array.from({ length: 10_050 }, (_, i) => book.add(i + 1).secret);
-  for (const secret of secrets) await access.who(secret);
-  assert.equal((await access.who(secrets.at(-1))).token, 10_050);
+  for (const secret of secrets) await access.authenticate(secret);
+  assert.equal((await access.authenticate(secrets.at(-1))).token, 10_050);
 });

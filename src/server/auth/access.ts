@@ -3,129 +3,129 @@ import type { World } from '../../core/world.ts';
 import { hashOf, sameHash } from '../../operate/secrets.ts';
 import type { Role } from '../../protocol/route.ts';
 
-/** Who calls. */
+/** An authenticated caller. */
 export interface Principal {
   readonly role: Role;
-  /** For histories: who did it. */
+  /** The name that histories record. */
   readonly name: string;
   /** The number of its token; undefined: the admin token of this node. */
   readonly token: number | undefined;
-  /** When its session is over, in calendar time; undefined: it has none. */
+  /** When its session ends, in calendar time; undefined: it has no session. */
   readonly until?: number | undefined;
 }
 
-/** By which its calls are counted together. A token that was rotated keeps its name. */
+/** The key under which calls of one caller are counted. A rotated token keeps its name. */
 export function callerOf({ name, token }: Pick<Principal, 'name' | 'token'>): string {
   return `${token === undefined ? 'node' : 'token'}:${name}`;
 }
 
-/** What is asked of the store about tokens. */
-export interface TokenBook {
+/** The token queries that access needs. */
+export interface TokenLookup {
   find(hash: string): Promise<Principal | undefined>;
   alive(tokens: readonly number[]): Promise<readonly boolean[]>;
 }
 
-/** A token that was found is believed for so long: a revocation holds everywhere within a second. */
-const BELIEF_MS = 500;
-const MAX_BELIEFS = 10_000;
+/** How long a token that was found is trusted. With it a revocation holds everywhere within a second. */
+const CACHE_MS = 500;
+const MAX_CACHED = 10_000;
 
-/** Lets callers in by their tokens, and ends what lives by a token that has ended. */
+/** Authenticates callers by their tokens, and ends connections whose token was revoked. */
 export class Access {
   readonly #admin: string;
-  readonly #book: TokenBook;
+  readonly #tokens: TokenLookup;
   readonly #world: World;
-  readonly #beliefs = new Map<string, { readonly principal: Principal; readonly until: number }>();
-  readonly #living = new Map<number, Set<() => void>>();
-  #stopWatch: (() => void) | undefined;
+  readonly #cache = new Map<string, { readonly principal: Principal; readonly until: number }>();
+  readonly #listeners = new Map<number, Set<() => void>>();
+  #stopPolling: (() => void) | undefined;
 
-  constructor(adminToken: string, book: TokenBook, world: World) {
+  constructor(adminToken: string, tokens: TokenLookup, world: World) {
     this.#admin = hashOf(adminToken);
-    this.#book = book;
+    this.#tokens = tokens;
     this.#world = world;
   }
 
-  /** Tells this admin token from another one, and nothing of it. */
-  get adminMark(): string {
+  /** Distinguishes admin tokens without revealing anything of them. */
+  get adminFingerprint(): string {
     return hashOf(`mark ${this.#admin}`);
   }
 
-  /** Who has this token. Whatever is wrong with it, the answer is the same. */
-  async who(secret: string | undefined): Promise<Principal> {
+  /** The caller with this token. The error is the same for every kind of bad token. */
+  async authenticate(secret: string | undefined): Promise<Principal> {
     if (secret === undefined) throw fault('UNAUTHENTICATED');
     const hash = hashOf(secret);
     if (sameHash(hash, this.#admin)) return { role: 'admin', name: 'admin', token: undefined };
     const now = this.#world.clock.monotonic();
-    const belief = this.#beliefs.get(hash);
-    if (belief !== undefined && belief.until > now) return belief.principal;
-    this.#beliefs.delete(hash);
-    const principal = await this.#book.find(hash);
+    const cached = this.#cache.get(hash);
+    if (cached !== undefined && cached.until > now) return cached.principal;
+    this.#cache.delete(hash);
+    const principal = await this.#tokens.find(hash);
     if (principal === undefined) throw fault('UNAUTHENTICATED');
-    this.#believe(hash, principal, now);
+    this.#remember(hash, principal, now);
     return principal;
   }
 
-  #believe(key: string, principal: Principal, now: number): void {
-    if (this.#beliefs.size >= MAX_BELIEFS) this.#beliefs.clear();
-    this.#beliefs.set(key, { principal, until: now + BELIEF_MS });
+  #remember(key: string, principal: Principal, now: number): void {
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+    this.#cache.set(key, { principal, until: now + CACHE_MS });
   }
 
-  /** Who speaks by something that was given for a token, if that is live still. */
-  async of(principal: Principal & { readonly token: number }): Promise<Principal> {
+  /** The caller behind a session or cookie, as long as the token that it was issued for is valid. */
+  async stillValid(principal: Principal & { readonly token: number }): Promise<Principal> {
     const key = `token ${principal.token}`;
     const now = this.#world.clock.monotonic();
-    if ((this.#beliefs.get(key)?.until ?? 0) > now) return principal;
-    const [alive] = await this.#book.alive([principal.token]);
+    if ((this.#cache.get(key)?.until ?? 0) > now) return principal;
+    const [alive] = await this.#tokens.alive([principal.token]);
     if (alive !== true) throw fault('UNAUTHENTICATED');
-    this.#believe(key, principal, now);
+    this.#remember(key, principal, now);
     return principal;
   }
 
-  /** Calls `end` when the token of a connection has ended. The answer stops that. */
-  live({ token }: Principal, end: () => void): () => void {
+  /** Calls `end` when the token of a connection is revoked. Returns a function that stops this. */
+  onRevoked({ token }: Principal, end: () => void): () => void {
     if (token === undefined) return () => {};
-    const ends = this.#living.get(token) ?? new Set();
-    this.#living.set(token, ends.add(end));
-    this.#watch();
+    const ends = this.#listeners.get(token) ?? new Set();
+    this.#listeners.set(token, ends.add(end));
+    this.#pollLater();
     return () => {
       ends.delete(end);
-      // Not the set of somebody who came back while this one was torn down: nobody would end it any more.
-      if (ends.size === 0 && this.#living.get(token) === ends) this.#living.delete(token);
+      // A new connection may have replaced the set meanwhile. Deleting that one would leave it without its revocation.
+      if (ends.size === 0 && this.#listeners.get(token) === ends) this.#listeners.delete(token);
     };
   }
 
   close(): void {
-    this.#stopWatch?.();
-    this.#stopWatch = undefined;
-    this.#living.clear();
+    this.#stopPolling?.();
+    this.#stopPolling = undefined;
+    this.#listeners.clear();
   }
 
-  #watch(): void {
-    this.#stopWatch ??= this.#world.timers.after(
-      BELIEF_MS,
+  #pollLater(): void {
+    this.#stopPolling ??= this.#world.timers.after(
+      CACHE_MS,
       () => {
-        void this.#look().finally(() => {
-          this.#stopWatch = undefined;
-          if (this.#living.size > 0) this.#watch();
+        void this.#poll().finally(() => {
+          this.#stopPolling = undefined;
+          if (this.#listeners.size > 0) this.#pollLater();
         });
       },
       { unref: true },
     );
   }
 
-  /** Who was cut off hears the same when it comes back. */
-  #disbelieve(token: number): void {
-    for (const [hash, { principal }] of this.#beliefs) if (principal.token === token) this.#beliefs.delete(hash);
+  /** A caller that was cut off is refused when it comes back. */
+  #forget(token: number): void {
+    for (const [hash, { principal }] of this.#cache) if (principal.token === token) this.#cache.delete(hash);
   }
 
-  async #look(): Promise<void> {
-    const tokens = [...this.#living.keys()];
-    // A store that cannot be asked says nothing about tokens: who is in stays in until it can.
-    const alive = await this.#book.alive(tokens).catch(() => tokens.map(() => true));
+  async #poll(): Promise<void> {
+    const tokens = [...this.#listeners.keys()];
+    // A store that does not answer says nothing about tokens: connections stay until it does.
+    const alive = await this.#tokens.alive(tokens).catch(() => tokens.map(() => true));
     for (const [i, token] of tokens.entries()) {
       if (alive[i] === true) continue;
-      this.#disbelieve(token);
-      const ends = this.#living.get(token) ?? [];
-      this.#living.delete(token);
+      this.#forget(token);
+      const ends = this.#listeners.get(token) ?? [];
+      this.#listeners.delete(token);
       for (const end of ends) end();
     }
   }

@@ -79,7 +79,7 @@ test('each call of a batch of JSON-RPC that changes what others have made is tol
 
 test('ends of pauses, retries of whole queues and roles of nodes are told', async (t) => {
   const { node, token, told } = await scene(t);
-  await node.engine.setLimit('some', { concurrent: 1 });
+  await node.engine.limits.set('some', { concurrent: 1 });
   await node.engine.cancel((await node.engine.push({ queue: 'q', handler: 'h' })).task);
   await node.ask('/api/v1/limits/some/pause', { token, body: { for: '1h' } });
   await node.ask('/api/v1/limits/some/resume', { token, body: {} });

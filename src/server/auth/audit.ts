@@ -3,7 +3,7 @@ import type { RouteName } from '../../protocol/routes.ts';
 import { errorOf } from '../http/refusals.ts';
 import type { Principal } from './access.ts';
 
-/** Says in the log who did what to what, of that which opens doors, closes them, or takes away what others have made. */
+/** Writes to the log who did what: actions that grant access, revoke it, or change what others have made. */
 export class Audit {
   readonly #log: Log;
 
@@ -11,41 +11,41 @@ export class Audit {
     this.#log = log;
   }
 
-  /** What was done. `outcome`: the status of the answer; what was refused is told as well. */
-  tell(action: string, principal: Principal | undefined, deed: AuditedAction): void {
-    if (AUDITED.has(action)) this.#say(action, principal, { ...deed, target: targetOf(deed) });
+  /** Records one action with the status of its answer. Refused actions are recorded too. */
+  record(action: string, principal: Principal | undefined, entry: AuditedAction): void {
+    if (AUDITED.has(action)) this.#write(action, principal, { ...entry, target: targetOf(entry) });
   }
 
-  /** For what is done within a request of another kind: by a model, by an agent, by a call of a batch. */
-  teller(principal: Principal | undefined, request: string): Auditor {
+  /** For actions within a request of another kind: by a model, by an agent, by a call of a batch. */
+  auditorFor(principal: Principal | undefined, request: string): Auditor {
     return async (action, target, work) => {
-      const told = { target: target.slice(0, MOST_TARGET), request };
+      const entry = { target: target.slice(0, MOST_TARGET), request };
       try {
         const done = await work();
-        this.#say(action, principal, { ...told, outcome: 200 });
+        this.#write(action, principal, { ...entry, outcome: 200 });
         return done;
       } catch (error) {
-        this.#say(action, principal, { ...told, outcome: errorOf(error).status });
+        this.#write(action, principal, { ...entry, outcome: errorOf(error).status });
         throw error;
       }
     };
   }
 
-  #say(
+  #write(
     action: string,
     principal: Principal | undefined,
-    told: Omit<AuditedAction, 'params' | 'body'> & { target: string },
+    entry: Omit<AuditedAction, 'params' | 'body'> & { target: string },
   ): void {
     const { name: by = 'nobody', role = 'none' } = principal ?? {};
-    const { target, outcome, request } = told;
+    const { target, outcome, request } = entry;
     this.#log.info('audit', { action, by, role, target, outcome, request });
   }
 }
 
-/** What has a call of its own is called after that. */
+/** Actions are named after their route, if they have one. */
 export type Action = RouteName | 'editTask' | 'deleteTask';
 
-/** Does it, and tells how it went. */
+/** Performs the work and records its outcome. */
 export type Auditor = <T>(action: Action, target: string, work: () => Promise<T>) => Promise<T>;
 
 const MOST_TARGET = 200;
@@ -53,7 +53,7 @@ const MOST_TARGET = 200;
 export interface AuditedAction {
   readonly params: unknown;
   readonly body: unknown;
-  /** What was answered; of a thing that was made the answer has its number. */
+  /** The answer; for something new it has the id. */
   readonly answer?: unknown;
   readonly outcome: number;
   readonly request: string;
@@ -86,7 +86,7 @@ const AUDITED: ReadonlySet<string> = new Set<RouteName>([
   'decideApproval',
 ]);
 
-/** What names the thing, and nothing else of what was said: a body may hold a code. */
+/** The name or id of the target. Nothing else of the request is logged: a body may hold a code. */
 function targetOf({ params, body, answer }: AuditedAction): string {
   const named = [params, body, answer].flatMap((some) => {
     const { id, name, queue } = (some ?? {}) as Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import type { Engine } from '../../engine/engine.ts';
 export interface PushBounds {
   /** Tasks a second that one caller may push, after a burst of ten times as many; 0: no bound. */
   readonly rate: number;
-  /** Unfinished tasks of a queue beyond which nothing more is taken for it; 0: no bound. */
+  /** Unfinished tasks of a queue beyond which pushes to it are refused; 0: no bound. */
   readonly queued: number;
   /** The same for all queues together. */
   readonly queuedInAll: number;
@@ -19,39 +19,39 @@ export interface PushGuardOptions {
   readonly clock: Clock;
 }
 
-/** Seconds' worth of the rate that a caller may push at once. */
+/** The burst, in seconds of the rate. */
 const BURST_S = 10;
-/** What is known of the queues is good for so long; what was let in since is added to it. */
-const LOOK_MS = 500;
-/** Callers that are counted. Who is forgotten has a full burst again, and nobody comes by so many tokens. */
+/** How long the sizes of the queues are reused. Tasks that were admitted since are added to them. */
+const FRESH_MS = 500;
+/** Callers that are counted. A forgotten caller has a full burst again, but nobody has so many tokens. */
 const MAX_CALLERS = 10_000;
-/** Of a queue that is full: it empties as its tasks run, which nobody can foresee. */
+/** The retry hint for a full queue. Nobody can foresee when it empties. */
 const FULL_MS = 5000;
 
-/** What a caller may still push; below zero it has to wait. */
+/** What a caller may still push; at zero and below it has to wait. */
 interface Allowance {
   left: number;
   at: number;
 }
 
-interface Look {
+interface QueueSizes {
   readonly at: number;
   readonly queued: Map<string, number>;
   inAll: number;
 }
 
-/** Holds back who would fill the store: every push that comes over the network asks it first. */
+/** Bounds what callers push over the network, so that nobody fills the store. */
 export class PushGuard {
   readonly #options: PushGuardOptions;
   readonly #callers = new Map<string, Allowance>();
-  #look: Look | undefined;
-  #looking: Promise<Look> | undefined;
+  #sizes: QueueSizes | undefined;
+  #reading: Promise<QueueSizes> | undefined;
 
   constructor(options: PushGuardOptions) {
     this.#options = options;
   }
 
-  /** Tasks by queue. Rejects with TOO_MANY, and says when to come back. */
+  /** Tasks by queue. Rejects with `TOO_MANY` and the time to come back. */
   async admit(caller: string, tasks: ReadonlyMap<string, number>): Promise<void> {
     const count = [...tasks.values()].reduce((sum, n) => sum + n, 0);
     const allowance = this.#allowance(caller);
@@ -60,7 +60,7 @@ export class PushGuard {
     if (allowance !== undefined) allowance.left -= count;
   }
 
-  /** As it stands now. A batch may go below zero, so that none is too large to be ever taken; the next one waits for it. */
+  /** The allowance at this moment. A batch may take it below zero, so that no batch is too large for ever; the next one waits. */
   #allowance(caller: string): Allowance | undefined {
     const { rate } = this.#options.bounds;
     if (rate === 0) return undefined;
@@ -85,29 +85,29 @@ export class PushGuard {
   async #requireRoom(tasks: ReadonlyMap<string, number>, count: number): Promise<void> {
     const { queued, queuedInAll } = this.#options.bounds;
     if (queued === 0 && queuedInAll === 0) return;
-    const look = await this.#recent();
+    const sizes = await this.#recent();
     for (const [queue, n] of tasks) {
-      if (queued > 0 && (look.queued.get(queue) ?? 0) + n > queued) {
+      if (queued > 0 && (sizes.queued.get(queue) ?? 0) + n > queued) {
         throw full(`the queue ${queue} takes no more than ${queued} unfinished tasks`);
       }
     }
-    if (queuedInAll > 0 && look.inAll + count > queuedInAll) {
+    if (queuedInAll > 0 && sizes.inAll + count > queuedInAll) {
       throw full(`all queues together take no more than ${queuedInAll} unfinished tasks`);
     }
-    for (const [queue, n] of tasks) look.queued.set(queue, (look.queued.get(queue) ?? 0) + n);
-    look.inAll += count;
+    for (const [queue, n] of tasks) sizes.queued.set(queue, (sizes.queued.get(queue) ?? 0) + n);
+    sizes.inAll += count;
   }
 
-  async #recent(): Promise<Look> {
+  async #recent(): Promise<QueueSizes> {
     const now = this.#options.clock.monotonic();
-    if (this.#look !== undefined && now - this.#look.at < LOOK_MS) return this.#look;
-    this.#looking ??= this.#read(now).finally(() => {
-      this.#looking = undefined;
+    if (this.#sizes !== undefined && now - this.#sizes.at < FRESH_MS) return this.#sizes;
+    this.#reading ??= this.#read(now).finally(() => {
+      this.#reading = undefined;
     });
-    return this.#looking;
+    return this.#reading;
   }
 
-  async #read(at: number): Promise<Look> {
+  async #read(at: number): Promise<QueueSizes> {
     const queued = new Map<string, number>();
     let inAll = 0;
     for (const { name, stats } of await this.#options.queues()) {
@@ -115,8 +115,8 @@ export class PushGuard {
       queued.set(name, n);
       inAll += n;
     }
-    this.#look = { at, queued, inAll };
-    return this.#look;
+    this.#sizes = { at, queued, inAll };
+    return this.#sizes;
   }
 }
 

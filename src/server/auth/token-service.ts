@@ -4,7 +4,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { hashOf, newSecret, prefixOf } from '../../operate/secrets.ts';
 import type { Role } from '../../protocol/route.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
-import type { Principal, TokenBook } from './access.ts';
+import type { Principal, TokenLookup } from './access.ts';
 
 type TokenStore = Pick<Engine['store'], 'tokenAdd' | 'tokenFind' | 'tokenAlive' | 'tokenList' | 'tokenRevoke'>;
 type Shown = AnswerOf<'createToken'>;
@@ -15,8 +15,8 @@ export interface NewBearer {
   readonly ttlMs?: number | undefined;
 }
 
-/** Tokens, for who makes and ends them. The texts go out once; what stays is their hashes. */
-export class TokenService implements TokenBook {
+/** Makes, rotates and revokes tokens. The text of a token is shown once; the store keeps its hash. */
+export class TokenService implements TokenLookup {
   readonly #store: TokenStore;
 
   constructor(store: TokenStore) {
@@ -25,7 +25,7 @@ export class TokenService implements TokenBook {
 
   async find(hash: string): Promise<Principal | undefined> {
     const found = await this.#store.tokenFind({ hash });
-    // A code is no way in: it is exchanged for one.
+    // A code does not authenticate: it is exchanged for a secret.
     if (found === undefined || found.kind === 'code') return undefined;
     return { role: found.role, name: found.name, token: found.id };
   }
@@ -44,7 +44,7 @@ export class TokenService implements TokenBook {
     const record = await this.#store
       .tokenAdd({
         token: { kind: 'bearer', role, name, hash: hashOf(token), prefix: prefixOf(token), by, ttlMs },
-        // A rotation ends what has the same name, which must not be another one.
+        // A rotation ends the token of the same name, so a name must mean one token.
         unless: ['bearer'],
       })
       .catch((error: unknown) => {
@@ -55,7 +55,7 @@ export class TokenService implements TokenBook {
     return { ...record, token };
   }
 
-  /** Another one like it, good for as long as it was; the old one is good for `graceMs` more. */
+  /** Another token like it, with the same lifetime. The old one stays valid for `graceMs`. */
   async rotate(id: number, graceMs: number, by: string): Promise<Shown> {
     const old = (await this.#store.tokenList()).find((one) => one.id === id);
     const isLive = (await this.#store.tokenAlive({ ids: [id] }))[0] === true;

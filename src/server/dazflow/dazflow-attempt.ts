@@ -11,67 +11,67 @@ export interface DazflowAttemptParts {
   readonly session: Session;
   readonly world: World;
   readonly log: Log;
-  readonly tell: (told: DazflowNotice) => void;
-  /** Whether the agent is heard: its lease is kept only while it is. */
-  readonly answers: () => boolean;
-  /** It has come with its secret in the address, and expects offers in another form. */
+  readonly send: (notice: DazflowNotice) => void;
+  /** Whether the agent is heard. Its lease is renewed only while it is. */
+  readonly isHeard: () => boolean;
+  /** It came with its secret in the address, and expects offers in another form. */
   readonly byPath: boolean;
 }
 
-/** An offer that draws no claim within this time is made again; after so many the task goes to others. */
+/** An offer without a claim is repeated after this time; after so many offers the task goes to others. */
 const OFFER_MS = 5000;
 const MAX_OFFERS = 3;
-/** An agent that was told to stop has so long to say that it has. */
+/** How long an agent may take to confirm that it has stopped. */
 const KILL_MS = 5000;
-const CANCEL_LOOK_MS = 1000;
+const CANCEL_POLL_MS = 1000;
 const RETRY_MS = 100;
 const MAX_RETRY_MS = 5000;
 
-/** Why an agent has no say over a task; undefined: it has. */
+/** Why an agent may not act on a task; undefined: it may. */
 export type Refusal = string | undefined;
 
 export const NOT_YOURS = 'it is not held by this agent: it was not offered to it, or its lease is lost';
-const LOST = 'its lease is lost: another may run it, and nothing that is said of this run counts';
+const LOST = 'its lease is lost: another worker may run it, and nothing about this run counts';
 const CANCELLED = 'somebody has asked to stop it';
 
 /**
- * One lease of an agent that knows nothing of leases, from its offer to its end. All that such an agent does not do is done here:
+ * One lease of an agent that knows nothing of leases, from its offer to its end. It does what the agent does not do:
  *
  *   offered ──claimed──> running ──> ending ──> over
- *      └──nobody claims it──> given back          the lease is renewed, and cancels are looked for, until it is over
+ *      └──nobody claims it──> given back          the lease is renewed and cancels are polled until it is over
  *
- * When the connection is gone, what was only offered goes back with its try; what ran is left to its lease.
+ * When the connection is gone, a task that was only offered is released with its try. A task that ran is left to its lease.
  */
 export class DazflowAttempt {
   readonly task: DazflowTask;
   readonly #parts: DazflowAttemptParts;
-  readonly #one: Assignment;
+  readonly #assignment: Assignment;
   readonly #timeoutMs: number | undefined;
   readonly #claimed = Promise.withResolvers<void>();
   readonly #over = Promise.withResolvers<void>();
   readonly #timers = new Set<() => void>();
   #state: 'offered' | 'claiming' | 'running' | 'ending' | 'over' = 'offered';
   #killed: 'cancelled' | 'timeout' | undefined;
-  #left = false;
+  #disconnected = false;
   #lines = 0;
 
   constructor(parts: DazflowAttemptParts, one: Assignment) {
     this.#parts = parts;
-    this.#one = one;
+    this.#assignment = one;
     this.#timeoutMs = one.timeoutMs ?? parts.session.runTimeoutMs;
     this.task = dazflowTask(one, this.#timeoutMs);
   }
 
-  /** Offers it, and keeps its lease. Resolves when it is held no longer; false: the agent did not want it. */
-  async attend(): Promise<boolean> {
-    const { session, tell, byPath } = this.#parts;
+  /** Offers the task and keeps its lease. Resolves when the lease is no longer held; false: the agent did not claim it. */
+  async run(): Promise<boolean> {
+    const { session, send, byPath } = this.#parts;
     const unlisten = session.onCancel((task) => {
-      if (task === this.#one.task) void this.#kill('cancelled');
+      if (task === this.#assignment.task) void this.#kill('cancelled');
     });
     this.#renewAfter(session.leaseMs / 3);
-    this.#lookForCancels();
+    this.#pollCancels();
     for (let i = 0; i < MAX_OFFERS && this.#state === 'offered'; i++) {
-      tell(offerOf(this.task, byPath));
+      send(offerOf(this.task, byPath));
       await Promise.race([this.#pause(OFFER_MS), this.#claimed.promise, this.#over.promise]);
     }
     const unwanted = this.#state === 'offered';
@@ -81,13 +81,13 @@ export class DazflowAttempt {
     return !unwanted;
   }
 
-  /** The agent wants it. */
+  /** The agent claims the task. */
   async claim(): Promise<Refusal> {
     if (this.#state === 'over') return NOT_YOURS;
     if (this.#state !== 'offered') return 'it was claimed before';
     this.#state = 'claiming';
     this.#claimed.resolve();
-    // As its first renewal: its run begins with a whole lease, or not at all.
+    // The claim renews the lease: the run begins with a whole lease, or not at all.
     const answer = await this.#renew();
     if (this.#is('over')) return CANCELLED;
     if (answer === 'lost') {
@@ -103,14 +103,14 @@ export class DazflowAttempt {
     return undefined;
   }
 
-  /** Lines of its log, in the order in which they came. */
-  async say(lines: readonly DazflowLine[]): Promise<Refusal> {
+  /** Appends lines to its log, in the order of their arrival. */
+  async log(lines: readonly DazflowLine[]): Promise<Refusal> {
     if (this.#state !== 'running') return NOT_YOURS;
     const { session, world } = this.#parts;
     const entries = entriesOf(lines, this.#lines, world.clock.wall());
     this.#lines += entries.length;
     try {
-      await this.#patiently(() => session.log(this.#one, entries));
+      await this.#retrying(() => session.log(this.#assignment, entries));
       return undefined;
     } catch (error) {
       if (!isEngineError(error, 'LEASE_LOST')) throw error;
@@ -124,39 +124,39 @@ export class DazflowAttempt {
   }
 
   fail(error: unknown): Promise<Refusal> {
-    return this.#settle(() => this.#parts.session.fail(this.#one, error));
+    return this.#settle(() => this.#parts.session.fail(this.#assignment, error));
   }
 
-  /** Nobody is at the other end any more; what it has said before that is still looked into, for as long as its lease can hold. */
-  part(): void {
-    this.#left = true;
+  /** The connection is gone. Messages that arrived before are still handled, for as long as the lease can hold. */
+  disconnect(): void {
+    this.#disconnected = true;
   }
 
-  /** And that was all. Resolves when nothing more is written for it. */
-  async leave(): Promise<void> {
+  /** No more messages come. Resolves when nothing more is written for the task. */
+  async close(): Promise<void> {
     if (this.#state === 'offered' || this.#state === 'claiming') await this.#giveBack();
-    // It runs, or has run: its lease says when another may.
+    // The task runs, or has run: its lease says when another worker may have it.
     else if (this.#state === 'running') this.#end();
     await this.#over.promise;
   }
 
   async #kill(why: 'cancelled' | 'timeout'): Promise<void> {
     if (this.#killed !== undefined) return;
-    // What was not started need not be: given back, it ends as cancelled.
+    // A task that was not started is released, and ends as cancelled by that.
     if (this.#state === 'offered' || this.#state === 'claiming') await this.#giveBack();
     if (this.#state !== 'running') return;
     this.#killed = why;
-    this.#parts.tell({ type: 'kill_task', task_id: this.task.id });
-    // Whether it has obeyed or not: it was told, and others wait for what the task takes.
+    this.#parts.send({ type: 'kill_task', task_id: this.task.id });
+    // Whether the agent obeyed or not: it was told, and others wait for what the task holds.
     this.#after(KILL_MS, () => void this.#settle(() => Promise.resolve()));
   }
 
-  /** Records how it has ended; what was killed has ended so, whatever the agent says after it was told. */
+  /** Records the end. A killed task has ended by the kill, whatever the agent says after it. */
   async #settle(record: () => Promise<unknown>): Promise<Refusal> {
     if (this.#state !== 'running') return NOT_YOURS;
     this.#state = 'ending';
     try {
-      await this.#patiently(() => (this.#killed === undefined ? record() : this.#recordKill()));
+      await this.#retrying(() => (this.#killed === undefined ? record() : this.#recordKill()));
       return undefined;
     } catch (error) {
       if (isEngineError(error, 'LEASE_LOST')) return LOST;
@@ -169,59 +169,59 @@ export class DazflowAttempt {
 
   async #recordKill(): Promise<unknown> {
     const { session } = this.#parts;
-    if (this.#killed === 'cancelled') return session.cancelled(this.#one);
-    return session.fail(this.#one, fault('RUN_TIMEOUT', { timeoutMs: this.#timeoutMs }).toJSON());
+    if (this.#killed === 'cancelled') return session.cancelled(this.#assignment);
+    return session.fail(this.#assignment, fault('RUN_TIMEOUT', { timeoutMs: this.#timeoutMs }).toJSON());
   }
 
   async #completed(result: unknown): Promise<unknown> {
     const { session } = this.#parts;
     try {
-      // Before the end: should this process die between the two, the next attempt finds it.
-      if (this.#one.reuses === true) await session.keep(this.#one, result);
-      return await session.complete(this.#one, result);
+      // Kept before the end: if this process dies between the two, the next attempt finds it.
+      if (this.#assignment.reuses === true) await session.keep(this.#assignment, result);
+      return await session.complete(this.#assignment, result);
     } catch (error) {
-      // A result that cannot be kept is the agent's own fault, and the next try would give the same.
+      // A result that cannot be kept is the fault of the agent, and the next try would give the same.
       if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
-      return session.fail(this.#one, error.toJSON(), { giveUp: true });
+      return session.fail(this.#assignment, error.toJSON(), { giveUp: true });
     }
   }
 
-  /** With its try. What cannot be given back comes back when its lease has run out. */
+  /** Releases the task with its try. If that fails, the task comes back when its lease has run out. */
   async #giveBack(): Promise<void> {
     this.#end();
-    await this.#parts.session.release(this.#one).catch(() => {});
+    await this.#parts.session.release(this.#assignment).catch(() => {});
   }
 
   #renewAfter(ms: number): void {
-    const { session, answers } = this.#parts;
+    const { session, isHeard } = this.#parts;
     this.#after(ms, () => {
       this.#renewAfter(session.leaseMs / 3);
-      if (answers() || this.#state === 'ending') void this.#renew().then((answer) => this.#heard(answer));
+      if (isHeard() || this.#state === 'ending') void this.#renew().then((answer) => this.#onRenewal(answer));
     });
   }
 
-  /** Undefined: the store does not answer, and has said nothing. */
+  /** Undefined: the store did not answer. */
   #renew(): Promise<RenewalAnswer | undefined> {
-    return this.#parts.session.renew([this.#one]).then(
+    return this.#parts.session.renew([this.#assignment]).then(
       ([answer]) => answer,
       () => undefined,
     );
   }
 
-  #heard(answer: RenewalAnswer | undefined): void {
+  #onRenewal(answer: RenewalAnswer | undefined): void {
     if (answer === 'cancel') void this.#kill('cancelled');
-    // While its end is recorded, the answer to that counts: it may be what has ended the lease.
+    // While the end is recorded, its answer counts: it may be what has ended the lease.
     if (answer !== 'lost' || this.#state === 'ending' || this.#state === 'over') return;
-    if (this.#state === 'running') this.#parts.tell({ type: 'kill_task', task_id: this.task.id });
+    if (this.#state === 'running') this.#parts.send({ type: 'kill_task', task_id: this.task.id });
     this.#end();
   }
 
-  #lookForCancels(): void {
+  #pollCancels(): void {
     const { session } = this.#parts;
-    this.#after(CANCEL_LOOK_MS, () => {
-      this.#lookForCancels();
+    this.#after(CANCEL_POLL_MS, () => {
+      this.#pollCancels();
       const mine = ({ task, attempt }: { task: number; attempt: number }): boolean =>
-        task === this.#one.task && attempt === this.#one.attempt;
+        task === this.#assignment.task && attempt === this.#assignment.attempt;
       session.cancels().then(
         (leases) => (leases.some(mine) ? this.#kill('cancelled') : undefined),
         () => {},
@@ -229,8 +229,8 @@ export class DazflowAttempt {
     });
   }
 
-  /** Faults of the store are waited out; for an agent that has left, no longer than its lease can hold. */
-  async #patiently<T>(record: () => Promise<T>): Promise<T> {
+  /** Retries while the store fails; after a disconnect no longer than the lease can hold. */
+  async #retrying<T>(record: () => Promise<T>): Promise<T> {
     const { session, world } = this.#parts;
     const since = world.clock.monotonic();
     for (let pause = RETRY_MS; ; pause = Math.min(MAX_RETRY_MS, pause * 2)) {
@@ -238,13 +238,13 @@ export class DazflowAttempt {
         return await record();
       } catch (error) {
         if (!isEngineError(error) || !error.retryable) throw error;
-        if (this.#left && world.clock.monotonic() - since > session.leaseMs) throw error;
+        if (this.#disconnected && world.clock.monotonic() - since > session.leaseMs) throw error;
       }
       await new Promise<void>((resolve) => void world.timers.after(pause * (0.5 + world.random() / 2), resolve));
     }
   }
 
-  /** Read anew: other things have happened while something was waited for. */
+  /** Read again: the state may have changed during an await. */
   #is(state: 'over'): boolean {
     return this.#state === state;
   }
@@ -260,7 +260,7 @@ export class DazflowAttempt {
     return new Promise((resolve) => this.#after(ms, resolve));
   }
 
-  /** Not any more once it is over. */
+  /** Does nothing once the attempt is over. */
   #after(ms: number, act: () => void): void {
     if (this.#state === 'over') return;
     const cancel = this.#parts.world.timers.after(

@@ -27,7 +27,7 @@ async function gone(scene: GatewayScene): Promise<void> {
 test('an agent is let in by its secret, and is online before it hears so', async (t) => {
   const scene = await hubScene(t);
   const agent = await scene.agent('a');
-  const [worker, ...others] = await scene.engine.workers();
+  const [worker, ...others] = await scene.engine.workers.list();
   assert.equal(others.length, 0);
   assert.deepEqual(
     [worker?.name, worker?.state, worker?.slots, worker?.handlers, worker?.version, worker?.host],
@@ -35,14 +35,14 @@ test('an agent is let in by its secret, and is online before it hears so', async
   );
   await agent.hangUp();
   await gone(scene);
-  assert.equal((await scene.engine.workers())[0]?.state, 'offline');
+  assert.equal((await scene.engine.workers.list())[0]?.state, 'offline');
 });
 
 test('an agent with a wrong secret, under an unknown name, or that is disabled, hears why and is cut off', async (t) => {
   const scene = await hubScene(t);
   const secret = await scene.enrol('a');
   const other = await scene.enrol('b');
-  await scene.engine.setWorker({ name: 'b', enabled: false });
+  await scene.engine.workers.set({ name: 'b', enabled: false });
   const rejected = async (greeting: object): Promise<string> => {
     const agent = await PlainAgent.dial(scene.address);
     agent.say({ type: 'connect', version: '1', credentials: [], ...greeting });
@@ -56,7 +56,7 @@ test('an agent with a wrong secret, under an unknown name, or that is disabled, 
   assert.match(await rejected({ name: 'a', secret: scene.admin }), /not that of this worker/);
   assert.match(await rejected({ name: 'a' }), /secret/);
   assert.match(await rejected({ name: 'b', secret: other }), /is disabled/);
-  assert.deepEqual(await scene.engine.workers(), []);
+  assert.deepEqual(await scene.engine.workers.list(), []);
 });
 
 test('the address with a secret in it is there only where that is asked for', async (t) => {
@@ -99,7 +99,7 @@ test('who comes by the address in vain is closed with a code of its own, and the
   const scene = await hubScene(t, { byPath: true });
   const secret = await scene.enrol('a');
   const disabled = await scene.enrol('b');
-  await scene.engine.setWorker({ name: 'b', enabled: false });
+  await scene.engine.workers.set({ name: 'b', enabled: false });
   for (const [path, code] of [
     ['/ws/agent/a/wrong', 4001],
     [`/ws/agent/nobody/${secret}`, 4001],
@@ -224,7 +224,7 @@ test('a lease runs out when its agent is gone, and never passes to the next conn
   await scene.tick('reaper');
   assert.equal((await second.take()).id, id);
   assert.deepEqual(await stateOf(scene, task), ['running', 2, 2]);
-  assert.deepEqual(await scene.engine.readLog(task), []);
+  assert.deepEqual(await scene.engine.logs.read(task), []);
 });
 
 test('an agent that answers no pings loses its lease, and hears of it when it is back', async (t) => {
@@ -256,7 +256,7 @@ test('an agent that says nothing for a minute is offline and cut off, though it 
   await scene.world.advance(1000);
   assert.deepEqual(await agent.closed, { code: 4408, reason: 'nothing was heard for 60 s' });
   await gone(scene);
-  assert.equal((await scene.engine.workers())[0]?.state, 'offline');
+  assert.equal((await scene.engine.workers.list())[0]?.state, 'offline');
 });
 
 test('how long that is can be set', async (t) => {
@@ -272,7 +272,7 @@ test('while it is heard it stays online, though it runs for long', async (t) => 
   for (let i = 0; i < 4; i++) {
     await pass(scene, [agent], 25_000);
     await scene.tick('reaper');
-    assert.equal((await scene.engine.workers())[0]?.state, 'online');
+    assert.equal((await scene.engine.workers.list())[0]?.state, 'online');
   }
 });
 
@@ -292,7 +292,7 @@ test('a second agent of a name is refused while the first answers, and takes its
   assert.equal((await first.closed).code, 1006);
   // The end of the old connection ends nothing of the new one.
   await scene.world.settle();
-  const states = (await scene.engine.workers()).map(({ state }) => state);
+  const states = (await scene.engine.workers.list()).map(({ state }) => state);
   assert.deepEqual(states, ['offline', 'online']);
   const { id } = await scene.push();
   assert.equal((await third.take()).id, id);
@@ -415,7 +415,7 @@ test('logs are kept in the order in which they came, before and until the end', 
   agent.say({ type: 'task_complete', task_id: id, result: 1 });
   agent.say({ type: 'task_progress', task_id: id, logs: ['too late'] });
   await agent.hear('kill_task');
-  const lines = await scene.engine.readLog(task, { limit: 1000 });
+  const lines = await scene.engine.logs.read(task, { limit: 1000 });
   assert.deepEqual(
     lines.map(({ text }) => text),
     Array.from({ length: 50 }, (_, i) => [`${i} a`, `${i} b`]).flat(),
@@ -436,7 +436,7 @@ test('what was said before a hang-up counts, to the last word', async (t) => {
   await gone(scene);
   const record = await scene.engine.get(task);
   assert.deepEqual([record?.state, record?.result], ['completed', '"done"']);
-  assert.equal((await scene.engine.readLog(task)).length, 2);
+  assert.equal((await scene.engine.logs.read(task)).length, 2);
 });
 
 test('a result that is kept takes the place of a run, and what an agent brings is kept', async (t) => {
@@ -475,7 +475,7 @@ test('what is said of an agent reaches it within a second, and a disabled one is
   assert.equal((await stateOf(scene, task))[0], 'completed');
   await pass(scene, [agent], 3000);
   assert.equal(agent.told.filter(({ type }) => type === 'task_available').length, 1);
-  await scene.engine.setWorker({ name: 'a', enabled: true });
+  await scene.engine.workers.set({ name: 'a', enabled: true });
   await pass(scene, [agent], 1000);
   assert.deepEqual((await agent.take()).input, 2);
 });
@@ -494,7 +494,7 @@ test('an agent is cut off within a second when its secret ends, and what it ran 
 
 // Nonsense, and too much
 
-test('what is no message ends the connection; what the document does not know is left alone', async (t) => {
+test('what is no message ends the connection; what dazflow does not know is left alone', async (t) => {
   const scene = await hubScene(t);
   const secret = await scene.enrol('a');
   const nonsense: readonly unknown[] = [
@@ -516,7 +516,7 @@ test('what is no message ends the connection; what the document does not know is
   for (const message of nonsense) {
     const agent = await PlainAgent.enter(scene.address, { name: 'a', secret });
     agent.say(message);
-    assert.deepEqual(await agent.closed, { code: 1007, reason: 'that is no message' }, String(message).slice(0, 80));
+    assert.deepEqual(await agent.closed, { code: 1007, reason: 'that is not a message' }, String(message).slice(0, 80));
     await gone(scene);
   }
   const agent = await PlainAgent.enter(scene.address, { name: 'a', secret });
@@ -548,13 +548,13 @@ test('nobody speaks for the task of another agent', async (t) => {
   b.say({ type: 'task_progress', task_id: id, logs: ['stolen'] });
   await b.hear('kill_task');
   assert.deepEqual(await stateOf(scene, task), ['running', 1, 1]);
-  assert.deepEqual(await scene.engine.readLog(task), []);
+  assert.deepEqual(await scene.engine.logs.read(task), []);
   a.say({ type: 'task_complete', task_id: id, result: 'mine' });
   await a.answered();
   assert.equal((await scene.engine.get(task))?.result, '"mine"');
 });
 
-/** The hub's own end of the only connection that there is. */
+/** The node's own end of the only connection. */
 function ownEnd(t: TestContext): Promise<WebSocket> {
   return new Promise((resolve) => {
     const ping = Reflect.get(WebSocket.prototype, 'ping') as (this: WebSocket) => void;
@@ -606,7 +606,7 @@ test('a node that stops gives back what was only offered, and leaves what runs t
   assert.deepEqual(await stateOf(scene, first.task), ['running', 1, 1]);
   assert.deepEqual(await stateOf(scene, second.task), ['ready', 1, 0]);
   assert.deepEqual(
-    (await scene.engine.workers()).map(({ state }) => state),
+    (await scene.engine.workers.list()).map(({ state }) => state),
     ['offline', 'offline'],
   );
 });

@@ -4,7 +4,7 @@ import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import { DAZFLOW_TYPES, type DazflowNotice, DazflowRequest } from '../../protocol/dazflow.ts';
 import type { Session } from '../../protocol/link.ts';
-import { Silence, tickMsOf } from '../../protocol/silence.ts';
+import { PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { stackOf } from '../http/refusals.ts';
@@ -17,30 +17,30 @@ export interface DazflowConnectionOptions {
   readonly session: Session;
   readonly world: World;
   readonly log: Log;
-  /** It has come with its secret in the address. */
+  /** It came with its secret in the address. */
   readonly byPath: boolean;
-  /** An agent that has said nothing for so long is offline. */
+  /** An agent that is silent for so long is offline. */
   readonly offlineMs: number;
-  /** What came is no message: the connection ends. */
-  readonly onNonsense: (error: unknown) => void;
+  /** The data is not a message: the connection ends. */
+  readonly onMalformed: (error: unknown) => void;
   readonly onSilence: () => void;
 }
 
 const BEAT_MS = 10_000;
-/** What was heard and not looked into; beyond it nothing more is read. */
+/** Messages that wait to be handled; beyond it nothing is read. */
 const MAX_WAITING = 100;
-/** The silence is counted in parts, not timed: a process that stood still has heard nothing either. */
+/** The silence is counted in parts, not timed: a process that was stopped has heard nothing either. */
 const PARTS = 4;
 
 /**
- * What is said over the connection of an agent of document 004. It beats by saying anything; that it answers pings keeps its lease.
- * What it says of tasks is looked into one by one, in the order in which it came.
+ * The connection of a dazflow agent. Any message counts as a heartbeat; the answers to pings keep its lease. Messages about
+ * tasks are handled one by one, in the order of their arrival.
  */
 export class DazflowConnection {
   readonly #options: DazflowConnectionOptions;
   readonly #buffer: SendBuffer;
   readonly #worker: DazflowWorker;
-  readonly #silence = new Silence();
+  readonly #liveness = new PeerLiveness();
   readonly #waiting: DazflowRequest[] = [];
   #working: Promise<void> | undefined;
   #cancelPing = (): void => {};
@@ -57,54 +57,54 @@ export class DazflowConnection {
       log,
       byPath,
       buffer: this.#buffer,
-      tell: (told) => this.tell(told),
-      answers: () => !this.isSilent,
+      send: (notice) => this.send(notice),
+      isHeard: () => !this.isSilent,
     });
-    socket.on('pong', () => this.#silence.heard());
-    socket.on('ping', () => this.#silence.heard());
-    socket.on('message', (...frame: Frame) => this.hear(frame));
+    socket.on('pong', () => this.#liveness.heard());
+    socket.on('ping', () => this.#liveness.heard());
+    socket.on('message', (...frame: Frame) => this.receive(frame));
     this.#ping();
     this.#beatAfter(Math.min(BEAT_MS, session.heartbeatMs ?? BEAT_MS));
     this.#watch(PARTS);
   }
 
-  /** From here on it is offered tasks. */
+  /** Offers tasks from here on. */
   start(): void {
-    this.tell({ type: 'connect_ok' });
+    this.send({ type: 'connect_ok' });
     this.#worker.start();
   }
 
-  /** Pings are not answered: another process that has the secret may take its place. */
+  /** Pings are not answered: another process with the secret may take the name. */
   get isSilent(): boolean {
-    return this.#silence.isLong;
+    return this.#liveness.isDead;
   }
 
-  tell(told: DazflowNotice): void {
-    this.#buffer.say(JSON.stringify(told));
+  send(notice: DazflowNotice): void {
+    this.#buffer.send(JSON.stringify(notice));
   }
 
-  hear([data, isBinary]: Frame): void {
-    // Who was told that it is over has no say any more, though its words may still arrive.
+  receive([data, isBinary]: Frame): void {
+    // After the close was sent nothing counts, though frames may still arrive.
     if (!this.#isOpen) return;
-    this.#silence.heard();
+    this.#liveness.heard();
     this.#watch(PARTS);
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
-      this.#take(parseBody(data.toString()));
+      this.#enqueue(parseBody(data.toString()));
     } catch (error) {
-      this.#options.onNonsense(error);
+      this.#options.onMalformed(error);
     }
     this.#flow();
   }
 
   /** The connection is gone. Resolves when nothing more is written for it. */
-  async leave(): Promise<void> {
+  async close(): Promise<void> {
     this.#cancelPing();
     this.#cancelBeat();
     this.#cancelWatch();
-    this.#worker.part();
+    this.#worker.disconnect();
     await this.#working;
-    await this.#worker.leave();
+    await this.#worker.close();
     await this.#options.session.beat('offline').catch(() => {});
   }
 
@@ -113,23 +113,23 @@ export class DazflowConnection {
     return socket.readyState === socket.OPEN;
   }
 
-  /** What is not of the document is left alone: it may come from an agent that knows more. */
-  #take(value: unknown): void {
+  /** Ignores messages that dazflow does not have: they may come from a newer agent. */
+  #enqueue(value: unknown): void {
     const { type } = (value ?? {}) as { readonly type?: unknown };
     if (typeof type === 'string' && !DAZFLOW_TYPES.has(type)) return;
-    const said = checked('body', DazflowRequest, value) as DazflowRequest;
-    // At once: what is recorded before it may take long, and an agent that hears nothing goes away.
-    if (said.type === 'heartbeat') return this.tell({ type: 'heartbeat_ack' });
-    this.#waiting.push(said);
+    const request = checked('body', DazflowRequest, value) as DazflowRequest;
+    // Answered at once: the messages before it may take long, and an agent that hears nothing goes away.
+    if (request.type === 'heartbeat') return this.send({ type: 'heartbeat_ack' });
+    this.#waiting.push(request);
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
     });
   }
 
   async #work(): Promise<void> {
-    for (let said = this.#waiting.shift(); said !== undefined; said = this.#waiting.shift()) {
+    for (let request = this.#waiting.shift(); request !== undefined; request = this.#waiting.shift()) {
       try {
-        await this.#answer(said);
+        await this.#answer(request);
       } catch (error) {
         this.#options.log.error('an agent could not be answered', { error: stackOf(error) });
       }
@@ -137,36 +137,36 @@ export class DazflowConnection {
     }
   }
 
-  async #answer(said: DazflowRequest): Promise<void> {
-    switch (said.type) {
+  async #answer(request: DazflowRequest): Promise<void> {
+    switch (request.type) {
       case 'task_claim': {
-        const task = await this.#worker.claim(said.task_id);
-        if (typeof task === 'string') return this.#refuse(said.task_id, task);
-        return this.tell({ type: 'task_claimed_ok', task_id: said.task_id, task });
+        const task = await this.#worker.claim(request.task_id);
+        if (typeof task === 'string') return this.#refuse(request.task_id, task);
+        return this.send({ type: 'task_claimed_ok', task_id: request.task_id, task });
       }
       case 'task_progress': {
-        const refusal = await this.#worker.say(said.task_id, said.logs ?? []);
-        if (refusal !== undefined) this.tell({ type: 'kill_task', task_id: said.task_id });
+        const refusal = await this.#worker.log(request.task_id, request.logs ?? []);
+        if (refusal !== undefined) this.send({ type: 'kill_task', task_id: request.task_id });
         return;
       }
       case 'task_complete':
-        return this.#refuse(said.task_id, await this.#worker.complete(said.task_id, said.result));
+        return this.#refuse(request.task_id, await this.#worker.complete(request.task_id, request.result));
       case 'task_failed':
-        return this.#refuse(said.task_id, await this.#worker.fail(said.task_id, failureOf(said)));
+        return this.#refuse(request.task_id, await this.#worker.fail(request.task_id, failureOf(request)));
       case 'heartbeat':
       case 'credential_ack':
       case 'version':
       case 'credentials_report':
-        // What it says of its credentials proves nothing: its tags are those that its name was given.
+        // The agent's word on its credentials proves nothing: its tags are those that its name was given.
         return;
     }
   }
 
   #refuse(task: string, reason: string | undefined): void {
-    if (reason !== undefined) this.tell({ type: 'task_claimed_fail', task_id: task, reason });
+    if (reason !== undefined) this.send({ type: 'task_claimed_fail', task_id: task, reason });
   }
 
-  /** Nothing is read while there is much to do, or while it does not read itself. */
+  /** Nothing is read while many messages wait, or while the agent does not read. */
   #flow(): void {
     const { socket } = this.#options;
     if (this.#waiting.length > MAX_WAITING || this.#buffer.isFull) socket.pause();
@@ -178,7 +178,7 @@ export class DazflowConnection {
     this.#cancelPing = world.timers.after(
       tickMsOf(session.leaseMs),
       () => {
-        if (this.#silence.tick() && this.#isOpen) socket.ping();
+        if (this.#liveness.tick() && this.#isOpen) socket.ping();
         this.#ping();
       },
       { unref: true },
@@ -206,10 +206,10 @@ export class DazflowConnection {
   }
 }
 
-/** What the record keeps of a failure. */
+/** The failure as the store keeps it. */
 function failureOf({ error, error_details: details }: Extract<DazflowRequest, { type: 'task_failed' }>): unknown {
   const plain = typeof error === 'string' ? { message: error } : error;
   if (details === undefined || details === null)
-    return plain ?? { message: 'the agent said that it failed, and not why' };
+    return plain ?? { message: 'the agent reported a failure without a reason' };
   return typeof plain === 'object' && plain !== null ? { ...plain, details } : { message: String(plain), details };
 }

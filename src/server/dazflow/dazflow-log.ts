@@ -1,13 +1,13 @@
 import type { LogEntry } from '../../core/task/log.ts';
 import type { DazflowLine } from '../../protocol/dazflow.ts';
 
-/** In UTF-16 units, each of which is at most three bytes: what one entry of a log holds. */
+/** The bound of one log entry, in UTF-16 units of at most three bytes. */
 const MAX_UNITS = 21_000;
-/** A number below it is a time in seconds: in milliseconds it would be long ago. */
+/** A number below it is in seconds: in milliseconds it would be long ago. */
 const LEAST_MS = 100_000_000_000;
 const MAX_TIME = 8_640_000_000_000_000;
 
-/** Lines of an agent as entries of a log, numbered on behind `last`. A line that no entry holds becomes several. */
+/** The lines of an agent as log entries, numbered after `last`. A line beyond the bound of an entry becomes several. */
 export function entriesOf(lines: readonly DazflowLine[], last: number, now: number): readonly LogEntry[] {
   let seq = last;
   return lines.flatMap((line) => {
@@ -17,9 +17,9 @@ export function entriesOf(lines: readonly DazflowLine[], last: number, now: numb
   });
 }
 
-function timeOf(said: number | string | null | undefined): number | undefined {
-  if (said === null || said === undefined) return undefined;
-  const number = typeof said === 'string' ? Date.parse(said) : said < LEAST_MS ? said * 1000 : said;
+function timeOf(stamp: number | string | null | undefined): number | undefined {
+  if (stamp === null || stamp === undefined) return undefined;
+  const number = typeof stamp === 'string' ? Date.parse(stamp) : stamp < LEAST_MS ? stamp * 1000 : stamp;
   return number >= 0 && number <= MAX_TIME ? Math.floor(number) : undefined;
 }
 
@@ -28,7 +28,7 @@ function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + MAX_UNITS);
-    // Not through the middle of a character.
+    // Not in the middle of a character.
     if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to--;
     parts.push(text.slice(from, to));
     from = to;

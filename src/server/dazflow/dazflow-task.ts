@@ -2,8 +2,8 @@ import type { DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment } from '../../protocol/link.ts';
 
 /**
- * A task in the words of document 004: its input is the snapshot of the execution. What the snapshot itself names as its workflow and
- * its node counts; without that they are the queue and the handler.
+ * A task in the words of dazflow: its input is the execution snapshot. The workflow and the node that the snapshot names
+ * count; without them they are the queue and the handler.
  */
 export function dazflowTask(one: Assignment, timeoutMs: number | undefined): DazflowTask {
   const input = JSON.parse(one.payload) as unknown;
@@ -24,7 +24,7 @@ export function dazflowTask(one: Assignment, timeoutMs: number | undefined): Daz
   };
 }
 
-/** As the document has it, or with everything on top, as those expect it who come with their secret in the address. */
+/** The offer as dazflow has it, or flat, as agents expect it that come with their secret in the address. */
 export function offerOf(task: DazflowTask, byPath: boolean): DazflowNotice {
   const { id, workflow_name, node_id, execution_snapshot } = task;
   if (!byPath) return { type: 'task_available', task };

@@ -1,5 +1,6 @@
 import type { DazflowLine, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment } from '../../protocol/link.ts';
+import { pause } from '../until.ts';
 import type { SendBuffer } from '../workers/send-buffer.ts';
 import { DazflowAttempt, type DazflowAttemptParts, NOT_YOURS, type Refusal } from './dazflow-attempt.ts';
 
@@ -9,20 +10,19 @@ export interface DazflowWorkerParts extends DazflowAttemptParts {
 
 const CLAIM_WAIT_MS = 30_000;
 const FAULT_PAUSE_MS = 1000;
-/** An agent that leaves an offer is asked again after this long, and after ever longer if it leaves those too. */
+/** An agent that ignores an offer gets the next one after this long, and after ever longer if it ignores those too. */
 const REST_MS = 5000;
 const MAX_REST_MS = 60_000;
 
 /**
- * An agent of document 004 as the engine sees it: a worker with one slot, for which this side claims. A task is its own before it
- * hears of it, so that nobody races for it and no limit is passed.
+ * A dazflow agent as the engine sees it: a worker with one slot, for which the node claims. A task is leased to it before it
+ * is offered, so that nobody races for it and every limit holds.
  */
 export class DazflowWorker {
   readonly #parts: DazflowWorkerParts;
-  readonly #gone = new AbortController();
+  readonly #hangUp = new AbortController();
   #attempt: DazflowAttempt | undefined;
   #working: Promise<void> | undefined;
-  #wake = (): void => {};
 
   constructor(parts: DazflowWorkerParts) {
     this.#parts = parts;
@@ -32,79 +32,82 @@ export class DazflowWorker {
     this.#working = this.#work();
   }
 
-  /** The task that it may run from now on, or why not. */
+  /** The task that the agent may run now, or the reason why not. */
   async claim(id: string): Promise<DazflowTask | string> {
-    const attempt = this.#of(id);
+    const attempt = this.#attemptAt(id);
     if (attempt === undefined) return NOT_YOURS;
     return (await attempt.claim()) ?? attempt.task;
   }
 
-  async say(id: string, lines: readonly DazflowLine[]): Promise<Refusal> {
-    return this.#of(id)?.say(lines) ?? NOT_YOURS;
+  async log(id: string, lines: readonly DazflowLine[]): Promise<Refusal> {
+    return this.#attemptAt(id)?.log(lines) ?? NOT_YOURS;
   }
 
   async complete(id: string, result: unknown): Promise<Refusal> {
-    return this.#of(id)?.complete(result) ?? NOT_YOURS;
+    return this.#attemptAt(id)?.complete(result) ?? NOT_YOURS;
   }
 
   async fail(id: string, error: unknown): Promise<Refusal> {
-    return this.#of(id)?.fail(error) ?? NOT_YOURS;
+    return this.#attemptAt(id)?.fail(error) ?? NOT_YOURS;
   }
 
-  /** Its connection is gone: nothing more is claimed for it. What it has said before that may still come here. */
-  part(): void {
-    this.#gone.abort();
-    this.#wake();
-    this.#attempt?.part();
+  /** The connection is gone: nothing more is claimed. Messages that arrived before may still come here. */
+  disconnect(): void {
+    this.#hangUp.abort();
+    this.#attempt?.disconnect();
   }
 
-  /** And that was all. Resolves when nothing more is written for it. */
-  async leave(): Promise<void> {
-    await this.#attempt?.leave();
+  /** No more messages come. Resolves when nothing more is written. */
+  async close(): Promise<void> {
+    await this.#attempt?.close();
     await this.#working;
   }
 
-  #of(id: string): DazflowAttempt | undefined {
+  #attemptAt(id: string): DazflowAttempt | undefined {
     return this.#attempt?.task.id === id ? this.#attempt : undefined;
   }
 
   async #work(): Promise<void> {
-    let left = 0;
-    while (!this.#gone.signal.aborted) {
+    let ignored = 0;
+    while (!this.#hangUp.signal.aborted) {
       const one = await this.#next();
       if (one === undefined || (await this.#reused(one))) continue;
-      if (this.#gone.signal.aborted || this.#parts.buffer.isFull) {
+      if (this.#hangUp.signal.aborted || this.#parts.buffer.isFull) {
         await this.#giveBack(one);
         continue;
       }
       this.#attempt = new DazflowAttempt(this.#parts, one);
-      left = (await this.#attempt.attend()) ? 0 : left + 1;
+      ignored = (await this.#attempt.run()) ? 0 : ignored + 1;
       this.#attempt = undefined;
-      // It has something else to do: what it was offered may go to others meanwhile.
-      if (left > 0) await this.#rest(Math.min(MAX_REST_MS, REST_MS * 2 ** (left - 1)));
+      // The agent is busy with something else: the task may go to others meanwhile.
+      if (ignored > 0) await this.#pause(Math.min(MAX_REST_MS, REST_MS * 2 ** (ignored - 1)));
     }
   }
 
   async #next(): Promise<Assignment | undefined> {
     const { session, buffer } = this.#parts;
-    const { signal } = this.#gone;
+    const { signal } = this.#hangUp;
     try {
       await buffer.room(signal);
       const filled = new AbortController();
       const want = { max: 1, waitMs: CLAIM_WAIT_MS, signal: AbortSignal.any([signal, filled.signal]) };
-      const deafen = buffer.onFull(() => filled.abort());
-      return (await session.claim(want).finally(deafen))[0];
+      const unlisten = buffer.onFull(() => filled.abort());
+      return (await session.claim(want).finally(unlisten))[0];
     } catch {
-      await this.#rest(FAULT_PAUSE_MS);
+      await this.#pause(FAULT_PAUSE_MS);
       return undefined;
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return pause(this.#parts.world, ms, this.#hangUp.signal);
   }
 
   async #giveBack(one: Assignment): Promise<void> {
     await this.#parts.session.release(one).catch(() => {});
   }
 
-  /** Pushed to take the result of a task like it, and there is one. */
+  /** Completes a task with `reuse` from a kept result, if there is one. */
   async #reused(one: Assignment): Promise<boolean> {
     if (one.reuses !== true) return false;
     const { session, world } = this.#parts;
@@ -116,19 +119,8 @@ export class DazflowWorker {
       await session.complete(one, kept.result === undefined ? undefined : JSON.parse(kept.result));
       return true;
     } catch {
-      // It is offered all the same; a lease that is lost shows when it is claimed.
+      // It is offered all the same; a lost lease shows at the claim.
       return false;
     }
-  }
-
-  #rest(ms: number): Promise<void> {
-    if (this.#gone.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#parts.world.timers.after(ms, resolve, { unref: true });
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 }

@@ -19,7 +19,7 @@ interface Scene {
 
 const HOUR = 3_600_000;
 
-/** A real engine whose polls never come by themselves: what is heard was told. */
+/** A real engine whose polls never come by themselves: whatever arrives came by a wake-up. */
 async function scene(t: TestContext, { started = true } = {}): Promise<Scene> {
   const world = new VirtualWorld();
   const store = await openSqlite({ file: 'memory:', world });
@@ -70,7 +70,7 @@ test('from any position come the past and then the present, without gap or repea
   await Promise.all(all);
 });
 
-test('who comes before the hub knows where the feed stands misses nothing', async (t) => {
+test('a follower that comes before the broadcaster knows the end of the feed misses nothing', async (t) => {
   const { broadcaster, happen, world } = await scene(t, { started: false });
   const feed = broadcaster.follow(0, never);
   const first = next(feed, 1);
@@ -138,7 +138,7 @@ test('who is ahead of everything is told to start over, and hears what comes', a
   assert.deepEqual(await next(feed, 2), [4, 5]);
 });
 
-test('a follower ends with its signal and with the hub, while it waits', async (t) => {
+test('a follower ends with its signal and with the broadcaster, while it waits', async (t) => {
   const { broadcaster, world } = await scene(t);
   const own = new AbortController();
   const [left, stayed] = [broadcaster.follow(0, own.signal).next(), broadcaster.follow(0, never).next()];
@@ -150,7 +150,7 @@ test('a follower ends with its signal and with the hub, while it waits', async (
   assert.equal((await broadcaster.follow(0, never).next()).done, true);
 });
 
-test('a store that is away for a while breaks no follower that waits, and the hub goes on where it was', async (t) => {
+test('a store that is away for a while breaks no follower that waits, and the broadcaster goes on where it was', async (t) => {
   const { broadcaster, engine, happen, world } = await scene(t);
   await happen(1);
   const feed = broadcaster.follow(0, never);
@@ -166,7 +166,7 @@ test('a store that is away for a while breaks no follower that waits, and the hu
   assert.deepEqual(await waiting, [2, 3]);
 });
 
-test('a hub whose store is away closes at once', async (t) => {
+test('a broadcaster whose store is away closes at once', async (t) => {
   const { broadcaster, engine, happen, world } = await scene(t);
   await world.settle();
   t.mock.method(engine.store, 'eventRead', () => Promise.reject(new Error('away')));

@@ -1,23 +1,24 @@
 import { type FeedEvent, isTaskEvent, type TaskEvent } from '../../core/task/event.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { type FeedItem, itemOf } from '../../engine/read/feed.ts';
+import { pause, until } from '../until.ts';
 
-/** Events that are kept for those who follow closely; who is further behind reads from the store. */
+/** Events that are kept in memory for followers that are close behind. Others read from the store. */
 const KEPT = 5000;
 const PAGE = 500;
 /** Above the number of any event. */
 const AHEAD_OF_ALL = 2 ** 52;
 
 /**
- * One reader of the feed for all who follow it. Each of them goes by its own position, so that nobody waits for a slow one,
- * and a slow one costs a number.
+ * One reader of the feed for all followers. Each follower has a position of its own, so that none waits for a slow one, and
+ * a slow one costs no more than a number.
  */
 export class EventBroadcaster {
   readonly #engine: Engine;
   readonly #stop = new AbortController();
   readonly #onEvent: (event: TaskEvent) => void;
   #kept: FeedEvent[] = [];
-  /** Up to where it has read; undefined until it knows where the feed stands. */
+  /** The last event that was read; undefined until the first read. */
   #last: number | undefined;
   #reading: Promise<void> | undefined;
   #arrived = Promise.withResolvers<void>();
@@ -42,12 +43,12 @@ export class EventBroadcaster {
     return (await this.#engine.store.eventRead({ after: AHEAD_OF_ALL, limit: 1 })).last;
   }
 
-  /** Everything behind `after`, without gap and without repeat; `reset` where some of it is no longer kept. */
+  /** Every event after `after`, without gap and without repeat; `reset` where some of them are no longer kept. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<FeedItem> {
     for await (const page of this.pages(after, signal)) yield* page;
   }
 
-  /** The same, as much at a time as is there. */
+  /** The same in pages, as many events as there are. */
   async *pages(after: number, signal: AbortSignal): AsyncGenerator<readonly FeedItem[]> {
     let last = after;
     const over = AbortSignal.any([signal, this.#stop.signal]);
@@ -72,7 +73,7 @@ export class EventBroadcaster {
     }
   }
 
-  /** What is kept behind that number; undefined: not all of it is. */
+  /** The events in memory after that number; undefined: some of them are no longer in memory. */
   #since(last: number): readonly FeedEvent[] | undefined {
     if (this.#last === undefined || last > this.#last) return undefined;
     const first = this.#kept[0]?.seq ?? this.#last + 1;
@@ -84,26 +85,18 @@ export class EventBroadcaster {
       try {
         if (this.#last === undefined) {
           this.#last = await this.now();
-          // Who came before and found nothing may have looked before what this number counts.
-          this.#tell();
+          // A follower that came before and found nothing may have read before this number.
+          this.#notify();
         }
         for await (const item of this.#engine.events({ after: this.#last, signal: this.#stop.signal })) {
           if (item.kind === 'reset') this.#forget(item.last);
           else this.#keep(item.event);
         }
       } catch {
-        // The store is away for a moment. The feed's own poll stands behind it; a closed store ends the hub.
-        await this.#rest();
+        // The store is away for a moment. The feed polls by itself; a closed store ends the broadcaster.
+        await pause(this.#engine.world, RETRY_MS, this.#stop.signal);
       }
     }
-  }
-
-  async #rest(): Promise<void> {
-    let cancel = (): void => {};
-    await until(this.#stop.signal, (resolve) => {
-      cancel = this.#engine.world.timers.after(RETRY_MS, resolve, { unref: true });
-    });
-    cancel();
   }
 
   #keep(event: FeedEvent): void {
@@ -111,30 +104,19 @@ export class EventBroadcaster {
     this.#last = event.seq;
     if (this.#kept.length >= 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
     if (isTaskEvent(event)) this.#onEvent(event);
-    this.#tell();
+    this.#notify();
   }
 
   #forget(last: number): void {
     this.#kept = [];
     this.#last = last;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#arrived.resolve();
     this.#arrived = Promise.withResolvers();
   }
 }
 
 const RETRY_MS = 1000;
-
-/** Until `tell` calls back or the signal comes. Nothing is left on the signal: who follows for days waits millions of times. */
-async function until(signal: AbortSignal, tell: (resolve: () => void) => void): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const end = (): void => resolve();
-  signal.addEventListener('abort', end);
-  tell(resolve);
-  await promise;
-  signal.removeEventListener('abort', end);
-}

@@ -7,9 +7,9 @@ export interface Message {
   readonly data: unknown;
 }
 
-/** Proxies cut what is silent; half a minute is the shortest that is usual. */
+/** Proxies cut silent connections; the shortest usual limit is half a minute. */
 const PING_MS = 15_000;
-/** Who takes nothing for so long is cut off. It can come back and go on where it was. */
+/** A reader that takes nothing for so long is cut off. It can reconnect and go on where it was. */
 const STALLED_MS = 30_000;
 
 export const STREAM_HEADERS = {
@@ -20,7 +20,7 @@ export const STREAM_HEADERS = {
 };
 
 /**
- * Writes messages as they come, no faster than they are taken: a slow reader holds up its own stream and costs no memory,
+ * Writes messages as they come, no faster than they are read. A slow reader holds up its own stream and costs no memory,
  * because messages are made only when there is room for them.
  */
 export async function writeStream(
@@ -28,11 +28,11 @@ export async function writeStream(
   messages: (signal: AbortSignal) => AsyncIterable<Message>,
   signal: AbortSignal,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  // Who left while the request was looked at has closed it already, and nothing would tell so again.
-  if (response.destroyed) gone.abort();
-  const over = AbortSignal.any([signal, gone.signal]);
+  const hangUp = new AbortController();
+  response.once('close', () => hangUp.abort());
+  // The caller may have left while the request was handled; then `close` has fired already.
+  if (response.destroyed) hangUp.abort();
+  const over = AbortSignal.any([signal, hangUp.signal]);
   response.writeHead(200, STREAM_HEADERS);
   response.flushHeaders();
   const ping = setInterval(() => void (response.writableNeedDrain || response.write(': still here\n\n')), PING_MS);
@@ -42,7 +42,7 @@ export async function writeStream(
       if (over.aborted) break;
       if (!response.write(formatMessage(message))) await drained(response, over);
     }
-    // Only what has come to its end ends well: a log that is cut off must not look like that of a task that has ended.
+    // Only a complete stream ends well: a log that is cut off must not look like the log of a task that has ended.
     if (over.aborted) response.destroy();
     else response.end();
   } catch (error) {
@@ -53,19 +53,19 @@ export async function writeStream(
   }
 }
 
-/** Until there is room again. Who makes none is cut off. */
+/** Waits until there is room again. A reader that makes none is cut off. */
 function drained(response: ServerResponse, over: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cut = (): void => {
     response.destroy();
     resolve();
   };
-  const patience = setTimeout(cut, STALLED_MS);
+  const stalled = setTimeout(cut, STALLED_MS);
   response.once('drain', resolve);
   over.addEventListener('abort', cut, { once: true });
   if (over.aborted) cut();
   return promise.finally(() => {
-    clearTimeout(patience);
+    clearTimeout(stalled);
     response.off('drain', resolve);
     over.removeEventListener('abort', cut);
   });

@@ -4,18 +4,18 @@ import type { Caller } from '../../operate/operator.ts';
 import type { TaskView } from '../../operate/views.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
 
-export interface Watched {
+export interface WatchOptions {
   readonly broadcaster: EventBroadcaster;
   readonly operator: Caller;
 }
 
-/** How a task stands, now and after each thing that happens to it, until it has ended. */
+/** The task now and after each change, until it has ended. */
 export async function* watchTask(
-  { broadcaster, operator }: Watched,
+  { broadcaster, operator }: WatchOptions,
   task: number,
   signal: AbortSignal,
 ): AsyncGenerator<TaskView> {
-  // Before the first look: what happens after it is heard of.
+  // Read before the task, so that no change in between is missed.
   const after = await broadcaster.now();
   let shown = await requireTask(operator, String(task));
   yield shown;

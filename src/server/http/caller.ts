@@ -12,17 +12,17 @@ export function bearerOf(header: string | undefined): string | undefined {
 }
 
 /**
- * Who does it, for histories. The token of the node stands for whoever may read its file, and each of them says who it is; a token
- * that was made for somebody has a name, and goes with what is said.
+ * The name that histories record. The admin token stands for everybody who can read its file, so the header alone names the
+ * actor. A token that was made for somebody has a name, which is added to what the header says.
  */
 export function actorOf(principal: Principal | undefined, header: string | readonly string[] | undefined): string {
   if (principal === undefined) return '';
   if (typeof header !== 'string' || header === '') return principal.name;
-  const said = checkKey('x-leasehold-by', decoded(header));
-  return principal.token === undefined ? said : `${said} (${principal.name})`;
+  const actor = checkKey('x-leasehold-by', decoded(header));
+  return principal.token === undefined ? actor : `${actor} (${principal.name})`;
 }
 
-/** Names have letters that a header cannot carry. */
+/** Names may have letters that a header cannot carry. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -31,7 +31,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A part of a request in the form that its route asks for. */
+/** A part of a request, validated by the shape that its route declares. */
 export function checked(where: 'path' | 'query' | 'body', shape: z.ZodType | undefined, value: unknown): unknown {
   if (shape === undefined) {
     if (where !== 'path') refuseExtra(where, value);
@@ -40,13 +40,13 @@ export function checked(where: 'path' | 'query' | 'body', shape: z.ZodType | und
   const { data, error } = shape.safeParse(value);
   if (error === undefined) return data;
   const issue = deepest(error.issues);
-  const field = [where, ...issue.path.map(String)].join('..');
+  const field = [where, ...issue.path.map(String)].join('.');
   throw fault('INVALID_INPUT', { field, problem: issue.message });
 }
 
 function refuseExtra(where: 'query' | 'body', value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw fault('INVALID_INPUT', { field: where, problem: 'nothing is asked for here' });
+    throw fault('INVALID_INPUT', { field: where, problem: 'nothing is expected here' });
   }
   const [extra] = Object.keys(value);
   if (extra === undefined) return;
@@ -54,7 +54,7 @@ function refuseExtra(where: 'query' | 'body', value: unknown): void {
   throw fault('INVALID_INPUT', { field: `${where}.${extra}`, problem });
 }
 
-/** Of a choice between forms, what is wrong with the one that came nearest says more than that none of them fits: it has the fewest faults. */
+/** For a union, reports the problem of the variant with the fewest issues. That says more than "none of them fits". */
 function deepest(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue {
   const first = issues[0] as z.core.$ZodIssue;
   if (first.code !== 'invalid_union') return first;

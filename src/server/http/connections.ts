@@ -1,17 +1,20 @@
 import { isIPv6, type Server, type Socket } from 'node:net';
 
-/** Connections of one address at a time, when nothing else is said. A page has six, a busy client some dozens, an office behind one address hundreds. */
+/**
+ * The default bound of connections for one address. A page has six, a busy client some dozens, an office behind one address
+ * hundreds.
+ */
 export const MOST_PER_ADDRESS = 1000;
 
 /**
- * Hangs up on an address that has more connections than its share, before a byte of them is read: what waits in them would cost
- * everybody else memory and descriptors.
+ * Closes connections of an address beyond its bound, before a byte of them is read. Idle connections would cost everybody
+ * else memory and file descriptors.
  */
 export class Connections {
   readonly #most: number;
   readonly #open = new Map<string, number>();
 
-  /** 0: no bound. */
+  /** 0 sets no bound. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -36,10 +39,13 @@ export class Connections {
   }
 }
 
-/** Who has one IPv6 address has 2^64 of them. */
+/**
+ * The unit that connections are counted by: an IPv4 address, or the /64 network of an IPv6 address, whose owner has 2^64 of
+ * them.
+ */
 export function placeOf(address: string): string {
   if (!isIPv6(address)) return address;
-  if (address.toLowerCase().startsWith('::ffff:') && address.includes('..')) return address.slice(7);
+  if (address.toLowerCase().startsWith('::ffff:') && address.includes('.')) return address.slice(7);
   const [head = '', tail] = (address.split('%', 1)[0] as string).split('::');
   const front = head === '' ? [] : head.split(':');
   const back = tail === undefined || tail === '' ? [] : tail.split(':');

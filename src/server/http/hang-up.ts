@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 
-/** Comes when whoever asked has hung up. */
+/** A signal that comes when the caller has hung up. */
 export function hangUpOf({ raw }: FastifyRequest): AbortSignal {
-  const gone = new AbortController();
-  raw.socket.once('close', () => gone.abort());
-  if (raw.socket.destroyed) gone.abort();
-  return gone.signal;
+  const hangUp = new AbortController();
+  raw.socket.once('close', () => hangUp.abort());
+  if (raw.socket.destroyed) hangUp.abort();
+  return hangUp.signal;
 }

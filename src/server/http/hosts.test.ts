@@ -52,7 +52,7 @@ test('a name of somebody else, or none at all, is not ours', () => {
   }
 });
 
-test('bound to all addresses, each address of the machine is ours and no name is', () => {
+test('bound to all addresses, each address of the host is ours and no name is', () => {
   for (const host of ['0.0.0.0', '::']) {
     const hosts = new Hosts(host);
     assert.equal(hosts.isOurs('192.0.2.7:7420'), true);

@@ -12,24 +12,30 @@ export function isLoopback(name: string): boolean {
   return family !== 0 && loopbacks.check(bare, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** The one name that a request says. Of several Node tells the first, and something in front of us may have gone by another. */
+/**
+ * The `Host` of a request. Of several Node reports the first, and a proxy in front may have gone by another, so several
+ * count as none.
+ */
 export function hostOf({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | undefined {
-  const said = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
-  return said.length === 1 ? headers.host : undefined;
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host');
+  return hosts.length === 1 ? headers.host : undefined;
 }
 
-/** Names under which this server may be asked for: its own, those that always mean this machine, and what was configured. */
+/** The names that this server answers to: its own, those that always mean this host, and the configured ones. */
 export class Hosts {
   readonly #names: ReadonlySet<string>;
   readonly #addresses: boolean;
 
-  /** `any`: bound to all addresses of the machine, so that each of them is meant, but no name of somebody else's DNS. */
+  /** Bound to all addresses (`0.0.0.0`, `::`), each address of this host counts, but no name of a foreign DNS. */
   constructor(host: string, names: readonly string[] = []) {
     this.#names = new Set([host, ...names].map((name) => bareOf(name.toLowerCase())));
     this.#addresses = host === '0.0.0.0' || host === '::';
   }
 
-  /** Whether a `Host` header means us. A name that another DNS points here would let a web page elsewhere read us. */
+  /**
+   * Whether a `Host` header means this server. A foreign DNS name that points here would let a web page elsewhere read the
+   * answers.
+   */
   isOurs(header: string | undefined): boolean {
     const name = header === undefined ? undefined : /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(header)?.[1];
     if (name === undefined || name === '') return false;
@@ -37,7 +43,7 @@ export class Hosts {
     return this.#names.has(bare) || isLoopback(bare) || (this.#addresses && isIP(bare) !== 0);
   }
 
-  /** Whether a page of this origin may call: only one of our own. */
+  /** Whether a page of this origin may call: only our own. */
   isOurPage(origin: string, header: string | undefined): boolean {
     const url = URL.canParse(origin) ? new URL(origin) : undefined;
     return url !== undefined && url.host === header?.toLowerCase() && this.isOurs(header);

@@ -1,11 +1,11 @@
 import { fault } from '../../core/errors.ts';
 
-/** Of payloads, and some for what they are wrapped in. */
+/** The bound of payloads, and some more for what wraps them. */
 const MAX_DEPTH = 72;
 
 /**
- * The value of a JSON text. One that is nested too deeply is refused before anything walks down into it, and so is a number that
- * would become another one: 2^53 + 1 must not come back as 2^53.
+ * Parses a JSON text. A text that is nested too deeply is refused before anything recurses into it. A number that would
+ * change is refused too: 2^53 + 1 must not come back as 2^53.
  */
 export function parseBody(text: string, maxDepth = MAX_DEPTH): unknown {
   const { depth, changed } = scan(text, maxDepth);
@@ -23,9 +23,9 @@ export function parseBody(text: string, maxDepth = MAX_DEPTH): unknown {
 }
 
 interface Scan {
-  /** How deep arrays and objects are nested, counted up to one more than is enough. */
+  /** The nesting of arrays and objects, counted up to one more than allowed. */
   readonly depth: number;
-  /** The first number that would not be the same after it was read. */
+  /** The first number that would not survive being read. */
   readonly changed: string | undefined;
 }
 
@@ -49,7 +49,7 @@ function scan(text: string, enough: number): Scan {
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
-/** Behind the digits, point, exponent and signs that begin here. */
+/** The end of the number that begins here: digits, point, exponent and signs. */
 function endOfNumber(text: string, from: number): number {
   let end = from + 1;
   while (end < text.length && NUMBER.has(text.charCodeAt(end))) end++;
@@ -57,17 +57,17 @@ function endOfNumber(text: string, from: number): number {
 }
 
 const NUMBER: ReadonlySet<number> = new Set(Array.from('0123456789.eE+-', (one) => one.charCodeAt(0)));
-/** Every whole number of so many digits is kept, and nothing of so few can be beyond all numbers. */
+/** Every whole number of so many digits survives, and none of them overflows. */
 const SAFE_DIGITS = 15;
-/** One of more digits is beyond all numbers. */
+/** A number with more digits overflows. */
 const MOST_DIGITS = 400;
 
-/** A fraction is the nearest number that there is, as everywhere; a whole number is itself, or what a double prints as. */
+/** A fraction becomes the nearest double, as everywhere. A whole number must stay itself, or print as it was written. */
 function changedNumber(text: string, from: number, end: number): string | undefined {
   if (end - from <= SAFE_DIGITS && !/e/i.test(text.slice(from, end))) return undefined;
   const given = text.slice(from, end);
   const value = Number(given);
-  if (Number.isNaN(value)) return undefined; // no JSON; the parser says so
+  if (Number.isNaN(value)) return undefined; // Not JSON; the parser says so.
   if (!Number.isFinite(value) || end - from > MOST_DIGITS) return given;
   if (!/^\d+$/.test(given) || String(value) === given) return undefined;
   return BigInt(given) === BigInt(value) ? undefined : given;

@@ -8,23 +8,23 @@ import { MAX_BODY_BYTES, refuseBytes } from './refusals.ts';
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
-/** How often it is looked for connections that take longer than that; the default of Node is half a minute. */
-const LOOK_MS = 1000;
-/** A little longer than proxies keep a connection that nobody uses, so that it is they who close it. */
+/** How often Node checks for connections beyond these timeouts. Its default is half a minute. */
+const CHECK_MS = 1000;
+/** A little longer than proxies keep an idle connection, so that the proxy closes it. */
 const IDLE_MS = 65_000;
 
-export interface Listening {
+export interface ListenOptions {
   readonly host: string;
   /** PEM texts. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Listens beyond this machine without TLS: something in front of it sees to that. */
+  /** Listens beyond this host without TLS, because a proxy in front does it. */
   readonly insecure?: boolean | undefined;
-  /** How long a caller may take for its head, and for a whole request. */
-  readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
+  /** How long a caller may take for the headers, and for the whole request. */
+  readonly timeouts?: { readonly headersMs: number; readonly requestMs: number } | undefined;
 }
 
-/** Tokens must not go over a wire in the clear. */
-export function requireGuard({ host, tls, insecure = false }: Listening): void {
+/** Refuses to listen where tokens would travel in the clear. */
+export function requireTls({ host, tls, insecure = false }: ListenOptions): void {
   if (tls !== undefined) requirePair(tls);
   if (isLoopback(host) || tls !== undefined || insecure) return;
   throw fault(
@@ -39,27 +39,27 @@ export function requireGuard({ host, tls, insecure = false }: Listening): void {
   );
 }
 
-function requirePair(tls: NonNullable<Listening['tls']>): void {
+function requirePair(tls: NonNullable<ListenOptions['tls']>): void {
   try {
     createSecureContext(tls);
   } catch (cause) {
     const { message } = cause as Error;
     throw fault(
       'INVALID_INPUT',
-      { field: 'certificate', problem: `it and its key are not PEM, or not those of each other (${message})` },
+      { field: 'certificate', problem: `it and its key are not PEM, or do not belong together (${message})` },
       { hint: '--tls-cert names the file with the certificate, --tls-key the one with its key.', cause },
     );
   }
 }
 
-/** `refuse` answers what has no route because its address is none. */
+/** `refuse` answers requests whose URL is malformed, which reach no route. */
 export function makeFastify(
-  { tls, patience = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: Listening,
+  { tls, timeouts = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: ListenOptions,
   refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
 ): FastifyInstance {
   const options = {
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: patience.requestMs,
+    requestTimeout: timeouts.requestMs,
     keepAliveTimeout: IDLE_MS,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
@@ -67,7 +67,7 @@ export function makeFastify(
     frameworkErrors: refuse,
     clientErrorHandler: refuseBytes,
   } as const;
-  const limits = { headersTimeout: patience.headersMs, connectionsCheckingInterval: LOOK_MS };
+  const limits = { headersTimeout: timeouts.headersMs, connectionsCheckingInterval: CHECK_MS };
   const fastify = (tls === undefined
     ? Fastify({ ...options, http: limits })
     : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;
@@ -107,7 +107,7 @@ export function cannotListen(error: NodeJS.ErrnoException, host: string, port: n
     case 'ENOTFOUND':
       return fault(
         'INVALID_INPUT',
-        { field: 'host', problem: `this machine has no address ${host}` },
+        { field: 'host', problem: `this host has no address ${host}` },
         { cause: error, hint: 'Use --host 127.0.0.1, the default.' },
       );
     default:

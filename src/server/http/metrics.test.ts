@@ -11,10 +11,10 @@ import { VirtualWorld } from '../../testing.ts';
 import { EventBroadcaster } from '../events/event-broadcaster.ts';
 import { Metrics } from './metrics.ts';
 
-/** Of the Debian package prometheus. */
+/** From the Debian package prometheus. */
 const PROMTOOL = 'promtool';
 
-/** What a text of figures says. */
+/** The figures in a text of Prometheus. */
 class Figures {
   readonly text: string;
 
@@ -55,7 +55,7 @@ async function scene(t: TestContext) {
     await roster.stop();
     await store.close();
   });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 99 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 99 });
   const claim = async (task: number): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1, task });
     assert.ok(grant);
@@ -71,7 +71,7 @@ async function scene(t: TestContext) {
 
 test('the figures have the documented names, each with a help and a type, in the form that Prometheus reads', async (t) => {
   const { engine, metrics, figures } = await scene(t);
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   await engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   metrics.request('listTasks', 200, 0.003);
   const found = await figures();
@@ -126,7 +126,7 @@ test('promtool finds nothing wrong with them', async (t) => {
   const { world, engine, roster, metrics, figures } = await scene(t);
   roster.start();
   await world.settle();
-  await engine.setLimit('api', { concurrent: 1 });
+  await engine.limits.set('api', { concurrent: 1 });
   await engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   metrics.request('listTasks', 200, 0.003);
   const { text, types } = await figures();
@@ -164,7 +164,7 @@ test('what happened to tasks is counted, however they came to their end', async 
 
 test('queues, limits, workers and duties are told as they are now', async (t) => {
   const { world, engine, claim, figures } = await scene(t);
-  await engine.setLimit('api', { concurrent: 5 });
+  await engine.limits.set('api', { concurrent: 5 });
   const pushed = await engine.pushMany(
     Array.from({ length: 3 }, () => ({ queue: 'q', handler: 'h', limits: [{ name: 'api', weight: 2 }] })),
   );
@@ -183,7 +183,7 @@ test('queues, limits, workers and duties are told as they are now', async (t) =>
   assert.equal(found.get('leasehold_limit_waiting_tasks{limit="api"}'), 2);
   assert.equal(found.get('leasehold_workers_online'), 1);
   assert.equal(found.get('leasehold_duty_held{duty="reaper"}'), 1);
-  await engine.removeLimit('api');
+  await engine.limits.remove('api');
   world.elapse(24 * 3_600_000);
   const later = await figures();
   assert.equal(later.get('leasehold_limit_active{limit="api"}'), undefined, 'what is gone is told no more');
@@ -223,7 +223,7 @@ test('how long claims, renewals and first starts took is told as distributions',
   assert.deepEqual([told('task_start_delay', 'count'), told('task_start_delay', 'sum')], [1, 4]);
   assert.equal(told('renewal_duration', 'count'), 1);
   assert.deepEqual([told('claim_duration', 'count'), told('claim_duration', 'sum')], [2, 0.06]);
-  const worker = await engine.registerWorker({ name: 'v', incarnation: 'v', slots: 1 });
+  const worker = await engine.workers.register({ name: 'v', incarnation: 'v', slots: 1 });
   await engine.push({ queue: 'q', handler: 'h' });
   assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
   // The first finds the lane empty, the second knows that it is.
@@ -235,7 +235,7 @@ test('how long claims, renewals and first starts took is told as distributions',
 test('of more than two hundred queues and limits the rest is added up', async (t) => {
   const { engine, figures } = await scene(t);
   const name = (kind: string, i: number): string => `${kind}${String(i).padStart(4, '0')}`;
-  for (let i = 0; i < 250; i++) await engine.setLimit(name('l', i), { concurrent: 1 });
+  for (let i = 0; i < 250; i++) await engine.limits.set(name('l', i), { concurrent: 1 });
   await engine.pushMany(
     Array.from({ length: 1250 }, (_, i) => ({ queue: name('q', i), handler: 'h', limits: [name('l', i % 250)] })),
   );

@@ -5,7 +5,10 @@ import type { Change, FinalState } from '../../core/task/task.ts';
 import { LEADER } from '../../engine/duties/leader.ts';
 import type { Engine } from '../../engine/engine.ts';
 
-/** Names of queues and limits may be anything: the busiest have a label of their own, the rest is added up under another. */
+/**
+ * Queues and limits can have any name and any number. The busiest have a label of their own; the rest is summed up under one
+ * label.
+ */
 const MAX_LABELS = 200;
 /** No name has brackets. */
 const OTHERS = '(others)';
@@ -15,42 +18,42 @@ const BUCKETS = [0.0001, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 const WAITS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600];
 
 type QueueRecord = Awaited<ReturnType<Engine['queues']>>[number];
-type LimitRecord = Awaited<ReturnType<Engine['limits']>>[number];
+type LimitRecord = Awaited<ReturnType<Engine['limits']['list']>>[number];
 
 type Nodes = Awaited<ReturnType<Engine['store']['nodeList']>>;
 type Duties = Awaited<ReturnType<Engine['store']['dutyList']>>;
 
-/** The place of this node among others. */
-export interface Place {
+/** The position of this node in the cluster. */
+export interface NodeStatus {
   readonly heldDuties: () => readonly string[];
   readonly leads: () => boolean;
-  /** For how many milliseconds each duty has been held by nobody. */
+  /** How many milliseconds each duty has been without a holder. */
   readonly unheld: () => ReadonlyMap<string, number>;
   readonly silence: Silence | undefined;
   /** Workers that are connected to this node. */
   readonly connected: () => number;
 }
 
-interface Counted {
+interface CounterSpec {
   readonly name: string;
   readonly help: string;
 }
 
-/** What the feed counts, by the words of the documents. */
-const HAPPENED: Partial<Record<Change, Counted>> = {
+/** Counters of events, by the change. */
+const CHANGE_COUNTERS: Partial<Record<Change, CounterSpec>> = {
   created: { name: 'leasehold_tasks_pushed_total', help: 'Tasks that were pushed' },
   claimed: { name: 'leasehold_leases_granted_total', help: 'Leases that were granted' },
   expired: { name: 'leasehold_lease_expired_count_total', help: 'Leases that ran out under their worker' },
   retried: { name: 'leasehold_step_retry_count_total', help: 'Attempts that failed and are tried again' },
 };
-/** By the state and not by what brought it about: a task also fails by a lease that runs out or by waiting too long. */
-const ENDED: Record<FinalState, Counted> = {
+/** Counted by state, not by change: a task also fails when its lease runs out or when it waited too long. */
+const END_COUNTERS: Record<FinalState, CounterSpec> = {
   completed: { name: 'leasehold_tasks_completed_total', help: 'Tasks that have completed' },
   failed: { name: 'leasehold_tasks_failed_total', help: 'Tasks that have failed for good' },
   cancelled: { name: 'leasehold_tasks_cancelled_total', help: 'Tasks that were cancelled' },
 };
 
-/** Figures of this node and of the cluster as it sees it, for Prometheus. */
+/** The figures of this node, and of the cluster as this node sees it, for Prometheus. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #engine: Engine;
@@ -71,50 +74,50 @@ export class Metrics {
   readonly #epoch: Gauge;
   readonly #nodes: Gauge<'state'>;
   readonly #unheld: Gauge<'duty'>;
-  readonly #place: Place;
+  readonly #status: NodeStatus;
 
-  constructor(engine: Engine, place: Place) {
+  constructor(engine: Engine, status: NodeStatus) {
     this.#engine = engine;
-    this.#place = place;
-    this.#happened = this.#counters(HAPPENED);
-    this.#ended = this.#counters(ENDED);
+    this.#status = status;
+    this.#happened = this.#counters(CHANGE_COUNTERS);
+    this.#ended = this.#counters(END_COUNTERS);
     const claims = this.#histogram('leasehold_claim_duration_seconds', 'How long the store took to grant leases', []);
     const renewals = this.#histogram(
       'leasehold_renewal_duration_seconds',
       'How long the store took to renew leases of workers that this node serves',
       [],
     );
-    engine.onTimed = (verb, ms) => (verb === 'claim' ? claims : renewals).observe(ms / 1000);
+    engine.listen({ timed: (verb, ms) => (verb === 'claim' ? claims : renewals).observe(ms / 1000) });
     this.#requests = this.#histogram('leasehold_http_request_duration_seconds', 'How long requests took', [
       'route',
       'status',
     ]);
     this.#waits = this.#histogram(
       'leasehold_task_start_delay_seconds',
-      'From the push of a task to its first start, delays that it was pushed with included',
+      'From the push of a task to its first start, including the delay that it was pushed with',
       [],
       WAITS,
     );
     this.#queues = this.#gauge('leasehold_queue_tasks', 'Unfinished tasks of a queue, by state', ['queue', 'state']);
     this.#ages = this.#gauge(
       'leasehold_queue_oldest_ready_age_seconds',
-      'How long a queue has had something ready; absent while it has not',
+      'How long the oldest ready task of a queue has been ready; absent when there is none',
       ['queue'],
     );
-    this.#limits = this.#gauge('leasehold_limit_active', 'What running tasks take of a limit', ['limit']);
+    this.#limits = this.#gauge('leasehold_limit_active', 'What running tasks use of a limit', ['limit']);
     this.#limitCaps = this.#gauge(
       'leasehold_limit_capacity',
-      'What a limit allows at once; absent where it does not bound that',
+      'What a limit allows at once; absent where it sets no such bound',
       ['limit'],
     );
     this.#limitWaiting = this.#gauge(
       'leasehold_limit_waiting_tasks',
-      'Ready tasks that take something of a limit, counted up to ten thousand',
+      'Ready tasks that use a limit, counted up to ten thousand',
       ['limit'],
     );
-    this.#workers = this.#gauge('leasehold_workers_online', 'Workers that beat', []);
+    this.#workers = this.#gauge('leasehold_workers_online', 'Workers whose heartbeats arrive', []);
     this.#connected = this.#gauge('leasehold_workers_connected', 'Workers that are connected to this node', []);
-    this.#slots = this.#gauge('leasehold_worker_slots', 'Slots of the workers that beat, busy and free', ['state']);
+    this.#slots = this.#gauge('leasehold_worker_slots', 'Slots of these workers, busy and free', ['state']);
     this.#duties = this.#gauge('leasehold_duty_held', 'Whether this node holds a housekeeping duty', ['duty']);
     this.#leader = this.#gauge('leasehold_leader', 'Whether this node leads', []);
     this.#epoch = this.#gauge(
@@ -125,12 +128,12 @@ export class Metrics {
     this.#nodes = this.#gauge('leasehold_nodes', 'Nodes of the cluster, by state', ['state']);
     this.#unheld = this.#gauge(
       'leasehold_duty_unheld_seconds',
-      'For how long a housekeeping duty has been held by nobody; 0: it is held',
+      'How long a housekeeping duty has had no holder; 0: it has one',
       ['duty'],
     );
   }
 
-  /** An event with a final state is the one that brought it about: nothing happens to what has ended but that it begins again. */
+  /** The event with a final state is the one that ended the task: after it there is only a revival. */
   count({ change, state, attempt, at, createdAt }: TaskEvent): void {
     this.#happened.get(change)?.inc();
     this.#ended.get(state)?.inc();
@@ -141,20 +144,20 @@ export class Metrics {
     this.#requests.observe({ route, status: String(status) }, seconds);
   }
 
-  /** The figures as text, with a fresh look at the store. */
+  /** The figures as text, read from the store now. */
   async text(): Promise<string> {
     const { store } = this.#engine;
     const [queues, ages, limits, fleet, nodes, duties] = await Promise.all([
       this.#engine.queues(),
       this.#engine.oldestAges(),
-      this.#engine.limits(),
+      this.#engine.limits.list(),
       store.workerFleet(),
       store.nodeList(),
       store.dutyList(),
     ]);
-    this.#lookAtCluster(nodes, duties);
-    this.#tellQueues(queues, ages);
-    this.#tellLimits(limits);
+    this.#setCluster(nodes, duties);
+    this.#setQueues(queues, ages);
+    this.#setLimits(limits);
     const { now, members } = fleet;
     const online = members.filter(({ seenAt }) => now - seenAt <= this.#engine.workerStaleMs);
     const busy = online.reduce((sum, { running }) => sum + running, 0);
@@ -162,13 +165,13 @@ export class Metrics {
     this.#workers.set(online.length);
     this.#slots.set({ state: 'busy' }, busy);
     this.#slots.set({ state: 'free' }, Math.max(0, slots - busy));
-    this.#connected.set(this.#place.connected());
+    this.#connected.set(this.#status.connected());
     this.#duties.reset();
-    for (const duty of this.#place.heldDuties()) this.#duties.set({ duty }, 1);
+    for (const duty of this.#status.heldDuties()) this.#duties.set({ duty }, 1);
     return this.#registry.metrics();
   }
 
-  #tellQueues(queues: readonly QueueRecord[], ages: ReadonlyMap<string, number>): void {
+  #setQueues(queues: readonly QueueRecord[], ages: ReadonlyMap<string, number>): void {
     this.#queues.reset();
     this.#ages.reset();
     const oldest = new Map<string, number>();
@@ -184,7 +187,7 @@ export class Metrics {
     for (const [queue, ms] of oldest) this.#ages.set({ queue }, ms / 1000);
   }
 
-  #tellLimits(limits: readonly LimitRecord[]): void {
+  #setLimits(limits: readonly LimitRecord[]): void {
     this.#limits.reset();
     this.#limitCaps.reset();
     this.#limitWaiting.reset();
@@ -197,11 +200,11 @@ export class Metrics {
     }
   }
 
-  #counters(of: Readonly<Record<string, Counted>>): ReadonlyMap<string, Counter> {
+  #counters(of: Readonly<Record<string, CounterSpec>>): ReadonlyMap<string, Counter> {
     const registers = [this.#registry];
-    const make = ({ name, help }: Counted): Counter =>
+    const make = ({ name, help }: CounterSpec): Counter =>
       new Counter({ name, help: `${help}, since this node started`, registers });
-    return new Map(Object.entries(of).map(([word, counted]) => [word, make(counted)]));
+    return new Map(Object.entries(of).map(([word, spec]) => [word, make(spec)]));
   }
 
   #gauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> {
@@ -223,8 +226,8 @@ export class Metrics {
     });
   }
 
-  #lookAtCluster({ now, nodes }: Nodes, { duties }: Duties): void {
-    const { leads, unheld, silence } = this.#place;
+  #setCluster({ now, nodes }: Nodes, { duties }: Duties): void {
+    const { leads, unheld, silence } = this.#status;
     this.#leader.set(leads() ? 1 : 0);
     this.#epoch.set(duties.find(({ name }) => name === LEADER)?.epoch ?? 0);
     for (const state of NODE_HEALTH) this.#nodes.set({ state }, 0);

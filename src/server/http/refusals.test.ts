@@ -1,4 +1,4 @@
-/** What never reaches a route: bytes that are no request, addresses that are none, callers who are nobody. */
+/** Requests that never reach a route: malformed bytes, malformed addresses, unknown callers. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { CATALOGUE, type EngineError, fault, isEngineError } from '../../core/errors.ts';
 
-/** What is told of an error: one of the catalogue. Of others nothing is, because their texts may hold what nobody should see. */
+/** The error that a caller sees. Errors of the catalogue pass; of all others the text is hidden, because it may hold secrets. */
 export function errorOf(thrown: unknown): EngineError {
   if (isEngineError(thrown)) return isOfTheStore(thrown) ? bare(thrown) : thrown;
   const { code, statusCode } = (thrown ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
@@ -21,7 +21,7 @@ export function errorOf(thrown: unknown): EngineError {
   }
 }
 
-/** The message is bounded, the details need not be: those of bad input would send a long text back as it came. */
+/** The message is bounded, the details are not. Details of bad input would send a long text back. */
 const MOST_DETAILS = 2000;
 
 export function problemText(error: EngineError): string {
@@ -30,7 +30,7 @@ export function problemText(error: EngineError): string {
   return JSON.stringify({ error: text === undefined || text.length > MOST_DETAILS ? rest : { ...rest, details } });
 }
 
-/** The words of a driver or of the system stand in it: names of files, tables and servers. The log has them. */
+/** The message quotes a driver or the operating system: names of files, tables and servers. The log has it. */
 function isOfTheStore({ code, cause }: EngineError): boolean {
   return CATALOGUE[code].family === 'environment' && cause !== undefined;
 }
@@ -42,22 +42,22 @@ function bare({ code, cause }: EngineError): EngineError {
 const IN_THE_LOG =
   'This is a defect in leasehold. The log of the node has the rest, under the x-request-id of this answer.';
 
-/** What came is no request, so that nothing of HTTP is there to answer it with. */
+/** Answers bytes that are not an HTTP request. */
 export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void {
   const status = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }[error.code ?? ''] ?? 400;
   const { code, message, hint } = fault('INVALID_INPUT', { field: 'request', problem: 'it is not well formed' });
   const body = JSON.stringify({ error: { code, message, hint } });
   const head = `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`;
-  // Who has hung up gets nothing; the socket is destroyed either way.
+  // A caller that hung up gets nothing. The socket is destroyed either way.
   if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n\r\n${body}`);
   socket.destroy(error);
 }
 
-/** Of a whole request. A batch of tasks may be large; each payload has its own bound. */
+/** The bound of a whole request. A batch of tasks may be large; each payload has its own bound. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export function noPage({ method, url }: FastifyRequest): EngineError {
-  // Below it may stand the secret of an agent, which nobody should see in an answer that ends up in a log.
+  // The rest of such a path may be the secret of an agent, which must not appear in an answer that ends up in a log.
   const path = url.startsWith('/ws/') ? '/ws/…' : url.split('?', 1)[0];
   return fault(
     'NOT_FOUND',

@@ -8,16 +8,16 @@ import type { Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
 import type { TokenService } from '../auth/token-service.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
-import type { Message } from '../events/sse.ts';
 import type { InsightService } from '../insight/insight-service.ts';
 import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
 import type { RpcService } from '../rpc/rpc-service.ts';
 import type { LoginService } from '../ui/login-service.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
+import type { EventStream, JsonText, NO_CONTENT, RawResponse } from './answers.ts';
 
-/** All that the routes work on. */
-export interface Served {
+/** The services that route handlers use. */
+export interface Services {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly tokens: TokenService;
@@ -28,67 +28,35 @@ export interface Served {
   readonly rpc: RpcService;
   readonly insight: InsightService;
   readonly logins: LoginService;
-  /** Where this node answers. */
+  /** Where this node listens. */
   readonly address: string;
-  /** When it began to, in calendar time. */
+  /** When it began to listen, in calendar time. */
   readonly startedAt: number;
-  /** What an operator may ask and do. */
+  /** The operator surface of the engine. */
   readonly operator: EngineOperator;
-  /** Why this node cannot hand out work; nothing when it can. */
+  /** Why this node cannot hand out work; empty when it can. */
   readonly obstacles: () => Promise<readonly string[]>;
 }
 
-/** One request that was let in and is well formed. */
-export interface Call<N extends RouteName> extends Served {
+/** One request that is authorized and validated. */
+export interface Call<N extends RouteName> extends Services {
   readonly params: ParamsOf<N>;
   readonly query: QueryOf<N>;
   readonly body: BodyOf<N>;
   readonly principal: Principal;
-  /** Who does it, for histories. */
+  /** The name that histories record. */
   readonly by: string;
-  /** Of a route that does many things: tells what of it was done. */
+  /** For a route with many methods: records each of them in the audit log. */
   readonly audited: Auditor;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** Of a worker over HTTP that has registered. */
+  /** The session of a worker over HTTP. */
   readonly session: WorkerSession | undefined;
-  /** Comes when the server begins to end: who waits for something is answered then. */
+  /** Comes when the server begins to close. Handlers that wait answer then. */
   readonly closing: AbortSignal;
 }
 
-/** Messages until it ends, or until the signal comes. */
-export class Stream {
-  readonly messages: (signal: AbortSignal) => AsyncIterable<Message>;
-
-  constructor(messages: (signal: AbortSignal) => AsyncIterable<Message>) {
-    this.messages = messages;
-  }
-}
-
-/** An answer in somebody else's form, with its own status and headers. */
-export class Foreign {
-  readonly response: Response;
-
-  constructor(response: Response) {
-    this.response = response;
-  }
-}
-
-/** An answer that is JSON text already, with the status that goes with it. */
-export class JsonText {
-  readonly text: string;
-  readonly status: number;
-
-  constructor(text: string, status = 200) {
-    this.text = text;
-    this.status = status;
-  }
-}
-
-/** An answer without a body: 204. */
-export const NOTHING: unique symbol = Symbol('nothing');
-
-type Answered<N extends RouteName> = AnswerOf<N> | Stream | Foreign | JsonText | typeof NOTHING;
+type Answered<N extends RouteName> = AnswerOf<N> | EventStream | RawResponse | JsonText | typeof NO_CONTENT;
 export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
 
 export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

@@ -32,7 +32,7 @@ test('leases that ran out and tasks that failed for good are told, the newest fi
     event({ change: 'timed_out', state: 'failed' }),
     event({ change: 'completed', state: 'completed' }),
   ]) {
-    incidents.note(one);
+    incidents.add(one);
   }
   assert.deepEqual(
     incidents.list().map(({ kind, text, task }) => [kind, text, task]),
@@ -48,7 +48,7 @@ test('leases that ran out and tasks that failed for good are told, the newest fi
 test('only the last fifty are kept, and no id is made of those that nobody sees', () => {
   let ids = 0;
   const incidents = new Incidents({ idOf: () => `task_${++ids}` });
-  for (let i = 0; i < 10_000; i++) incidents.note(event({ change: 'failed', state: 'failed' }));
+  for (let i = 0; i < 10_000; i++) incidents.add(event({ change: 'failed', state: 'failed' }));
   assert.equal(ids, 0);
   assert.equal(incidents.list().length, 50);
   assert.equal(ids, 50);
@@ -56,22 +56,23 @@ test('only the last fifty are kept, and no id is made of those that nobody sees'
 
 test('a worker that fell silent is told once, and one that was lost before the first look never', () => {
   const incidents = make();
-  incidents.see({ at: 1, lost: lost('a'), leader: undefined });
+  incidents.observe({ at: 1, lost: lost('a'), leader: undefined });
   assert.deepEqual(incidents.list(), []);
-  incidents.note(event({ seq: 99 }));
-  incidents.see({ at: 2, lost: lost('a', 'b'), leader: undefined });
-  incidents.see({ at: 3, lost: lost('a', 'b'), leader: undefined });
+  incidents.add(event({ seq: 99 }));
+  incidents.observe({ at: 2, lost: lost('a', 'b'), leader: undefined });
+  incidents.observe({ at: 3, lost: lost('a', 'b'), leader: undefined });
   assert.deepEqual(incidents.list(), [
     { at: 2, seq: 99, kind: 'worker lost', worker: 'b', text: 'worker b fell silent' },
   ]);
-  incidents.see({ at: 4, lost: lost('a'), leader: undefined });
-  incidents.see({ at: 5, lost: lost('a', 'b'), leader: undefined });
+  incidents.observe({ at: 4, lost: lost('a'), leader: undefined });
+  incidents.observe({ at: 5, lost: lost('a', 'b'), leader: undefined });
   assert.equal(incidents.list().length, 2, 'it came back, and was lost again');
 });
 
 test('another leader is told, also after a time without one', () => {
   const incidents = make();
-  for (const leader of [undefined, 'n1', 'n1', undefined, 'n2', 'n2']) incidents.see({ at: 1, lost: lost(), leader });
+  for (const leader of [undefined, 'n1', 'n1', undefined, 'n2', 'n2'])
+    incidents.observe({ at: 1, lost: lost(), leader });
   assert.deepEqual(
     incidents.list().map(({ kind, text }) => [kind, text]),
     [['leader changed', 'node n2 leads now, after n1']],
@@ -80,9 +81,9 @@ test('another leader is told, also after a time without one', () => {
 
 test('whether something went wrong since a moment is known; another leader is no harm', () => {
   const incidents = make();
-  incidents.see({ at: 50, lost: lost(), leader: 'n1' });
-  incidents.see({ at: 60, lost: lost(), leader: 'n2' });
+  incidents.observe({ at: 50, lost: lost(), leader: 'n1' });
+  incidents.observe({ at: 60, lost: lost(), leader: 'n2' });
   assert.equal(incidents.anySince(0), false);
-  incidents.note(event({ at: 70, change: 'failed', state: 'failed' }));
+  incidents.add(event({ at: 70, change: 'failed', state: 'failed' }));
   assert.deepEqual([incidents.anySince(70), incidents.anySince(71)], [true, false]);
 });

@@ -10,24 +10,24 @@ export interface IncidentsOptions {
   readonly kept?: number;
 }
 
-/** What is seen of the cluster from time to time; the feed does not tell it. */
+/** Facts about the cluster that the feed does not carry, sampled from time to time. */
 export interface ClusterSnapshot {
   /** Calendar time. */
   readonly at: number;
-  /** Workers that are lost, by their number. */
+  /** Lost workers, by their number. */
   readonly lost: ReadonlyMap<number, string>;
   readonly leader: string | undefined;
 }
 
-type Kept = Omit<Shown, 'task' | 'text'> & { readonly say: () => Pick<Shown, 'task' | 'text'> };
+type KeptIncident = Omit<Shown, 'task' | 'text'> & { readonly describe: () => Pick<Shown, 'task' | 'text'> };
 
 const KEPT = 50;
 
-/** The last things that went wrong, as this node has heard of them since it began. */
+/** The last incidents since this node started. */
 export class Incidents {
   readonly #idOf: IncidentsOptions['idOf'];
   readonly #most: number;
-  readonly #kept: Kept[] = [];
+  readonly #kept: KeptIncident[] = [];
   #seq = 0;
   #seen: ClusterSnapshot | undefined;
 
@@ -36,17 +36,17 @@ export class Incidents {
     this.#most = kept;
   }
 
-  /** Everything that happens comes by here, so that nothing is made of it before somebody looks. */
-  note(event: TaskEvent): void {
+  /** Every event passes here, so texts are made only when somebody reads them. */
+  add(event: TaskEvent): void {
     this.#seq = event.seq;
     const kind = kindOf(event);
     if (kind === undefined) return;
     const { at, seq } = event;
-    this.#put({ at, seq, kind, say: () => ({ task: this.#idOf(event), text: sayTask(kind, event) }) });
+    this.#put({ at, seq, kind, describe: () => ({ task: this.#idOf(event), text: describeTask(kind, event) }) });
   }
 
-  /** The first look tells nothing: what was lost before is no news. */
-  see(snapshot: ClusterSnapshot): void {
+  /** The first snapshot makes no incident: its losses are old. */
+  observe(snapshot: ClusterSnapshot): void {
     const before = this.#seen;
     this.#seen = { ...snapshot, leader: snapshot.leader ?? before?.leader };
     if (before === undefined) return;
@@ -58,25 +58,25 @@ export class Incidents {
         seq: this.#seq,
         kind: 'worker lost',
         worker,
-        say: () => ({ text: `worker ${worker} fell silent` }),
+        describe: () => ({ text: `worker ${worker} fell silent` }),
       });
     }
     if (leader === undefined || before.leader === undefined || leader === before.leader) return;
     const text = `node ${leader} leads now, after ${before.leader}`;
-    this.#put({ at, seq: this.#seq, kind: 'leader changed', say: () => ({ text }) });
+    this.#put({ at, seq: this.#seq, kind: 'leader changed', describe: () => ({ text }) });
   }
 
   /** The newest first. */
   list(): readonly Shown[] {
-    return this.#kept.toReversed().map(({ say, ...rest }) => ({ ...rest, ...say() }));
+    return this.#kept.toReversed().map(({ describe, ...rest }) => ({ ...rest, ...describe() }));
   }
 
-  /** Whether something went wrong since then; another leader is no harm. */
+  /** Whether anything went wrong since then; a change of the leader does not count. */
   anySince(at: number): boolean {
     return this.#kept.some((one) => one.at >= at && one.kind !== 'leader changed');
   }
 
-  #put(incident: Kept): void {
+  #put(incident: KeptIncident): void {
     this.#kept.push(incident);
     if (this.#kept.length > this.#most) this.#kept.shift();
   }
@@ -87,7 +87,7 @@ function kindOf({ change, state }: TaskEvent): Kind | undefined {
   return change === 'expired' ? 'lease expired' : undefined;
 }
 
-function sayTask(kind: Kind, { queue, change, attempt }: TaskEvent): string {
+function describeTask(kind: Kind, { queue, change, attempt }: TaskEvent): string {
   if (kind === 'lease expired') return `the lease of attempt ${attempt} in queue ${queue} ran out`;
   const ends: Partial<Record<TaskEvent['change'], string>> = {
     expired: ': its lease ran out, and it has no tries left',

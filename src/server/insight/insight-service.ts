@@ -10,8 +10,8 @@ import { histogram } from '../../engine/read/histogram.ts';
 import { lookAround, oldestAge, totals } from '../../engine/read/overview.ts';
 import type { AnswerOf, BodyOf, QueryOf } from '../../protocol/routes.ts';
 import { Incidents } from './incidents.ts';
-import { Remembered } from './remembered.ts';
 import { type Sample, Series } from './series.ts';
+import { TtlCache } from './ttl-cache.ts';
 
 export interface InsightOptions {
   readonly engine: Engine;
@@ -20,38 +20,38 @@ export interface InsightOptions {
 type View = AnswerOf<'saveView'>;
 type HandlerInfo = AnswerOf<'listHandlers'>['handlers'][number];
 
-/** Lanes of which the age of the oldest task is asked every few seconds. */
+/** Lanes whose oldest task is read every few seconds. */
 const FEW_LANES = 200;
-/** Lanes that are looked through for the handlers that have tasks: of those that wait, and of the newest. */
+/** Lanes that are searched for handlers with tasks: waiting ones, and the newest. */
 const MOST_LANES = 1000;
-/** After something went wrong a person is asked to look for so long. */
+/** How long an incident calls for attention. */
 const RECENT_MS = 5 * 60_000;
 const MOST_APPROVALS = 1000;
 const MOST_VIEWS = 500;
 const HOUR_MS = 3_600_000;
 
-/** What people look at: all of it at a glance, tasks by time, failures, handlers, and the views that they keep. */
+/** What people look at: the overview, tasks by time, failures, handlers and saved views. */
 export class InsightService {
   readonly #engine: Engine;
   readonly #series: Series;
   readonly #incidents: Incidents;
-  readonly #overviews: Remembered<AnswerOf<'overview'>>;
-  readonly #histograms: Remembered<AnswerOf<'countTasks'>>;
-  readonly #failures: Remembered<AnswerOf<'listFailures'>>;
-  readonly #handlers: Remembered<readonly HandlerInfo[]>;
+  readonly #overviews: TtlCache<AnswerOf<'overview'>>;
+  readonly #histograms: TtlCache<AnswerOf<'countTasks'>>;
+  readonly #failures: TtlCache<AnswerOf<'listFailures'>>;
+  readonly #handlers: TtlCache<readonly HandlerInfo[]>;
 
   constructor({ engine }: InsightOptions) {
     this.#engine = engine;
     const { clock } = engine.world;
     this.#series = new Series({ world: engine.world, look: () => this.#sample() });
     this.#incidents = new Incidents({ idOf: (task) => engine.idOf(task) });
-    this.#overviews = new Remembered(clock);
-    this.#histograms = new Remembered(clock);
-    this.#failures = new Remembered(clock);
-    this.#handlers = new Remembered(clock);
+    this.#overviews = new TtlCache(clock);
+    this.#histograms = new TtlCache(clock);
+    this.#failures = new TtlCache(clock);
+    this.#handlers = new TtlCache(clock);
   }
 
-  /** From now on it looks at the totals every few seconds. */
+  /** Samples the totals every few seconds from now on. */
   start(): void {
     this.#series.start();
   }
@@ -60,8 +60,8 @@ export class InsightService {
     this.#series.stop();
   }
 
-  note(event: TaskEvent): void {
-    this.#incidents.note(event);
+  addEvent(event: TaskEvent): void {
+    this.#incidents.add(event);
   }
 
   overview(): Promise<AnswerOf<'overview'>> {
@@ -72,10 +72,10 @@ export class InsightService {
     const { queue, handler, state: states, buckets } = query;
     const until = query.until ?? (await this.#engine.store.clock()).calendar;
     const from = query.from ?? until - HOUR_MS;
-    if (from >= until) throw fault('INVALID_INPUT', { field: 'query.from', problem: 'it lies before until' });
+    if (from >= until) throw fault('INVALID_INPUT', { field: 'query.from', problem: 'it must be before until' });
     const queues = queue.map((name) => checkName('queue', name));
     const handlers = handler.map((name) => checkName('handler', name));
-    // As it was asked: without a time, all of a second have the same hour.
+    // The query as it came: without a time, all queries of a second mean the same hour.
     return this.#histograms.get(JSON.stringify(query), () =>
       histogram(this.#engine.store, this.#engine.world, { queues, handlers, states, from, until, buckets }),
     );
@@ -104,11 +104,11 @@ export class InsightService {
   async saveView(view: BodyOf<'saveView'>, by: string): Promise<View> {
     checkKey('name', view.name);
     if (/\p{Cc}/u.test(view.query) || !view.query.isWellFormed()) {
-      throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that no address has' });
+      throw fault('INVALID_INPUT', { field: 'query', problem: 'it has characters that an address cannot have' });
     }
     const saved = await this.#engine.store.viewPut({ view: { ...view, by }, most: MOST_VIEWS });
     if (saved !== undefined) return saved;
-    const hint = 'Remove some that nobody needs any more.';
+    const hint = 'Remove some that are no longer needed.';
     throw fault('CONFLICT', { problem: `there are ${MOST_VIEWS} saved views, and no more are kept` }, { hint });
   }
 
@@ -151,7 +151,7 @@ export class InsightService {
     };
   }
 
-  /** Counters, and beside them what the feed does not tell: who was lost, and who leads. */
+  /** Counters, and with them what the feed does not carry: lost workers and the leader. */
   async #sample(): Promise<Sample> {
     const { store } = this.#engine;
     const [queues, workers, { now, duties }] = await Promise.all([
@@ -161,7 +161,7 @@ export class InsightService {
     ]);
     const lost = workers.map(({ worker, name }) => [worker, name] as const);
     const leader = leaderOf(duties, now);
-    this.#incidents.see({
+    this.#incidents.observe({
       at: this.#engine.world.clock.wall(),
       lost: new Map(lost),
       leader: leader && holderName(leader.holder),
@@ -176,7 +176,7 @@ export class InsightService {
       store.workerFleet(),
       store.laneScan({ after: 0, limit: MOST_LANES }),
       store.handlerQueues({ limit: MOST_LANES }),
-      this.#engine.schemas(),
+      this.#engine.workers.schemas(),
     ]);
     const waiting = (await store.laneGet({ lanes: scan.map(({ id }) => id) })).filter((lane) => lane !== undefined);
     const live = members.filter(({ enabled, seenAt }) => enabled && now - seenAt <= workerStaleMs);
@@ -188,7 +188,7 @@ export class InsightService {
     const names = new Set([...live.flatMap(({ handlers }) => handlers), ...queuesOf.keys()]);
     return [...names].sort().map((name) => {
       const workers = live.filter(({ handlers }) => handlers.includes(name)).length;
-      // What nobody offers any more may have been told long ago.
+      // A handler that nobody offers now may have an old schema.
       const schema = workers > 0 ? schemaOf.get(name) : undefined;
       return {
         name,

@@ -1,6 +1,6 @@
 import type { World } from '../../core/world.ts';
 
-/** What is looked at every few seconds. The first two are totals since the beginning. */
+/** One sample of the totals. The first two are totals since the beginning. */
 export interface Sample {
   readonly completed: number;
   readonly failed: number;
@@ -20,7 +20,7 @@ export interface Figures {
   readonly ageMs: Column;
 }
 
-/** The oldest first; null: nothing is known of that time. */
+/** The oldest first. Null: nothing is known of that step. */
 type Column = readonly (number | null)[];
 
 export interface SeriesOptions {
@@ -31,7 +31,7 @@ export interface SeriesOptions {
   readonly kept?: number;
 }
 
-interface Taken extends Sample {
+interface StepSample extends Sample {
   /** The step that it belongs to. */
   readonly step: number;
   readonly at: number;
@@ -41,13 +41,13 @@ const STEP_MS = 5000;
 /** An hour. */
 const KEPT = 720;
 
-/** The last hour of this node's own looks at the totals. A step in which it could not look stays empty. */
+/** Samples of the last hour. A step without a sample stays empty. */
 export class Series {
   readonly #world: World;
   readonly #look: () => Promise<Sample>;
   readonly #stepMs: number;
   readonly #most: number;
-  #taken: Taken[] = [];
+  #taken: StepSample[] = [];
   #wall: number;
   #stopTimer = (): void => {};
   #over = false;
@@ -72,7 +72,7 @@ export class Series {
     this.#stopTimer();
   }
 
-  /** One look. A store that cannot be asked leaves a gap, and says so elsewhere. */
+  /** Takes one sample. A store that does not answer leaves a gap, and shows elsewhere. */
   async tick(): Promise<void> {
     try {
       const sample = await this.#look();
@@ -81,8 +81,8 @@ export class Series {
       this.#wall = this.#world.clock.wall();
       if (this.#taken.at(-1)?.step === step) this.#taken.pop();
       this.#taken.push({ ...sample, step, at });
-      // One more than is shown: rates are told against the one before.
-      while ((this.#taken[0] as Taken).step < step - this.#most) this.#taken.shift();
+      // One more than is shown: a rate needs the sample before.
+      while ((this.#taken[0] as StepSample).step < step - this.#most) this.#taken.shift();
     } catch {
       // Nothing is known of this step.
     }
@@ -91,11 +91,11 @@ export class Series {
   figures(): Figures {
     const last = this.#taken.at(-1)?.step ?? 0;
     const first = Math.max(last - this.#most + 1, this.#taken[0]?.step ?? last + 1);
-    const rows: { readonly now: Taken; readonly before: Taken | undefined }[] = [];
+    const rows: { readonly now: StepSample; readonly before: StepSample | undefined }[] = [];
     for (const [i, now] of this.#taken.entries()) {
       if (now.step >= first) rows[now.step - first] = { now, before: this.#taken[i - 1] };
     }
-    const column = (figure: (now: Taken, before: Taken | undefined) => number | null): Column =>
+    const column = (figure: (now: StepSample, before: StepSample | undefined) => number | null): Column =>
       Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => {
         const row = rows[i];
         return row === undefined ? null : figure(row.now, row.before);
@@ -112,8 +112,8 @@ export class Series {
   }
 }
 
-/** A second. A total that became less was counted anew, and tells nothing. */
-function rate(now: Taken, before: Taken | undefined, figure: 'completed' | 'failed'): number | null {
+/** The rate a second. A total that became smaller was recounted, and gives no rate. */
+function rate(now: StepSample, before: StepSample | undefined, figure: 'completed' | 'failed'): number | null {
   if (before === undefined || now[figure] < before[figure] || now.at <= before.at) return null;
   return Math.round(((now[figure] - before[figure]) * 100_000) / (now.at - before.at)) / 100;
 }

@@ -1,11 +1,11 @@
-/** Workers over HTTP, as document 002 has them. */
+/** Workers of loopd. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene, type Wire } from '../../../test/support/node-scene.ts';
 
-interface Guest {
+interface LoopdWorker {
   readonly scene: NodeScene;
   readonly id: string;
   readonly session: string;
@@ -14,17 +14,17 @@ interface Guest {
   readonly post: (path: string, body?: object) => Promise<{ readonly status: number; readonly body: Wire }>;
 }
 
-async function guest(scene: NodeScene, name = 'box', capabilities: unknown = ['build']): Promise<Guest> {
+async function registered(scene: NodeScene, name = 'box', capabilities: unknown = ['build']): Promise<LoopdWorker> {
   const { secret } = await scene.call('createWorker', '/api/v1/workers', { body: { name, tags: ['gpu'] } });
-  const said = { hostname: 'elsewhere', capabilities, slots: 4, version: '1.2.3' };
-  const registered = await scene.call('registerWorker', '/workers/register', { body: said, token: secret });
-  const { worker_id: id, session_token: session } = registered;
+  const input = { hostname: 'elsewhere', capabilities, slots: 4, version: '1.2.3' };
+  const answer = await scene.call('registerWorker', '/workers/register', { body: input, token: secret });
+  const { worker_id: id, session_token: session } = answer;
   const headers = { 'x-session-token': session };
   return { scene, id, session, secret, post: (path, body = {}) => scene.ask(path, { body, token: null, headers }) };
 }
 
-async function running(t: TestContext): Promise<Guest & { readonly step: Wire }> {
-  const own = await guest(await nodeScene(t));
+async function running(t: TestContext): Promise<LoopdWorker & { readonly step: Wire }> {
+  const own = await registered(await nodeScene(t));
   await own.scene.engine.push({ queue: 'q', handler: 'build', input: { a: 1 } });
   const { status, body } = await own.post(`/workers/${own.id}/claim`);
   assert.equal(status, 200);
@@ -39,9 +39,9 @@ test('a worker registers, claims, tells, beats and completes', async (t) => {
     { seq: 1, event_type: 'stdout', payload: 'one' },
     { seq: 2, event_type: 'STEP_STARTED', payload: { phase: 'build' } },
   ];
-  const told = { lease_token: step.lease_token, events };
+  const logged = { lease_token: step.lease_token, events };
   for (let i = 0; i < 2; i++)
-    assert.deepEqual((await post(`/steps/${step.step_id}/events`, told)).body, { acked_seq: 2 });
+    assert.deepEqual((await post(`/steps/${step.step_id}/events`, logged)).body, { acked_seq: 2 });
   const leases = [{ step_id: step.step_id, lease_token: step.lease_token }];
   const beat = await post(`/workers/${id}/heartbeat`, { status: 'online', metrics: { load: 1 }, leases });
   assert.deepEqual(beat.body, { renewed: [step.step_id], lost: [], cancel: [], drain: false });
@@ -60,13 +60,13 @@ test('a worker registers, claims, tells, beats and completes', async (t) => {
 
 test('the process of a worker elsewhere is not taken for that of the node', async (t) => {
   const scene = await nodeScene(t);
-  await guest(scene);
+  await registered(scene);
   const { workers } = await scene.call('listWorkers', '/api/v1/workers');
   assert.deepEqual([workers[0].host, workers[0].address, workers[0].pid], ['elsewhere', '127.0.0.1', undefined]);
 });
 
 test('a claim with nothing to do answers 204, and one that waits answers as soon as there is something', async (t) => {
-  const { scene, id, post } = await guest(await nodeScene(t));
+  const { scene, id, post } = await registered(await nodeScene(t));
   const none = await post(`/workers/${id}/claim`, { wait_ms: 0 });
   assert.deepEqual([none.status, none.body], [204, '']);
   const waiting = post(`/workers/${id}/claim`, { max: 5, wait_ms: 30_000 });
@@ -90,7 +90,7 @@ test('a stale completion is refused with the order to stop, and changes nothing'
 
 test('nobody speaks for the lease of another worker, nor with a token that is not its own', async (t) => {
   const { scene, id, step, session } = await running(t);
-  const other = await guest(scene, 'other');
+  const other = await registered(scene, 'other');
   const done = { lease_token: step.lease_token, status: 'succeeded' };
   const complete = `/steps/${step.step_id}/complete`;
   assert.equal((await other.post(complete, done)).status, 409);
@@ -136,7 +136,7 @@ test('a failure is tried again, a cancelled one is asked for by the heartbeat an
 });
 
 test('a claim whose answer could not be written is given back with its try', async (t) => {
-  const { scene, id, session } = await guest(await nodeScene(t));
+  const { scene, id, session } = await registered(await nodeScene(t));
   const { hostname, port } = new URL(scene.service.address);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
@@ -145,17 +145,17 @@ test('a claim whose answer could not be written is given back with its try', asy
   socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   while (!scene.engine.readyLanes.waiters.awaited) await new Promise(setImmediate);
   socket.destroy();
-  // The server has heard of it once it answers what came later: before, it could only believe that it was heard.
+  // The server has noticed the hang-up once it answers a later request.
   await scene.ask('/healthz');
   await scene.ask('/healthz');
   const { task } = await scene.engine.push({ queue: 'q', handler: 'build' });
-  const worker = await scene.engine.registerWorker({ name: 'w', incarnation: 'w', slots: 1 });
+  const worker = await scene.engine.workers.register({ name: 'w', incarnation: 'w', slots: 1 });
   const [grant] = await scene.engine.claim({ worker, max: 1, waitMs: 20_000 });
   assert.deepEqual([grant?.task, grant?.tries], [task, 1], 'the one that nobody heard of cost no try');
 });
 
 test('a session ends with the secret that it was begun with, and a worker that is switched off is told to drain', async (t) => {
-  const { scene, id, post } = await guest(await nodeScene(t));
+  const { scene, id, post } = await registered(await nodeScene(t));
   await scene.call('editWorker', '/api/v1/workers/box', { body: { enabled: false } });
   assert.equal((await post(`/workers/${id}/heartbeat`)).body.drain, true);
   await scene.engine.push({ queue: 'q', handler: 'build' });
@@ -176,7 +176,7 @@ test('who registers names handlers, no tag that was not given, and has the secre
   assert.equal((await register({ handlers: ['build'], tags: ['gpu'] })).status, 200);
   assert.equal((await register({ handlers: ['build'], tags: ['root'] })).status, 403);
   assert.equal((await register(['build'], scene.admin)).status, 403);
-  // What it says of itself goes with every call.
+  // The registration goes with every call.
   const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `handler-${i}`.padEnd(60, 'x'));
   const { status, body } = await register(many(120));
   assert.equal(status, 200);
@@ -184,5 +184,5 @@ test('who registers names handlers, no tag that was not given, and has the secre
   assert.equal((await scene.ask(`/workers/${body.worker_id}/claim`, { body: {}, token: null, headers })).status, 204);
   const tooMany = await register(many(1000));
   assert.deepEqual([tooMany.status, tooMany.body.error.code], [413, 'TOO_LARGE']);
-  assert.equal((await scene.engine.workers()).length, 2, 'nobody was registered who could not say anything');
+  assert.equal((await scene.engine.workers.list()).length, 2, 'nobody was registered who could not say anything');
 });

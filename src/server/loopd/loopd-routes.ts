@@ -1,71 +1,15 @@
-import { once } from 'node:events';
-import { fault } from '../../core/errors.ts';
-import { notOpen } from '../http/refusals.ts';
-import { type Call, type Handlers, NOTHING } from '../http/route-handler.ts';
-import type { WorkerSession } from '../workers/session-tokens.ts';
+import type { Handlers } from '../http/route-handler.ts';
+import { claimFor, ownSession, sessionOf } from '../workers/session-calls.ts';
 
-type SessionRoute = 'takeTasks' | 'askNode' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep';
-
-/** Workers over plain HTTP: our own in its own words, and those of document 002 in theirs. */
-export const loopdRoutes: Handlers<'joinWorker' | 'registerWorker' | SessionRoute> = {
-  joinWorker: ({ body, httpWorkers, principal, request }) => httpWorkers.join(body, principal, request.ip),
-
-  takeTasks: (call) => claimed(call, (said, gone) => call.httpWorkers.take(said, call.body, gone)),
-
-  askNode: (call) => call.httpWorkers.ask(ownSession(call, call.params.id), call.body),
-
+/** The routes of loopd workers. */
+export const loopdRoutes: Handlers<'registerWorker' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep'> = {
   registerWorker: ({ body, steps, principal, request }) => steps.register(body, principal, request.ip),
 
   beatWorker: (call) => call.steps.heartbeat(ownSession(call, call.params.id), call.body),
 
-  claimSteps: (call) => claimed(call, (said, gone) => call.steps.claim(said, call.body, gone)),
+  claimSteps: (call) => claimFor(call, (session, hangUp) => call.steps.claim(session, call.body, hangUp)),
 
   appendEvents: (call) => call.steps.events(sessionOf(call), call.params.id, call.body),
 
   completeStep: (call) => call.steps.complete(sessionOf(call), call.params.id, call.body),
 };
-
-/** Tasks that were claimed for an answer which nobody hears go back. */
-async function claimed<
-  N extends 'takeTasks' | 'claimSteps',
-  T extends { readonly task: number; readonly attempt: number },
->(
-  call: Call<N>,
-  claim: (said: WorkerSession, gone: AbortSignal) => Promise<readonly T[]>,
-): Promise<readonly T[] | typeof NOTHING> {
-  const { httpWorkers, request, reply, closing } = call;
-  if (closing.aborted) throw notOpen();
-  const said = ownSession(call, call.params.id);
-  const gone = new AbortController();
-  const leave = (): void => gone.abort();
-  request.raw.socket.once('close', leave);
-  try {
-    const found = await claim(said, AbortSignal.any([gone.signal, closing]));
-    if (found.length === 0) return NOTHING;
-    // An answer that cannot be written was heard by nobody.
-    void Promise.race([
-      once(reply.raw, 'finish').then(() => true),
-      once(reply.raw, 'close').then(() => reply.raw.writableFinished),
-    ])
-      .then((written) => (written ? undefined : httpWorkers.giveBack(said, found)))
-      .catch(() => {});
-    return found;
-  } finally {
-    request.raw.socket.off('close', leave);
-  }
-}
-
-function sessionOf<N extends SessionRoute>({ session }: Call<N>): WorkerSession {
-  if (session !== undefined) return session;
-  throw fault(
-    'UNAUTHENTICATED',
-    {},
-    { hint: 'Register, and send the session_token of the answer as x-session-token.' },
-  );
-}
-
-function ownSession<N extends SessionRoute>(call: Call<N>, worker: string): WorkerSession {
-  const session = sessionOf(call);
-  if (session.worker === worker) return session;
-  throw fault('FORBIDDEN', { problem: 'the session is that of another worker' });
-}

@@ -13,7 +13,7 @@ import type { WorkerSession } from '../workers/session-tokens.ts';
 export interface LoopdWorkersOptions {
   readonly httpWorkers: HttpWorkers;
   readonly leases: LeaseTokens;
-  /** What is said of a worker's name. */
+  /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean }>;
   readonly numberOf: (step: string) => number;
   readonly clock: Clock;
@@ -23,10 +23,10 @@ type Step = NonNullable<AnswerOf<'claimSteps'>>[number];
 
 const HEARTBEAT_MS = 10_000;
 const MOST_TEXT = 65_536;
-/** Attempt and proof, in one spelling. */
+/** The attempt and its proof; there is one spelling of each token. */
 const LEASE_TOKEN = /^([1-9]\d{0,14})\.([\w-]+)$/;
 
-/** Workers that come by HTTP, as document 002 has them: every call names its lease by a token. */
+/** Serves loopd workers: every call names its lease by a token. */
 export class LoopdWorkers {
   readonly #options: LoopdWorkersOptions;
 
@@ -39,16 +39,16 @@ export class LoopdWorkers {
     principal: Principal,
     address?: string,
   ): Promise<AnswerOf<'registerWorker'>> {
-    const { hostname: host, capabilities, ...told } = body;
+    const { hostname: host, capabilities, ...rest } = body;
     const { handlers, tags = [], queues } = Array.isArray(capabilities) ? { handlers: capabilities } : capabilities;
     if (handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'capabilities', problem: 'it names no handler that the worker runs' });
     }
     const { httpWorkers } = this.#options;
     const incarnation = randomUUID();
-    const hello = { ...told, incarnation, handlers, tags, queues, host };
+    const hello = { ...rest, incarnation, handlers, tags, queues, host };
     const { worker, session: token, leaseMs } = await httpWorkers.join(hello, principal, address);
-    // A worker of our own says it by itself, once it can take work.
+    // A worker of our own goes online by itself, once it can take work.
     await (await httpWorkers.open(httpWorkers.read(token))).beat('online');
     return {
       worker_id: worker,
@@ -58,16 +58,16 @@ export class LoopdWorkers {
     };
   }
 
-  async heartbeat(said: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
-    const session = await this.#options.httpWorkers.open(said);
-    const gone = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
-    await session.beat(gone);
+  async heartbeat(session: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
+    const link = await this.#options.httpWorkers.open(session);
+    const state = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
+    await link.beat(state);
     const held = body.leases.map((lease) => ({
       step: lease.step_id,
-      lease: this.#leaseOf(said, lease.step_id, lease.lease_token),
+      lease: this.#leaseOf(session, lease.step_id, lease.lease_token),
     }));
     const known = held.flatMap(({ lease }) => (lease === undefined ? [] : [lease]));
-    const answers = await session.renew(known);
+    const answers = await link.renew(known);
     const answerOf = new Map(known.map((lease, i) => [lease, answers[i]]));
     const became = held.map(({ step, lease }) => ({ step, answer: (lease && answerOf.get(lease)) ?? 'lost' }));
     const steps = (some: (answer: string) => boolean): readonly string[] =>
@@ -76,21 +76,21 @@ export class LoopdWorkers {
       renewed: steps((answer) => answer !== 'lost'),
       lost: steps((answer) => answer === 'lost'),
       cancel: steps((answer) => answer === 'cancel').map((step) => ({ step_id: step, reason: 'requested' })),
-      drain: !(await this.#options.settingOf(said.name)).enabled,
+      drain: !(await this.#options.settingOf(session.name)).enabled,
     };
   }
 
-  /** `gone`: nobody waits for the answer any more. */
-  async claim(said: WorkerSession, body: BodyOf<'claimSteps'>, gone: AbortSignal): Promise<readonly Step[]> {
+  /** `hangUp`: nobody waits for the answer any more. */
+  async claim(session: WorkerSession, body: BodyOf<'claimSteps'>, hangUp: AbortSignal): Promise<readonly Step[]> {
     const { httpWorkers } = this.#options;
-    const granted = await httpWorkers.take(said, { max: body.max, waitMs: body.wait_ms }, gone);
-    const { leaseMs } = await httpWorkers.open(said);
+    const granted = await httpWorkers.take(session, { max: body.max, waitMs: body.wait_ms }, hangUp);
+    const { leaseMs } = await httpWorkers.open(session);
     return granted.map((one) => this.#stepOf(one, leaseMs));
   }
 
-  async events(said: WorkerSession, step: string, body: BodyOf<'appendEvents'>): Promise<AnswerOf<'appendEvents'>> {
-    const lease = this.#requireLease(said, step, body.lease_token);
-    const session = await this.#options.httpWorkers.open(said);
+  async events(session: WorkerSession, step: string, body: BodyOf<'appendEvents'>): Promise<AnswerOf<'appendEvents'>> {
+    const lease = this.#requireLease(session, step, body.lease_token);
+    const link = await this.#options.httpWorkers.open(session);
     const now = this.#options.clock.wall();
     const entries = body.events.map((event): LogEntry => {
       const { seq, event_type: type, payload, ts } = event;
@@ -99,29 +99,33 @@ export class LoopdWorkers {
         typeof payload === 'string' ? payload : JSON.stringify(stream === 'log' ? { type, payload } : payload);
       return { seq, at: ts ?? now, stream, text: (text ?? '').slice(0, MOST_TEXT) };
     });
-    await session.log(lease, entries);
+    await link.log(lease, entries);
     return { acked_seq: Math.max(...entries.map(({ seq }) => seq)) };
   }
 
-  async complete(said: WorkerSession, step: string, body: BodyOf<'completeStep'>): Promise<AnswerOf<'completeStep'>> {
-    const lease = this.#requireLease(said, step, body.lease_token);
-    const session = await this.#options.httpWorkers.open(said);
-    const { lease_token: _, status, result, error, ...told } = body;
+  async complete(
+    session: WorkerSession,
+    step: string,
+    body: BodyOf<'completeStep'>,
+  ): Promise<AnswerOf<'completeStep'>> {
+    const lease = this.#requireLease(session, step, body.lease_token);
+    const link = await this.#options.httpWorkers.open(session);
+    const { lease_token: _, status, result, error, ...outcome } = body;
     switch (status) {
       case 'succeeded':
       case 'completed':
       case 'success':
-        await session.complete(lease, result ?? told);
+        await link.complete(lease, result ?? outcome);
         return { step_id: step, state: 'completed' };
       case 'canceled':
       case 'cancelled':
-        await session.cancelled(lease);
+        await link.cancelled(lease);
         return { step_id: step, state: 'cancelled' };
       case 'failed':
       case 'error':
         return {
           step_id: step,
-          state: await session.fail(lease, error ?? result ?? { message: 'the step failed', ...told }),
+          state: await link.fail(lease, error ?? result ?? { message: 'the step failed', ...outcome }),
         };
     }
   }
@@ -148,13 +152,13 @@ export class LoopdWorkers {
     };
   }
 
-  /** Undefined: whoever speaks does not have it, and never had. */
-  #leaseOf(said: WorkerSession, step: string, token: string): Assignment | undefined {
+  /** The lease that the token proves; undefined: it was never granted to this worker. */
+  #leaseOf(session: WorkerSession, step: string, token: string): Assignment | undefined {
     const [, attempt, proof = ''] = LEASE_TOKEN.exec(token) ?? [];
     if (attempt === undefined) return undefined;
     try {
       const task = this.#options.numberOf(step);
-      const holder = holderOf(said.name, said.worker);
+      const holder = holderOf(session.name, session.worker);
       return this.#options.leases.check({ task, attempt: Number(attempt), token: proof }, holder) as Assignment;
     } catch (error) {
       if (isEngineError(error)) return undefined;
@@ -162,8 +166,8 @@ export class LoopdWorkers {
     }
   }
 
-  #requireLease(said: WorkerSession, step: string, token: string): Assignment {
-    const lease = this.#leaseOf(said, step, token);
+  #requireLease(session: WorkerSession, step: string, token: string): Assignment {
+    const lease = this.#leaseOf(session, step, token);
     if (lease === undefined) throw fault('LEASE_LOST', { task: step });
     return lease;
   }

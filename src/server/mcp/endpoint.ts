@@ -4,7 +4,7 @@ import { mayCall, type Role } from '../../protocol/route.ts';
 import type { Auditor } from '../auth/audit.ts';
 import { TOOLS, type Tool, type ToolContext } from './tools.ts';
 
-export interface DoorOptions extends ToolContext {
+export interface EndpointOptions extends ToolContext {
   readonly version: string;
   readonly role: Role;
   readonly audited: Auditor;
@@ -15,8 +15,8 @@ const INSTRUCTIONS =
   'Leasehold hands tasks to workers and gets each finished. Ask explain_task why one waits, tail_log what it said. ' +
   'Every tool that changes something takes dry_run: look first.';
 
-/** Answers one request of a model's program: Streamable HTTP without sessions, so that any node can answer the next one. */
-export async function speakMcp(request: Request, body: unknown, options: DoorOptions): Promise<Response> {
+/** Answers one request of an MCP client: Streamable HTTP without sessions, so that any node can answer the next one. */
+export async function handleMcp(request: Request, body: unknown, options: EndpointOptions): Promise<Response> {
   const handler = createMcpHandler(() => serverFor(options), {
     maxSubscriptions: 0,
     onerror: options.onError,
@@ -24,8 +24,8 @@ export async function speakMcp(request: Request, body: unknown, options: DoorOpt
   return handler.fetch(request, { parsedBody: body });
 }
 
-/** Who may only read sees no tool that writes. */
-function serverFor(options: DoorOptions): McpServer {
+/** A caller with the role read sees no tool that writes. */
+function serverFor(options: EndpointOptions): McpServer {
   const server = new McpServer({ name: 'leasehold', version: options.version }, { instructions: INSTRUCTIONS });
   for (const [name, tool] of Object.entries(TOOLS)) {
     if (!mayCall(options.role, tool.writes ? 'operator' : 'read')) continue;
@@ -45,10 +45,10 @@ interface ToolAnswer {
   isError?: boolean;
 }
 
-/** What is refused is told to the model, which may do better. */
-async function answerOf(tool: Tool, options: DoorOptions, input: unknown): Promise<ToolAnswer> {
+/** Refusals are shown to the model, which may do better. */
+async function answerOf(tool: Tool, options: EndpointOptions, input: unknown): Promise<ToolAnswer> {
   try {
-    const answer = (await done(tool, options, input as Given)) as Record<string, unknown>;
+    const answer = (await runTool(tool, options, input as ToolInput)) as Record<string, unknown>;
     const plain = JSON.parse(JSON.stringify(answer)) as Record<string, unknown>;
     return { content: [{ type: 'text', text: JSON.stringify(plain) }], structuredContent: plain };
   } catch (error) {
@@ -61,15 +61,15 @@ async function answerOf(tool: Tool, options: DoorOptions, input: unknown): Promi
   }
 }
 
-interface Given {
+interface ToolInput {
   readonly id?: string;
   readonly queue?: string;
   readonly dry_run?: boolean;
 }
 
-/** A dry run changes nothing, and is not worth a line. */
-function done(tool: Tool, options: DoorOptions, input: Given): Promise<object> {
+/** A dry run changes nothing and is not audited. */
+function runTool(tool: Tool, options: EndpointOptions, input: ToolInput): Promise<object> {
   const work = (): Promise<object> => tool.run(options, input as never);
-  if (tool.deed === undefined || input.dry_run === true) return work();
-  return options.audited(tool.deed, input.id ?? input.queue ?? '', work);
+  if (tool.audits === undefined || input.dry_run === true) return work();
+  return options.audited(tool.audits, input.id ?? input.queue ?? '', work);
 }

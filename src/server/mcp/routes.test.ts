@@ -44,7 +44,7 @@ test('a tail is the end of a log, however long that is', async (t) => {
   const { engine } = node;
   const client = await connect(t, node, node.admin);
   const { id, task } = await engine.push({ queue: 'q', handler: 'h' });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const [grant] = await engine.claim({ worker, max: 1, task });
   assert.ok(grant);
   const lines = Array.from({ length: 2500 }, (_, i) => ({
@@ -53,7 +53,7 @@ test('a tail is the end of a log, however long that is', async (t) => {
     stream: 'stdout' as const,
     text: `line ${i + 1}`,
   }));
-  for (let i = 0; i < lines.length; i += 500) await engine.appendLog(grant, lines.slice(i, i + 500));
+  for (let i = 0; i < lines.length; i += 500) await engine.logs.append(grant, lines.slice(i, i + 500));
   const tail = await call(client, 'tail_log', { id, lines: 2 });
   assert.deepEqual(
     (tail['lines'] as { text: string }[]).map(({ text }) => text),

@@ -11,19 +11,19 @@ import type { Action } from '../auth/audit.ts';
 export interface ToolContext {
   readonly engine: Engine;
   readonly operator: Caller;
-  /** Asked before something is pushed. */
+  /** Called before a push; rejects when this caller may not push more. */
   readonly admit: (queue: string) => Promise<void>;
 }
 
-/** One thing that a model may do here. */
+/** A tool of MCP. */
 export interface Tool {
   readonly title: string;
   readonly does: string;
   readonly input: z.ZodObject;
-  /** Changes something: takes `dry_run`, and is there for operators only. */
+  /** Changes something: takes `dry_run`, and needs the role operator. */
   readonly writes: boolean;
-  /** What is told of it to who operates the node; of pushes nothing is. */
-  readonly deed?: Action;
+  /** The action in the audit log; pushes have none. */
+  readonly audits?: Action;
   readonly run: (context: ToolContext, input: never) => Promise<object>;
 }
 
@@ -32,7 +32,7 @@ function tool<I extends z.ZodObject>(one: {
   readonly does: string;
   readonly input: I;
   readonly writes: boolean;
-  readonly deed?: Action;
+  readonly audits?: Action;
   readonly run: (context: ToolContext, input: z.output<I>) => Promise<object>;
 }): Tool {
   return one as Tool;
@@ -44,7 +44,7 @@ const queue = z.string().describe('The name of a queue');
 const MOST = 200;
 const limit = z.number().int().min(1).max(MOST).default(20);
 
-/** A model reads it all: the whole of a large value costs more than it says. */
+/** A model reads the whole answer: a large value costs more than it tells. */
 const MOST_TEXT = 4000;
 
 export const TOOLS: Readonly<Record<string, Tool>> = {
@@ -74,7 +74,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   tail_log: tool({
     title: 'Read the end of a log',
-    does: 'The last lines that a task has said, without listing any other task',
+    does: 'The last log lines of one task',
     input: z.object({ id, lines: limit }),
     writes: false,
     async run({ operator, engine }, input) {
@@ -136,10 +136,10 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   cancel_task: tool({
     title: 'Cancel a task',
-    does: 'Ends a task that waits, asks the worker of one that runs; with tree also what depends on it',
+    does: 'Ends a waiting task, asks the worker of a running one to stop; with tree also what depends on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
-    deed: 'cancelTask',
+    audits: 'cancelTask',
     async run({ operator }, { id: named, tree, dry_run }) {
       const answer = await operator.call('cancelTask', { params: { id: named }, body: { tree, dryRun: dry_run } });
       return tree ? answer : oneOf(named, answer);
@@ -150,7 +150,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Makes a finished task ready again, with all its tries; with tree also what depended on it',
     input: z.object({ id, tree: z.boolean().default(false), dry_run: dryRun }),
     writes: true,
-    deed: 'retryTask',
+    audits: 'retryTask',
     async run({ operator }, { id: named, tree, dry_run }) {
       const answer = await operator.call('retryTask', { params: { id: named }, body: { tree, dryRun: dry_run } });
       return tree ? answer : oneOf(named, answer);
@@ -158,10 +158,10 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   }),
   pause_queue: tool({
     title: 'Pause a queue',
-    does: 'Nothing more of this queue is started until it is resumed',
+    does: 'No task of this queue is started until it is resumed',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
-    deed: 'pauseQueue',
+    audits: 'pauseQueue',
     run: (context, input) => switchQueue(context, input, 'pause'),
   }),
   resume_queue: tool({
@@ -169,7 +169,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     does: 'Tasks of this queue are started again',
     input: z.object({ queue, dry_run: dryRun }),
     writes: true,
-    deed: 'resumeQueue',
+    audits: 'resumeQueue',
     run: (context, input) => switchQueue(context, input, 'resume'),
   }),
 };
@@ -183,19 +183,19 @@ async function switchQueue(
   return { dry_run, act, queue: await operator.call(route, { params: { queue: name } }) };
 }
 
-/** What became of one task, in few words. */
+/** The answer for one task, in few words. */
 function oneOf(named: string, { tasks: [task], dryRun }: AnswerOf<'cancelTask'> | AnswerOf<'retryTask'>): object {
   return { id: named, state: task?.state, act: task?.act, dry_run: dryRun };
 }
 
-type Lines = Awaited<ReturnType<Engine['readLog']>>;
+type Lines = Awaited<ReturnType<Engine['logs']['read']>>;
 
-/** A log is read from its beginning, some thousand lines at a time. */
+/** A log is read from its beginning, a thousand lines at a time. */
 async function lastLines(engine: Engine, task: number, count: number): Promise<Lines> {
   let last: Lines = [];
   for (;;) {
     const after = last.at(-1);
-    const page = await engine.readLog(task, { limit: 1000, ...(after === undefined ? {} : { after }) });
+    const page = await engine.logs.read(task, { limit: 1000, ...(after === undefined ? {} : { after }) });
     if (page.length === 0) return last;
     last = [...last, ...page].slice(-count);
   }

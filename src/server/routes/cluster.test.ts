@@ -21,7 +21,7 @@ const CLUSTER = {
 const node = (t: TestContext, store: string, id: string, role: 'auto' | 'observer' = 'auto'): Promise<NodeScene> =>
   nodeScene(t, { store, cluster: { id, ...CLUSTER, role } });
 
-/** Asks again until it is so: a node looks once a second at what is asked of it. */
+/** Repeats until it holds: a node reads the role that is asked of it once a second. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (const deadline = performance.now() + 30_000; !(await isSo()); ) {
     assert.ok(performance.now() < deadline, 'it does not become so');

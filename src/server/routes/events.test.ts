@@ -15,7 +15,7 @@ import { VirtualWorld } from '../../testing.ts';
 
 const EVENTS = '/api/v1/events';
 
-/** Without polls: what is heard was told. */
+/** Without polls: whatever arrives came by a wake-up. */
 function scene(t: TestContext, options: Partial<ServeOptions> = {}): Promise<NodeScene> {
   return nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false, ...options });
 }

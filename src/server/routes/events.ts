@@ -5,7 +5,8 @@ import type { Engine } from '../../engine/engine.ts';
 import type { FeedItem } from '../../engine/read/feed.ts';
 import { eventView } from '../../operate/operations/events.ts';
 import type { Message } from '../events/sse.ts';
-import { type Call, type Handlers, Stream } from '../http/route-handler.ts';
+import { EventStream } from '../http/answers.ts';
+import type { Call, Handlers } from '../http/route-handler.ts';
 import { lastEventId } from './logs.ts';
 
 export const eventRoutes: Handlers<'streamEvents'> = {
@@ -14,12 +15,12 @@ export const eventRoutes: Handlers<'streamEvents'> = {
     const after = afterOf(call) ?? (await broadcaster.now());
     const wanted = filterOf(call);
     const workers = new Set(call.query.worker.map((name) => checkWorkerId('worker', name)));
-    return new Stream(async function* (signal): AsyncGenerator<Message> {
+    return new EventStream(async function* (signal): AsyncGenerator<Message> {
       for await (const page of broadcaster.pages(after, signal)) {
         const some = page.filter((item) => item.kind === 'reset' || wanted(item.event));
         const names = workers.size === 0 ? undefined : await workersOf(engine, some);
         for (const item of some) {
-          // Numbers from before are gone: who rebuilds a picture from the stream looks at the state again.
+          // Older events are gone. A reader that builds its state from the stream reads the state again.
           if (item.kind === 'reset') yield { id: String(item.last), event: 'reset', data: { last: item.last } };
           else if (names === undefined) yield messageOf(engine, item.event);
           else {
@@ -32,7 +33,7 @@ export const eventRoutes: Handlers<'streamEvents'> = {
   },
 };
 
-/** The workers of tasks, by the number of the event. They are not in the feed: who asks for them costs a look at the attempts. */
+/** The workers of task events, by event number. The feed does not carry them, so a filter by worker reads the attempts. */
 async function workersOf(engine: Engine, items: readonly FeedItem[]): Promise<ReadonlyMap<number, string>> {
   const events = items.flatMap((item) => (item.kind === 'event' && item.event.attempt > 0 ? [item.event] : []));
   if (events.length === 0) return new Map();
@@ -44,7 +45,7 @@ function messageOf(engine: Engine, event: FeedEvent, worker?: string): Message {
   return { id: String(event.seq), event: event.change, data: eventView(engine, event, worker) };
 }
 
-/** A browser that comes back says it in a header; it is newer than what the address says. */
+/** A browser that reconnects sends the last id in a header, which is newer than the one in the address. */
 function afterOf({ query, request }: Call<'streamEvents'>): number | undefined {
   const header = lastEventId(request.headers['last-event-id']);
   if (header === undefined) return query.after;
@@ -52,7 +53,7 @@ function afterOf({ query, request }: Call<'streamEvents'>): number | undefined {
   throw fault('INVALID_INPUT', { field: 'Last-Event-ID', problem: 'it is the number of an event' });
 }
 
-/** Whoever asks for tasks or queues hears nothing of workers. */
+/** A filter by task or queue leaves out the events of workers. */
 function filterOf({ query, engine }: Call<'streamEvents'>): (event: FeedEvent) => boolean {
   const tasks = new Set(query.task.map((id) => engine.parseId(id)));
   const queues = new Set(query.queue.map((name) => checkName('queue', name)));

@@ -1,4 +1,4 @@
-/** Nonsense at every route, by somebody who may do everything: it is refused or done, and nothing breaks. */
+/** Nonsense at every route, by a caller who may do everything: it is refused or done, and nothing breaks. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
@@ -135,7 +135,7 @@ const contentType = fc.constantFrom(
   '',
 );
 
-/** Of a stream only the head is looked at. */
+/** Only the head of a stream is read. */
 async function ask(
   node: NodeScene,
   options: { method: string; path: string; headers: object; body?: string | Buffer },
@@ -164,8 +164,8 @@ async function scene(t: TestContext): Promise<{ node: NodeScene; complaints: unk
   const complaints: unknown[] = [];
   const note = (...said: unknown[]): void => void complaints.push(said);
   const node = await nodeScene(t, { log: { info: () => {}, warn: note, error: note } });
-  await node.engine.setLimit('api', { concurrent: 1 });
-  await node.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  await node.engine.limits.set('api', { concurrent: 1 });
+  await node.engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const { id } = await node.engine.push({ queue: 'q', handler: 'h', limits: ['api'] });
   return { node, complaints, id };
 }
@@ -199,7 +199,7 @@ test('no request of the right form with nonsense in it is more than refused', as
         assert.ok(status >= 200 && status < 500, `${routeName}: ${status} ${answer}`);
         if (status < 400) return;
         const refusal = JSON.parse(answer);
-        // Doors of JSON-RPC refuse in its words what has come as far as them.
+        // The endpoints of JSON-RPC refuse in its words what has come as far as them.
         if ((route.rpc || route.methods) && refusal.jsonrpc === '2.0')
           assert.ok(refusal.error.code <= (route.rpc ? -32001 : -32000), answer);
         else assert.equal(Problem.safeParse(refusal).error, undefined, answer);

@@ -36,7 +36,7 @@ test('tasks of a graph wait for each other by name and for tasks that exist by i
       ['b', 'b', 'waiting', true],
     ],
   );
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   for (const handler of ['before', 'a', 'b']) {
     const [grant] = await engine.claim({ worker, max: 9 });
     assert.equal(grant?.handler, handler);

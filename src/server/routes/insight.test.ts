@@ -25,8 +25,8 @@ test('the overview of a node that nobody has used says so', async (t) => {
 test('the overview says what waits for what, and is looked up once a second for all', async (t) => {
   const node = await scene(t);
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 2, handlers: ['h'] });
-  await engine.setLimit('claude', { concurrent: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 2, handlers: ['h'] });
+  await engine.limits.set('claude', { concurrent: 1 });
   await engine.pushMany([
     ...Array.from({ length: 3 }, () => ({ queue: 'q', handler: 'h', limits: ['claude'] })),
     ...Array.from({ length: 2 }, () => ({ queue: 'q', handler: 'h', placement: { requires: ['gpu'] } })),
@@ -48,7 +48,7 @@ test('the overview says what waits for what, and is looked up once a second for 
 
 test('with samples the overview has a series, and incidents as they come', async (t) => {
   const node = await nodeScene(t);
-  const worker = await node.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 2 });
+  const worker = await node.engine.workers.register({ name: 'w', incarnation: 'i', slots: 2 });
   await fail(node, 'q', new Error('no'), worker);
   const seen = async (): Promise<boolean> => {
     const { incidents, series } = await node.call('overview', '/api/v1/overview');
@@ -112,7 +112,7 @@ test('tasks are listed by handler and by time, page by page', async (t) => {
 
 test('failures that read alike are one group, with the ids to run them again', async (t) => {
   const node = await scene(t);
-  const worker = await node.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await node.engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   for (const n of [1, 2, 3]) await fail(node, 'a', new Error(`timeout after ${n} ms`), worker);
   await fail(node, 'b', new Error('no user "anna"'), worker);
   const all = await node.call('listFailures', '/api/v1/failures');
@@ -138,16 +138,16 @@ test('handlers are those that workers offer and those that tasks ask for, with t
   const node = await scene(t);
   const { engine } = node;
   const takes = (handler: string) => ({ handler, schema: '{"type":"string"}' });
-  await engine.registerWorker({
+  await engine.workers.register({
     name: 'w0',
     incarnation: 'i0',
     slots: 1,
     handlers: ['echo', 'shell'],
     schemas: [takes('echo'), takes('shell')],
   });
-  await engine.setWorker({ name: 'w0', enabled: false });
-  await engine.registerWorker({ name: 'w1', incarnation: 'i1', slots: 1, handlers: ['echo', 'mine'] });
-  await engine.registerWorker({ name: 'w2', incarnation: 'i2', slots: 1, handlers: ['mine'] });
+  await engine.workers.set({ name: 'w0', enabled: false });
+  await engine.workers.register({ name: 'w1', incarnation: 'i1', slots: 1, handlers: ['echo', 'mine'] });
+  await engine.workers.register({ name: 'w2', incarnation: 'i2', slots: 1, handlers: ['mine'] });
   await engine.pushMany([
     { queue: 'a', handler: 'mine' },
     { queue: 'b', handler: 'mine' },
@@ -166,7 +166,7 @@ test('handlers are those that workers offer and those that tasks ask for, with t
 
 test('a handler is known by the queues that its tasks have been in, though none waits any more', async (t) => {
   const node = await scene(t);
-  const worker = await node.engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1, handlers: ['h'] });
+  const worker = await node.engine.workers.register({ name: 'w', incarnation: 'i', slots: 1, handlers: ['h'] });
   await fail(node, 'old', new Error('no'), worker);
   const { handlers } = await node.call('listHandlers', '/api/v1/handlers');
   assert.deepEqual(handlers, [{ name: 'h', workers: 1, queues: ['old'] }]);

@@ -174,10 +174,10 @@ test('what a limit cannot be is refused and changes nothing', async (t) => {
   assert.equal((await node.call('getLimit', `${LIMITS}/api`)).revision, 1);
 });
 
-test('a pause holds all of it or one key, 0 opens it again, and who waits for work hears of it at once', async (t) => {
+test('a pause holds all of it or one key, 0 resumes it, and who waits for work hears of it at once', async (t) => {
   const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   const pause = (body: object): Promise<Answer['body']> => node.call('pauseLimit', `${LIMITS}/api/pause`, { body });
   await create(node, { name: 'api', concurrent: 5 });
   assert.equal(await refused(node, `${LIMITS}/api/pause`, { body: { key: 'ada', for: '1m' } }), '404 NOT_FOUND');
@@ -210,7 +210,7 @@ test('a pause is ended before its time, of all of it or of one key', async (t) =
   const one = await act('resume', { key: 'ada' });
   assert.deepEqual([one.pausedUntil !== undefined, one.keys[0].pausedUntil], [true, undefined]);
   assert.equal((await act('resume', {})).pausedUntil, undefined);
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   assert.equal((await engine.claim({ worker, max: 9 })).length, 1);
   assert.equal(await refused(node, `${LIMITS}/api/resume`, { body: { key: 'bob' } }), '404 NOT_FOUND');
   assert.equal(await refused(node, `${LIMITS}/none/resume`, { body: {} }), '404 NOT_FOUND');

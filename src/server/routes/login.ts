@@ -3,7 +3,7 @@ import { cookieOf, setCookie } from '../ui/cookie.ts';
 
 export interface LoginRouteOptions {
   readonly version: string;
-  /** Whether browsers come by TLS, to us or to what stands in front of us. */
+  /** Whether browsers come over TLS, to this server or to a proxy in front. */
   readonly secure: boolean;
 }
 
@@ -20,7 +20,7 @@ export function loginRoutes({
 
     logout({ logins, principal, request, reply }) {
       const cookie = cookieOf(request.headers);
-      // Whoever came by a token has no session to end, and the cookie may be anything.
+      // A caller with a token has no session to end, and the cookie may be anything.
       if (cookie !== undefined && principal.until !== undefined) logins.sessions.end(cookie);
       reply.header('set-cookie', setCookie('', { secure }));
       return {};

@@ -1,17 +1,18 @@
 import { requireTask } from '../../operate/calls/calls.ts';
 import { cursorOf, placeOf } from '../../operate/operations/tasks.ts';
-import { type Handlers, Stream } from '../http/route-handler.ts';
+import { EventStream } from '../http/answers.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 export const logRoutes: Handlers<'readLog'> = {
   async readLog({ params, query, operator, engine, request }) {
     if (!query.follow) return operator.call('readLog', { params, query });
-    // A browser that comes back says where it was in a header; it is newer than what the address says.
+    // A browser that reconnects sends its position in a header, which is newer than the one in the address.
     const after = placeOf(lastEventId(request.headers['last-event-id']) ?? query.cursor);
-    // Of a task that is not there a stream would end at once, as if it had said nothing.
+    // Without this the stream of an unknown task would end at once, as if the task had logged nothing.
     const { id } = await requireTask(operator, params.id);
     const at = after === undefined ? {} : { after };
-    return new Stream(async function* (signal) {
-      for await (const line of engine.followLog(engine.parseId(id), { ...at, signal }))
+    return new EventStream(async function* (signal) {
+      for await (const line of engine.logs.follow(engine.parseId(id), { ...at, signal }))
         yield { id: cursorOf(line), data: line };
     });
   },

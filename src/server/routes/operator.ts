@@ -1,9 +1,9 @@
 import type { OperatedName } from '../../operate/operations/operations.ts';
-import type { Ask } from '../../operate/operator.ts';
+import type { CallInput } from '../../operate/operator.ts';
 import type { Handler } from '../http/route-handler.ts';
 
-/** What the operator answers by itself: nothing of the request matters but what the table names, and who asks. */
-export function operated<N extends OperatedName>(name: N): Handler<N> {
-  // Checked by the table, and so what may be asked by it.
-  return ({ operator, params, query, body, by }) => operator.answer(name, { params, query, body, by } as Ask<N>);
+/** The handler of a route that the operator answers alone: from the request it needs only what the table names, and the actor. */
+export function operatorRoute<N extends OperatedName>(name: N): Handler<N> {
+  // The table has validated it.
+  return ({ operator, params, query, body, by }) => operator.answer(name, { params, query, body, by } as CallInput<N>);
 }

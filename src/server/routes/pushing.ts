@@ -17,7 +17,7 @@ export const pushRoutes: Handlers<'pushTasks' | 'pushGraph'> = {
   },
 };
 
-/** Every push that comes over the network, by whichever door, asks here first. */
+/** Every push over the network passes here first, whichever protocol it comes by. */
 export async function admit(
   { guard, principal }: { readonly guard: PushGuard; readonly principal: Principal },
   requests: readonly { readonly queue: string }[],
@@ -30,8 +30,8 @@ export async function admit(
 const MAX_KEY = 200;
 
 /**
- * The key of this caller, as short and plain as an operation id must be. Keys of tasks and of graphs are apart. A token that was
- * rotated keeps its name, and so its keys.
+ * The operation id for an idempotency key: short and plain, and unique to the caller. Keys of tasks and of graphs are apart.
+ * A rotated token keeps its name, and so its keys.
  */
 function keyOf(kind: 'http' | 'graph', { headers }: FastifyRequest, { name, token }: Principal): string | undefined {
   const header = headers['idempotency-key'];

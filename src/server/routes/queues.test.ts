@@ -9,7 +9,7 @@ test('queues are listed with what is in them', async (t) => {
   const node = await nodeScene(t);
   const { engine } = node;
   assert.deepEqual(await node.call('listQueues', QUEUES), { queues: [] });
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   await engine.pushMany(Array.from({ length: 4 }, () => ({ queue: 'a', handler: 'h' })));
   await engine.push({ queue: 'b', handler: 'h', delay: '1h' });
   const [first, second] = await engine.claim({ worker, max: 3 });
@@ -27,7 +27,7 @@ test('queues are listed with what is in them', async (t) => {
 test('a paused queue starts nothing, and when it is resumed who waits for work hears of it at once', async (t) => {
   const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   await engine.push({ queue: 'a', handler: 'h' });
   for (let twice = 0; twice < 2; twice++) {
     const paused = await node.call('pauseQueue', `${QUEUES}/a/pause`);
@@ -70,7 +70,7 @@ test('one queue is shown by its name, and one that nobody named is not found', a
 test('a purge cancels what waits once it is told how much that is, and leaves what runs', async (t) => {
   const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   for (let i = 0; i < 4; i++) await engine.push({ queue: 'a', handler: 'h' });
   await engine.push({ queue: 'a', handler: 'h', delay: '1h' });
   await engine.push({ queue: 'b', handler: 'h' });
@@ -118,7 +118,7 @@ test('a purge goes on where it was, and spares what has come meanwhile', async (
 test('what ended so in a queue is run again, and who waits for work hears of it at once', async (t) => {
   const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   for (let i = 0; i < 3; i++) await engine.push({ queue: 'a', handler: 'h' });
   const [one, two, three] = await engine.claim({ worker, max: 3 });
   assert.ok(one && two && three);
@@ -142,8 +142,8 @@ test('a queue says how many slots it could use, in the words of autoscalers', as
   const world = new VirtualWorld();
   const node = await nodeScene(t, { world, duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
-  await engine.setLimit('api', { concurrent: 2 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
+  await engine.limits.set('api', { concurrent: 2 });
   for (let i = 0; i < 5; i++) await engine.push({ queue: 'a', handler: 'h', limits: ['api'] });
   world.elapse(2500);
   await engine.push({ queue: 'a', handler: 'h' });

@@ -1,7 +1,7 @@
 import { openApi } from '../../protocol/openapi.ts';
 import type { Handlers } from '../http/route-handler.ts';
 
-/** Routes about the node itself. `health` and `ready` answer also while it has no store, and are the server's own. */
+/** Routes about the node itself. `health` and `ready` answer also without a store, and are the server's own. */
 export function systemRoutes(options: {
   readonly version: string;
   readonly address: () => string;

@@ -9,7 +9,7 @@ import { VirtualWorld } from '../../testing.ts';
 async function running(t: TestContext) {
   const scene = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = scene;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const { task, id } = await engine.push({ queue: 'q', handler: 'h', retry: { baseMs: 0 }, maxAttempts: 5 });
   const claim = async (): Promise<Grant> => {
     const [grant] = await engine.claim({ worker, max: 1, task });
@@ -17,7 +17,7 @@ async function running(t: TestContext) {
     return grant;
   };
   const say = (grant: Grant, from: number, count: number): Promise<void> =>
-    engine.appendLog(
+    engine.logs.append(
       grant,
       Array.from({ length: count }, (_, i) => ({
         seq: from + i,

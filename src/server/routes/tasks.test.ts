@@ -14,13 +14,13 @@ function push(scene: NodeScene, body: object): Promise<TaskView> {
 /** Somebody who takes this task, as a worker would. */
 async function claimed(scene: NodeScene, id: string): Promise<Grant> {
   const { engine } = scene;
-  const worker = await engine.registerWorker({ name: 'laptop', incarnation: `i-${id}`, slots: 4 });
+  const worker = await engine.workers.register({ name: 'laptop', incarnation: `i-${id}`, slots: 4 });
   const [grant] = await engine.claim({ worker, max: 1, task: engine.parseId(id) });
   assert.ok(grant);
   return grant;
 }
 
-/** Wakes of this node work, its polls never come: what is heard was told. */
+/** Wake-ups of this node work, its polls never come: whatever arrives came by a wake-up. */
 function deafScene(t: TestContext): Promise<NodeScene> {
   return nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
 }
@@ -184,7 +184,7 @@ test('the detail of a task has its attempts, its progress and why it waits', asy
   const { engine } = scene;
   const { id } = await push(scene, { queue: 'q', maxAttempts: 2, retry: { baseMs: 0 } });
   const first = await claimed(scene, id);
-  await engine.appendLog(first, [{ seq: 1, at: 5, stream: 'progress', text: '{"done":1}' }]);
+  await engine.logs.append(first, [{ seq: 1, at: 5, stream: 'progress', text: '{"done":1}' }]);
   await engine.fail(first, new Error('no'));
   const waits = await scene.call('getTask', `${TASKS}/${id}`);
   assert.deepEqual([waits.state, waits.attempts.length, waits.progress], ['ready', 1, { done: 1 }]);
@@ -296,14 +296,14 @@ test('what is cancelled and retried is told at once to workers, to who waits for
   const { id } = await push(scene, { queue: 'q' });
   const grant = await claimed(scene, id);
   const asked = Promise.withResolvers<number>();
-  engine.onCancelRequest(asked.resolve);
+  engine.listen({ cancelRequested: asked.resolve });
   const events = messagesOf(await fetch(scene.url('/api/v1/events'), { headers: scene.headers({}) }));
   await scene.call('cancelTask', `${TASKS}/${id}/cancel`, { body: {} });
   assert.equal(await asked.promise, engine.parseId(id));
   assert.equal((await events.next()).value?.event, 'cancel_requested');
   await engine.cancelled(grant);
   assert.equal((await events.next()).value?.event, 'cancelled');
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 1 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 1 });
   const waiting = engine.claim({ worker, max: 1, waitMs: 60_000 });
   await scene.call('retryTask', `${TASKS}/${id}/retry`, { body: {} });
   assert.equal((await events.next()).value?.event, 'revived');

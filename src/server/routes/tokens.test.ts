@@ -188,7 +188,7 @@ test("a worker's token opens no route of users, and a code opens nothing at all"
   const worker = await added(node, 'secret', 'worker');
   const code = await added(node, 'code', 'worker');
   for (const [name, route] of Object.entries(ROUTES as Record<string, Route>)) {
-    // Of what is open to any role each method asks for one of its own.
+    // Each method of a route that is open to any role needs a role of its own.
     if (route.access === 'open' || route.access === 'worker' || route.access === 'any') continue;
     const ask = { method: route.method, ...(route.method === 'GET' ? {} : { body: {} }) };
     const path = route.path.replace(/\{\w+\}/g, '1');

@@ -11,7 +11,7 @@ const SIGNALS = '/api/v1/signals';
 async function scene(t: TestContext): Promise<{ node: NodeScene; parked: (wait: WaitRequest) => Promise<string> }> {
   const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 9 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 9 });
   const parked = async (wait: WaitRequest): Promise<string> => {
     const { task, id } = await engine.push({ queue: 'q', handler: 'h' });
     const [grant] = await engine.claim({ worker, max: 1, task });
@@ -24,7 +24,7 @@ async function scene(t: TestContext): Promise<{ node: NodeScene; parked: (wait: 
 
 /** What a task was woken with. */
 async function wokenWith({ engine }: NodeScene, id: string): Promise<unknown> {
-  const wait = await engine.waitOf(engine.parseId(id));
+  const wait = await engine.waits.of(engine.parseId(id));
   return wait?.body === undefined ? undefined : JSON.parse(wait.body);
 }
 

@@ -1,4 +1,4 @@
-/** Everything that is in the table of routes, asked by who may not. */
+/** Every route of the table, called by callers who may not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeScene } from '../../../test/support/node-scene.ts';
@@ -6,7 +6,7 @@ import { mayCall, ROLES, type Route } from '../../protocol/route.ts';
 import { ROUTES } from '../../protocol/routes.ts';
 
 const ALL = Object.entries(ROUTES as Record<string, Route>);
-/** Of things that are not there: token 1 would be the one that asks. */
+/** Ids that do not exist: token 1 would be the caller's own. */
 const pathOf = ({ path }: Route): string => path.replace(/\{\w+\}/g, '4711');
 const bodyOf = ({ method }: Route): { body?: object } => (method === 'GET' ? {} : { body: {} });
 

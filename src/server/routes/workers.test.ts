@@ -12,7 +12,7 @@ test('workers are listed with what they are, what they run and what is said of t
   const node = await nodeScene(t);
   const { engine } = node;
   assert.deepEqual(await node.call('listWorkers', WORKERS), { workers: [], absent: [] });
-  const worker = await engine.registerWorker({
+  const worker = await engine.workers.register({
     name: 'laptop',
     incarnation: 'i',
     slots: 3,
@@ -26,7 +26,7 @@ test('workers are listed with what they are, what they run and what is said of t
   });
   const { id: task } = await engine.push({ queue: 'q', handler: 'h' });
   assert.equal((await engine.claim({ worker, max: 1 })).length, 1);
-  await engine.beat({ worker, ended: 3 });
+  await engine.workers.beat({ worker, ended: 3 });
   await edit(node, 'laptop', { addTags: ['ssd'], priority: 7 });
   await edit(node, 'elsewhere', { enabled: false });
   const { workers, absent } = await node.call('listWorkers', WORKERS);
@@ -56,7 +56,7 @@ test('workers are listed with what they are, what they run and what is said of t
 test('a worker is disabled, enabled and ranked by its name, and null gives it its own rank again', async (t) => {
   const node = await nodeScene(t, { world: new VirtualWorld(), duties: false, housekeeping: false });
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 3, priority: 2 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'i', slots: 3, priority: 2 });
   await engine.push({ queue: 'q', handler: 'h' });
   const off = await edit(node, 'w', { enabled: false, priority: 9 });
   assert.deepEqual(off, { name: 'w', enabled: false, priority: 9, tags: [], workers: 1, running: 0 });
@@ -73,7 +73,7 @@ test('a worker is disabled, enabled and ranked by its name, and null gives it it
 test('tags are added and taken away, and the list of tags says who has them and who waits for them', async (t) => {
   const node = await nodeScene(t);
   const { engine } = node;
-  await engine.registerWorker({ name: 'w', incarnation: 'i', slots: 3, tags: ['own'] });
+  await engine.workers.register({ name: 'w', incarnation: 'i', slots: 3, tags: ['own'] });
   assert.deepEqual((await edit(node, 'w', { addTags: ['gpu=nvidia', 'ssd', 'ssd'] })).tags, ['gpu=nvidia', 'ssd']);
   assert.deepEqual((await edit(node, 'w', { addTags: ['big'], removeTags: ['ssd', 'never had'] })).tags, [
     'gpu=nvidia',
@@ -129,7 +129,7 @@ test('one worker is shown by its name, with all processes that are kept of it', 
   const node = await nodeScene(t);
   const { engine } = node;
   for (const incarnation of ['old', 'new']) {
-    await engine.registerWorker({
+    await engine.workers.register({
       name: 'w',
       incarnation,
       slots: 3,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
-import { Budget } from './budget.ts';
+import { CallBudget } from './budget.ts';
 
 function rig(allowance = { burst: 10, perSecond: 5 }) {
   let now = 0;
-  const budget = new Budget({ monotonic: () => now }, allowance);
+  const budget = new CallBudget({ monotonic: () => now }, allowance);
   const may = (caller: string, units = 1): boolean => {
     try {
       budget.spend(caller, units);

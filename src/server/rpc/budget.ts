@@ -1,7 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import type { Clock } from '../../core/world.ts';
 
-/** What one caller may ask for at once, and what comes back in a second. */
+/** What one caller may use at once, and what it regains in a second. */
 export interface Allowance {
   readonly burst: number;
   readonly perSecond: number;
@@ -11,10 +11,10 @@ export const DEFAULT_ALLOWANCE: Allowance = { burst: 2000, perSecond: 500 };
 const MAX_CALLERS = 10_000;
 
 /**
- * What a caller may ask for by JSON-RPC in a time. A call in a batch costs what it costs alone, and each task that it writes down
- * or starts costs one more: a batch is no way to ask for more.
+ * The budget of a caller of JSON-RPC. A call in a batch costs what it costs alone, and each task that it writes or starts
+ * costs one more, so that a batch gains nothing.
  */
-export class Budget {
+export class CallBudget {
   readonly #allowance: Allowance;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #left = new Map<string, { units: number; at: number }>();
@@ -24,13 +24,13 @@ export class Budget {
     this.#allowance = allowance;
   }
 
-  /** Refused with `OVERLOADED` where not so much is left; then nothing is taken. */
+  /** Refuses with `OVERLOADED` when too little is left, and takes nothing then. */
   spend(caller: string, units: number): void {
     const { burst, perSecond } = this.#allowance;
     const now = this.#clock.monotonic();
     const known = this.#left.get(caller);
     const left = known === undefined ? burst : Math.min(burst, known.units + ((now - known.at) / 1000) * perSecond);
-    // More than there ever is at once is allowed to who has it all: a tree must not be too large for its budget.
+    // More than the burst is allowed to a caller with a full budget: a tree must not be too large for ever.
     if (left < Math.min(units, burst)) {
       throw fault(
         'OVERLOADED',
@@ -42,7 +42,7 @@ export class Budget {
     this.#left.set(caller, { units: left - units, at: now });
   }
 
-  /** Those whose budget is full again, as that of one who was never seen. */
+  /** Drops callers whose budget is full again; they count like new ones. */
   #forget(now: number): void {
     const { burst, perSecond } = this.#allowance;
     for (const [caller, { units, at }] of this.#left) {

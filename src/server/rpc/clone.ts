@@ -21,7 +21,7 @@ export const cloneMethods: RpcHandlers<'tasks.clone'> = {
   },
 };
 
-/** A tree of its own. A link shows what its source comes to, an archive what it has come to; a copy can be executed. */
+/** A new tree. A link shows the later results of its source, an archive the result so far; a copy can be executed. */
 function clonesOf(sources: readonly Document[], kind: Kind): readonly DocumentDraft[] {
   const open = kind === 'copy' ? undefined : sources.find((one) => statusOf(one) !== 'completed');
   if (open !== undefined) {

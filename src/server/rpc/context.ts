@@ -5,32 +5,32 @@ import type { Principal } from '../auth/access.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { LeaseTokens } from '../workers/lease-tokens.ts';
 
-/** What the methods work on. */
-export interface RpcServed {
+/** The services that the methods use. */
+export interface RpcServices {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly leases: LeaseTokens;
   readonly version: string;
-  /** What is said of a worker's name. */
+  /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean; readonly tags: readonly string[] }>;
-  /** Has overdue leases taken back; says of which tasks they were, and how many are overdue still. */
+  /** Takes back overdue leases; answers their tasks, and how many are still overdue. */
   readonly recover: () => Promise<{ readonly recovered: readonly number[]; readonly overdue: number }>;
-  /** JSON Schemas of the inputs of handlers that are known, by name. */
+  /** JSON Schemas of the inputs of known handlers, by name. */
   readonly schemas: () => Promise<Readonly<Record<string, unknown>>>;
-  /** Why this node cannot hand out work; nothing when it can. */
+  /** Why this node cannot hand out work; empty when it can. */
   readonly obstacles: () => Promise<readonly string[]>;
 }
 
-/** One call that was let in and is well formed. */
-export interface RpcCall<N extends MethodName = MethodName> extends RpcServed {
+/** One call that is authorized and validated. */
+export interface RpcCall<N extends MethodName = MethodName> extends RpcServices {
   readonly params: ParamsOf<N>;
   readonly principal: Principal;
-  /** It is alone in its request and somebody waits for its answer, so that this may be a stream. */
+  /** The call is alone in its request and has an id, so that its answer may be a stream. */
   readonly alone: boolean;
-  /** The one place that tasks are written down or started by: refuses more of them than this caller may have. */
+  /** Every write and start of tasks passes here; it refuses more than this caller may have. */
   readonly admit: Admit;
 }
 
-/** Resolves to what is answered, or to a `Stream`. */
+/** Resolves to the result, or to an `EventStream`. */
 export type RpcHandler<N extends MethodName> = (call: RpcCall<N>) => Promise<unknown>;
 export type RpcHandlers<N extends MethodName> = { readonly [K in N]: RpcHandler<K> };

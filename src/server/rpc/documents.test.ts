@@ -156,7 +156,7 @@ test('tasks that come with the call are written down and executed; what nobody r
   const it = await rpcScene(t);
   await it.register('n1', ['other']);
   const started = await it.call('tasks.execute', { tasks: TREE });
-  assert.deepEqual([started.root_task_id, started.warnings], ['r', ['no worker that is there runs echo']]);
+  assert.deepEqual([started.root_task_id, started.warnings], ['r', ['no worker that is online runs echo']]);
   assert.equal(await it.status('r'), 'in_progress');
   assert.equal(await it.refusal('tasks.execute', { tasks: TREE }), -32012);
   assert.equal(await it.refusal('tasks.execute', { tasks: TREE, task_id: 'r' }), -32602);

@@ -10,19 +10,19 @@ import { TaskEdit, TaskInput } from '../../protocol/rpc/task-input.ts';
 import { checked } from '../http/caller.ts';
 import { RpcProblem } from './problems.ts';
 
-/** Documents from what callers write: everything that could be wrong with one by itself is found here. */
+/** Makes documents from the input of callers, and finds everything that is wrong with one document by itself. */
 
 const DEFAULT_PRIORITY = 2;
 const MAX_BYTES = 1_048_576;
 
-/** Of tasks that name each other by id, or by name where that one has no id of its own. */
+/** Drafts of tasks that refer to each other by id, or by name where a task has no id. */
 export function draftsOf(given: readonly unknown[]): readonly DocumentDraft[] {
   const inputs = given.map((one, i) => wellFormed(`tasks.${i}`, () => shaped(TaskInput, one)));
   const ids = inputs.map(({ id }) => id ?? randomUUID());
   const known = new Set(ids);
   const names = new Map<string, string | undefined>();
   for (const [i, { id, name }] of inputs.entries()) {
-    // A name that two of them have names neither.
+    // A name that two tasks share refers to neither.
     if (id === undefined || id === null) names.set(name, names.has(name) ? undefined : ids[i]);
   }
   const resolve = (reference: string): string =>
@@ -38,22 +38,22 @@ export function draftsOf(given: readonly unknown[]): readonly DocumentDraft[] {
   }));
 }
 
-/** What of a document is said anew; the rest stays. */
+/** The changed parts of a document; the rest stays. */
 export function editOf(
   before: DocumentBody,
   given: unknown,
 ): { readonly parent: string | undefined; readonly user: string | undefined; readonly body: DocumentBody } {
   return wellFormed('task', () => {
     const { parent_id: parent, user_id: user, ...edit } = shaped(TaskEdit, given);
-    const said = Object.fromEntries(
-      Object.entries({ ...bodyOf(edit), name: edit.name }).filter(([key]) => isSaid(edit, key)),
+    const changes = Object.fromEntries(
+      Object.entries({ ...bodyOf(edit), name: edit.name }).filter(([key]) => isGiven(edit, key)),
     );
-    const body = checkBody({ ...before, ...said } as DocumentBody, user);
+    const body = checkBody({ ...before, ...changes } as DocumentBody, user);
     return { parent: parent ?? undefined, user: user ?? undefined, body };
   });
 }
 
-/** The names of fields that each part of a body comes from. */
+/** The input fields behind each part of a body. */
 const SOURCES: Readonly<Record<string, readonly (keyof TaskEdit)[]>> = {
   constraints: ['placement_constraints'],
   maxAttempts: ['max_attempts'],
@@ -61,7 +61,7 @@ const SOURCES: Readonly<Record<string, readonly (keyof TaskEdit)[]>> = {
   idempotencyKey: ['idempotency_key'],
 };
 
-function isSaid(edit: object, part: string): boolean {
+function isGiven(edit: object, part: string): boolean {
   return (SOURCES[part] ?? [part]).some((field) => (edit as Readonly<Record<string, unknown>>)[field] !== undefined);
 }
 
@@ -115,7 +115,7 @@ function shaped<T extends z.ZodType>(shape: T, value: unknown): z.output<T> {
   return checked('body', shape, value) as z.output<T>;
 }
 
-/** What is wrong with a task itself has a code of its own. */
+/** Problems of a task itself have a code of their own. */
 function wellFormed<T>(where: string, read: () => T): T {
   try {
     return read();

@@ -2,7 +2,7 @@ import { isEngineError } from '../../core/errors.ts';
 import { subtreeOf } from '../../core/graph/document.ts';
 import { handlerOf } from '../../engine/trees/document-body.ts';
 import type { Document, Execution } from '../../engine/trees/documents.ts';
-import { Stream } from '../http/route-handler.ts';
+import { EventStream } from '../http/answers.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { problemOf, RpcProblem } from './problems.ts';
 import { followExecution } from './stream.ts';
@@ -15,12 +15,12 @@ export const executeMethods: RpcHandlers<'tasks.execute' | 'tasks.cancel'> = {
     const { engine, params, broadcaster } = call;
     refuseUnbuilt(call);
     const id = await rootOf(call);
-    // Before anything is started, so that nothing of it is missed.
+    // Read before anything starts, so that no event is missed.
     const after = params.use_streaming ? await broadcaster.now() : 0;
     const execution = await engine.documents.execute(id, call.admit);
     const answer = await started(call, id, execution);
     if (!params.use_streaming) return answer;
-    return new Stream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
+    return new EventStream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
   },
 
   async 'tasks.cancel'(call) {
@@ -28,7 +28,7 @@ export const executeMethods: RpcHandlers<'tasks.execute' | 'tasks.cancel'> = {
     if (ids === undefined) return cancel(call, idOf(named));
     const answers: unknown[] = [];
     for (const id of ids) {
-      // One that cannot be cancelled says so, and keeps nobody else from it.
+      // A task that cannot be cancelled reports that, and does not keep the others from it.
       answers.push(
         await cancel(call, id).catch((error: unknown) => {
           if (!isEngineError(error) && !(error instanceof RpcProblem)) throw error;
@@ -50,12 +50,12 @@ function refuseUnbuilt({ params, alone }: RpcCall<'tasks.execute'>): void {
   }
 }
 
-/** Of what is written down with the call, or was before. */
+/** The root of the tasks in the call, or of the task that it names. */
 async function rootOf(call: RpcCall<'tasks.execute'>): Promise<string> {
   const { tasks, ...named } = call.params;
   if (tasks === undefined) return idOf(named);
   if (named.task_id !== undefined || named.id !== undefined) {
-    throw new RpcProblem('params', 'it names a task that is there, or brings tasks');
+    throw new RpcProblem('params', 'it names an existing task, or has tasks of its own, not both');
   }
   const created = await create(call, tasks);
   const own = new Set(created.map(({ id }) => id));
@@ -81,17 +81,17 @@ async function started(
   };
 }
 
-/** Handlers that nobody who is there runs: somebody may come. */
+/** Handlers that no worker offers now; one may come. */
 async function warningsOf({ engine }: Pick<RpcCall, 'engine'>, execution: Execution): Promise<readonly string[]> {
   const { members } = await engine.store.workerFleet();
   const offered = new Set(members.flatMap(({ handlers }) => handlers));
   const wanted = new Set(execution.map(({ document }) => handlerOf(document.body)));
   const any = members.some(({ handlers }) => handlers.length === 0);
   const missing = any ? [] : [...wanted].filter((handler) => !offered.has(handler));
-  return missing.map((handler) => `no worker that is there runs ${handler}`);
+  return missing.map((handler) => `no worker that is online runs ${handler}`);
 }
 
-/** It and all below it, from above: a child that ends first would let its parent begin. */
+/** Cancels the task and all below it, from above: a child that ends first would let its parent begin. */
 async function cancel({ engine }: Pick<RpcCall, 'engine'>, id: string): Promise<object> {
   const tree = await engine.documents.tree(id);
   const nodes = tree.map((one) => ({ ...one, dependencies: one.body.dependencies }));

@@ -1,20 +1,20 @@
 import type { Lease } from '../../core/task/lease.ts';
 import type { LeaseTokens } from '../workers/lease-tokens.ts';
 
-/** A lease that a node holds, as its token says it. */
+/** A lease of a node, as its token carries it. */
 export interface NodeLease extends Lease {
   readonly node: string;
 }
 
-/** Nobody else's: a worker that comes by another way has proofs of its own. */
+/** A holder of its own kind: the proofs of other workers do not fit. */
 const holderOf = (node: string): string => `node:${node}`;
 
-/** The token carries all that is needed to find the lease, and the proof that it was granted to this node. */
+/** The token carries what is needed to find the lease, and the proof that it was granted to this node. */
 export function writeLease(tokens: LeaseTokens, { task, attempt, node }: NodeLease): string {
   return `${task}.${attempt}.${tokens.of({ task, attempt }, holderOf(node))}.${node}`;
 }
 
-/** Undefined: it is not one that was ever given. */
+/** Undefined: no such lease was ever granted. */
 export function readLease(tokens: LeaseTokens, text: string): NodeLease | undefined {
   const match = /^(\d{1,15})\.(\d{1,15})\.([\w-]+)\.(.+)$/.exec(text);
   if (match === null) return undefined;

@@ -12,15 +12,15 @@ test('registering a node again changes nothing; saying something else of it repl
   const node = { node_id: 'n1', executor_types: ['echo'], capabilities: { gpu: 'nvidia', memory_gb: 32 } };
   const first = await it.call('register_node', node);
   assert.deepEqual([first.status, first.registered, first.lease_duration_seconds], ['healthy', true, 30]);
-  const before = await it.engine.workers();
+  const before = await it.engine.workers.list();
   assert.equal((await it.call('distributed.register_node', node)).registered, false);
   assert.deepEqual(
-    (await it.engine.workers()).map(({ worker }) => worker),
+    (await it.engine.workers.list()).map(({ worker }) => worker),
     before.map(({ worker }) => worker),
   );
   assert.deepEqual([before[0]?.tags, before[0]?.handlers], [['gpu=nvidia', 'memory_gb=32'], ['echo']]);
   assert.equal((await it.call('register_node', { ...node, capabilities: ['gpu'] })).registered, true);
-  const states = (await it.engine.workers()).map(({ state, tags }) => `${state} ${tags.join()}`);
+  const states = (await it.engine.workers.list()).map(({ state, tags }) => `${state} ${tags.join()}`);
   assert.deepEqual(states.toSorted(), ['offline gpu=nvidia,memory_gb=32', 'online gpu']);
 });
 
@@ -46,16 +46,16 @@ test('a node that is not known is told so, and one that is gone too', async (t) 
 test('a node that fell silent is there again when it speaks', async (t) => {
   const it = await rpcScene(t);
   await it.register();
-  const [worker] = await it.engine.workers();
-  // As the reaper does it, of one that was not heard of for longer than that.
+  const [worker] = await it.engine.workers.list();
+  // As the reaper does it for a worker that was silent for longer than that.
   const duty = await it.engine.store.dutyTake({ name: 'test', holder: 'test', ttlMs: 60_000 });
   assert.ok(duty && worker);
   await it.engine.store.workerReap({ duty, staleMs: -1 });
-  assert.equal((await it.engine.workers())[0]?.state, 'lost');
+  assert.equal((await it.engine.workers.list())[0]?.state, 'lost');
   assert.deepEqual((await it.call('system.executors')).executors, []);
   assert.equal((await it.call('heartbeat', { node_id: 'n1' })).status, 'healthy');
   assert.deepEqual(
-    (await it.engine.workers()).map(({ worker: id, state }) => [id, state]),
+    (await it.engine.workers.list()).map(({ worker: id, state }) => [id, state]),
     [[worker.worker, 'online']],
   );
 });
@@ -215,7 +215,7 @@ test('leases that have run out are taken back when somebody asks, and their task
   await it.call('tasks.create', { id: 'x', name: 'echo' });
   await it.call('tasks.execute', { task_id: 'x' });
   const { lease_token } = await it.call('acquire_lease', { node_id: 'n1', task_id: 'x' });
-  // Whoever is first, the reaper or the call: the lease ends, and the call says so only if it found it overdue.
+  // The reaper or the call may be first: the lease ends, and the call reports it only if it found it overdue.
   for (;;) {
     const { recovered, overdue } = await it.call('recover_stale_leases');
     assert.ok(recovered.every((id: string) => id === 'x') && overdue <= 1);

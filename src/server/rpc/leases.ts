@@ -10,7 +10,7 @@ import { type NamedTask, taskNamed } from './task-names.ts';
 
 type Leased = 'acquire_lease' | 'renew_lease' | 'release_lease' | 'report_completion' | 'recover_stale_leases';
 
-/** Leases of document 003: each is named by a token, and every write is fenced by the attempt in it. */
+/** Leases of apflow. Each is named by a token, and every write is fenced by the attempt in it. */
 export const leaseMethods: RpcHandlers<Leased> = {
   async acquire_lease(call) {
     const { engine, params, leases, principal } = call;
@@ -35,7 +35,7 @@ export const leaseMethods: RpcHandlers<Leased> = {
       ...(body?.params === undefined ? {} : { params: body.params }),
       ...(body?.schemas === undefined ? {} : { schemas: body.schemas }),
       idempotency_key: keyOfWork({ body, id, run }, record?.payload ?? grant.payload),
-      // Work that shares its key has come to this: report it instead of doing it again.
+      // Work with the same key has this result: report it instead of doing it again.
       ...(kept === undefined ? {} : { cached: { result: JSON.parse(kept.value ?? 'null') as unknown } }),
     };
   },
@@ -48,7 +48,7 @@ export const leaseMethods: RpcHandlers<Leased> = {
     return { renewed: true, ttl: engine.leaseMs / 1000, cancel_requested: answer.cancelRequested };
   },
 
-  /** A wrong token has no effect, and neither has one whose lease is lost. */
+  /** A wrong token has no effect, and neither has the token of a lost lease. */
   async release_lease({ engine, params, leases, principal }) {
     const lease = readLease(leases, params.lease_token);
     if (lease === undefined) return { released: false };
@@ -75,8 +75,8 @@ export const leaseMethods: RpcHandlers<Leased> = {
     const { task, attempt } = lease;
     if (error === undefined || error === null) await complete(call, lease);
     else {
-      const told = typeof error === 'string' ? { message: error } : error;
-      await engine.fail({ task, attempt }, told, { giveUp: !params.retryable });
+      const failure = typeof error === 'string' ? { message: error } : error;
+      await engine.fail({ task, attempt }, failure, { giveUp: !params.retryable });
     }
     return outcome(call, lease, id);
   },
@@ -92,7 +92,7 @@ export const leaseMethods: RpcHandlers<Leased> = {
 
 function requireLease(leases: RpcCall['leases'], text: string): NodeLease {
   const lease = readLease(leases, text);
-  if (lease === undefined) throw fault('LEASE_LOST', {}, { hint: 'The token is not one that was given for a lease.' });
+  if (lease === undefined) throw fault('LEASE_LOST', {}, { hint: 'The token was never granted for a lease.' });
   return lease;
 }
 
@@ -100,7 +100,7 @@ function lost({ task, attempt }: NodeLease): Error {
   return fault('LEASE_LOST', { task, attempt });
 }
 
-/** A result of other work than this task's must not become its own. */
+/** Refuses the result of other work. */
 async function requireKey(
   { engine, params }: RpcCall<'report_completion'>,
   { task, document }: NamedTask,
@@ -112,24 +112,24 @@ async function requireKey(
   if (record === undefined) throw fault('NOT_FOUND', { kind: 'task', id: name });
   const { id = engine.idOf(record), run = 1, body } = document ?? {};
   if (key === keyOfWork({ body, id, run }, record.payload)) return;
-  throw new RpcProblem('params', 'idempotency_key is the key of other work than this task is');
+  throw new RpcProblem('params', 'idempotency_key belongs to other work than this task');
 }
 
-/** Kept for those that share its key before it ends, so that no crash comes between. */
+/** Keeps the result for tasks with the same key before the task ends, so that no crash comes between. */
 async function complete({ engine, params }: RpcCall<'report_completion'>, { task, attempt }: NodeLease): Promise<void> {
   const { result } = params;
   const record = await engine.get(task);
   if (record !== undefined && (await engine.reuses(record.spec))) {
     const { spec, handler, payload } = record;
     await engine.keepResult({ task, attempt, spec, handler, payload }, result).catch((error: unknown) => {
-      // It may be a repeat: whether the lease is lost is said by what follows.
+      // It may be a repeat; the completion says whether the lease is lost.
       if (!isEngineError(error, 'LEASE_LOST')) throw error;
     });
   }
   await engine.complete({ task, attempt }, result);
 }
 
-/** What counts: of a repeat, what was said first. */
+/** The outcome that counts: for a repeat, the first one. */
 async function outcome({ engine }: RpcCall<'report_completion'>, { task }: NodeLease, id: string): Promise<unknown> {
   const record = await engine.get(task);
   const value = record?.result === undefined ? undefined : (JSON.parse(record.result) as unknown);

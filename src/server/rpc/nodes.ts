@@ -9,7 +9,7 @@ import { requireGiven } from '../workers/given-tags.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { readLease } from './lease-text.ts';
 
-/** Nodes of document 003: workers of ours that find, lease and report by calls of their own. */
+/** Nodes of apflow: workers that find, lease and report tasks by calls of their own. */
 export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregister_node' | 'find_executable_tasks'> = {
   async register_node(call) {
     const { engine, params, principal } = call;
@@ -17,23 +17,23 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     requireOwn(principal, name);
     const tags = tagsOf(params.capabilities ?? []);
     if (principal.role === 'worker') requireGiven(name, tags, (await call.settingOf(name)).tags);
-    const said = hashOf({ handlers, tags, slots, version: version ?? null });
+    const fingerprint = hashOf({ handlers, tags, slots, version: version ?? null });
     const before = await findNode(engine, name);
-    const same = before?.incarnation.startsWith(`${NODE}${said}:`) === true;
+    const same = before?.incarnation.startsWith(`${NODE}${fingerprint}:`) === true;
     const worker = same
       ? before.worker
-      : await engine.registerWorker({
+      : await engine.workers.register({
           name,
-          incarnation: `${NODE}${said}:${randomUUID()}`,
+          incarnation: `${NODE}${fingerprint}:${randomUUID()}`,
           slots,
           tags,
           handlers,
           ...(version === undefined || version === null ? {} : { version: checkKey('version', version) }),
         });
-    await engine.beat({ worker, state: 'online' });
-    // What it said before holds no longer; leases that it has live on by their tokens.
-    if (before !== undefined && !same) await engine.beat({ worker: before.worker, state: 'offline' });
-    engine.profiles.forget();
+    await engine.workers.beat({ worker, state: 'online' });
+    // The former registration ends. Its leases live on by their tokens.
+    if (before !== undefined && !same) await engine.workers.beat({ worker: before.worker, state: 'offline' });
+    engine.workers.refresh();
     const { leaseMs } = engine;
     return {
       node_id: name,
@@ -47,7 +47,7 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
   async heartbeat(call) {
     const { engine, params, leases: tokens, principal } = call;
     const { worker } = await requireNode(call, params.node_id);
-    await engine.beat({ worker, state: 'online' });
+    await engine.workers.beat({ worker, state: 'online' });
     const held = params.leases.map(({ lease_token: text }) => {
       const lease = readLease(tokens, text);
       return { text, lease: lease?.node === params.node_id ? lease : undefined };
@@ -74,7 +74,7 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
   async deregister_node({ engine, params, principal }) {
     requireOwn(principal, params.node_id);
     const node = await findNode(engine, params.node_id);
-    if (node !== undefined) await engine.beat({ worker: node.worker, state: 'offline' });
+    if (node !== undefined) await engine.workers.beat({ worker: node.worker, state: 'offline' });
     return { node_id: params.node_id, deregistered: node !== undefined };
   },
 
@@ -111,12 +111,12 @@ export interface KnownNode {
   readonly incarnation: string;
 }
 
-/** The newest, if it is there: registered here or at another node, and neither gone nor silent. */
+/** The newest registration of this name that is online, on whichever node it was made. */
 export async function findNode(engine: Engine, name: string): Promise<KnownNode | undefined> {
   return newest((await engine.store.workerFleet()).members, name);
 }
 
-/** One that fell silent and speaks again is there again. */
+/** A node that fell silent and calls again is online again. */
 export async function requireNode(
   { engine, principal }: Pick<RpcCall, 'engine' | 'principal'>,
   name: string,
@@ -125,10 +125,10 @@ export async function requireNode(
   const node = await findNode(engine, name);
   if (node !== undefined) return node;
   const silent = newest(
-    (await engine.workers()).filter(({ state }) => state === 'lost'),
+    (await engine.workers.list()).filter(({ state }) => state === 'lost'),
     name,
   );
-  if (silent !== undefined && (await engine.beat({ worker: silent.worker, state: 'online' }))) return silent;
+  if (silent !== undefined && (await engine.workers.beat({ worker: silent.worker, state: 'online' }))) return silent;
   throw fault('NOT_FOUND', { kind: 'node', id: name }, { hint: 'Call register_node first.' });
 }
 
@@ -138,7 +138,7 @@ function newest(workers: readonly (KnownNode & { readonly name: string })[], nam
     .sort((a, b) => b.worker - a.worker)[0];
 }
 
-/** The secret of a worker is good for its own name alone. */
+/** The secret of a worker is valid for its own name only. */
 export function requireOwn({ role, name }: Principal, node: string): void {
   if (role !== 'worker' || name === node) return;
   throw fault('FORBIDDEN', { problem: `this secret is that of the worker ${name}, not of ${node}` });
@@ -150,7 +150,7 @@ function tagsOf(capabilities: readonly string[] | Readonly<Record<string, unknow
     : tagsFromCapabilities(capabilities as Capabilities);
 }
 
-/** What it says of itself, so that saying it again is known for the same. */
-function hashOf(said: object): string {
-  return createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 32);
+/** A fingerprint of the registration: the same one again changes nothing. */
+function hashOf(profile: object): string {
+  return createHash('sha256').update(JSON.stringify(profile)).digest('hex').slice(0, 32);
 }

@@ -3,11 +3,11 @@ import type { DocumentRefusal } from '../../engine/trees/document-refusals.ts';
 import { RPC_ERRORS, type RpcErrorKind, type RpcId } from '../../protocol/rpc/envelope.ts';
 import { errorOf } from '../http/refusals.ts';
 
-/** What a method refuses by a code of its own. */
+/** A refusal with a JSON-RPC code of its own. */
 export class RpcProblem extends Error {
   readonly kind: RpcErrorKind;
   readonly data: Readonly<Record<string, unknown>>;
-  /** It is the call that is wrong, and not the node. */
+  /** The call is wrong, not the node. */
   readonly statusCode = 400;
 
   constructor(kind: RpcErrorKind, problem: string, data: Readonly<Record<string, unknown>> = {}) {
@@ -35,7 +35,7 @@ export function refusal(kind: RpcErrorKind, problem: string, data: Readonly<Reco
   return { code, message: `${message}: ${problem}`, data: { problem, ...data } };
 }
 
-/** What is told of an error: its code in JSON-RPC, and in `data` ours. Of one that nobody foresaw nothing is. */
+/** The error that a caller sees: its JSON-RPC code, and in `data` ours. The text of an unexpected error is hidden. */
 export function problemOf(thrown: unknown): RpcError {
   if (thrown instanceof RpcProblem) return refusal(thrown.kind, thrown.message, thrown.data);
   const error = errorOf(thrown);
@@ -47,7 +47,7 @@ export function problemOf(thrown: unknown): RpcError {
   };
 }
 
-/** Whether the log should have it. */
+/** Whether it belongs in the log. */
 export function isDefect(thrown: unknown): boolean {
   return !(thrown instanceof RpcProblem) && (!isEngineError(thrown) || thrown.status >= 500);
 }
@@ -73,12 +73,12 @@ function kindOf({ code, details }: EngineError): RpcErrorKind {
   return KINDS[code] ?? 'internal';
 }
 
-/** Of a request that never became a call: it was not let in, is no JSON, or is too large. */
+/** The error of a request that never became a call: it was not authorized, is not JSON, or is too large. */
 export function refuseRequest(thrown: unknown): RpcAnswer {
   const error = errorOf(thrown);
-  const told = problemOf(error);
+  const shown = problemOf(error);
   const parse = error.code === 'INVALID_INPUT' && error.details?.['field'] === 'body';
   const kind: RpcErrorKind = parse ? 'parse' : kindOf(error) === 'params' ? 'request' : kindOf(error);
   const { code, message } = RPC_ERRORS[kind];
-  return { jsonrpc: '2.0', id: null, error: { ...told, code, message: `${message}: ${error.message}` } };
+  return { jsonrpc: '2.0', id: null, error: { ...shown, code, message: `${message}: ${error.message}` } };
 }

@@ -6,7 +6,7 @@ import { nest, statusOf, viewAll, viewOne } from './view.ts';
 
 type Read = 'tasks.get' | 'tasks.detail' | 'tasks.tree' | 'tasks.list' | 'tasks.children' | 'tasks.count';
 
-/** Rows of one look, and of all looks of a list that is filtered by status. */
+/** Rows in one read, and in all reads of a list that is filtered by status. */
 const PAGE = 200;
 const MOST_ROWS = 20_000;
 
@@ -74,7 +74,7 @@ export const readMethods: RpcHandlers<Read> = {
   },
 };
 
-/** Newest first; those that stand otherwise than is asked for are passed over. */
+/** Newest first; documents of another status are skipped. */
 async function listed({ engine, params }: RpcCall<'tasks.list'>): Promise<readonly Document[]> {
   const { user_id: user, status, root_only: roots, limit, offset } = params;
   const found: Document[] = [];

@@ -5,12 +5,12 @@ import { METHODS, type MethodName, mayCallMethod, methodNamed } from '../../prot
 import { callerOf, type Principal } from '../auth/access.ts';
 import type { Action, Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
+import { EventStream, JsonText, NO_CONTENT } from '../http/answers.ts';
 import { checked } from '../http/caller.ts';
 import { stackOf } from '../http/refusals.ts';
-import { JsonText, NOTHING, Stream } from '../http/route-handler.ts';
-import { type Allowance, Budget } from './budget.ts';
+import { type Allowance, CallBudget } from './budget.ts';
 import { cloneMethods } from './clone.ts';
-import type { RpcCall, RpcHandler, RpcHandlers, RpcServed } from './context.ts';
+import type { RpcCall, RpcHandler, RpcHandlers, RpcServices } from './context.ts';
 import { executeMethods } from './execute.ts';
 import { leaseMethods } from './leases.ts';
 import { nodeMethods } from './nodes.ts';
@@ -20,22 +20,22 @@ import { systemMethods } from './system.ts';
 import { MAX_ANSWER } from './view.ts';
 import { writeMethods } from './write.ts';
 
-export interface RpcOptions extends RpcServed {
+export interface RpcOptions extends RpcServices {
   readonly log: Log;
   readonly allowance?: Allowance | undefined;
-  /** Asked before something is pushed; undefined: nobody is. */
+  /** Called before a push; undefined: no bound. */
   readonly guard?: PushGuard | undefined;
 }
 
-/** Who calls, and in which request. */
+/** The caller and its request. */
 interface Caller {
   readonly principal: Principal;
   readonly request: string;
   readonly audited: Auditor;
 }
 
-/** Methods that change what others have made: these are told to who operates the node. */
-const DEEDS: Partial<Record<MethodName, Action>> = {
+/** Methods that change what others have made: these are audited. */
+const AUDITED: Partial<Record<MethodName, Action>> = {
   'tasks.update': 'editTask',
   'tasks.delete': 'deleteTask',
   'tasks.cancel': 'cancelTask',
@@ -51,20 +51,20 @@ const HANDLERS: RpcHandlers<MethodName> = {
   ...systemMethods,
 };
 
-/** What is left of a batch after this time is not begun. */
+/** Calls of a batch that have not begun after this time are refused. */
 const BATCH_MS = 30_000;
 
-/** Answers calls of JSON-RPC 2.0, one after the other: a batch is no way to have much done at once. */
+/** Answers calls of JSON-RPC 2.0, one after the other, so that a batch cannot take more at once than a single call. */
 export class RpcService {
   readonly #options: RpcOptions;
-  readonly #budget: Budget;
+  readonly #budget: CallBudget;
 
   constructor(options: RpcOptions) {
     this.#options = options;
-    this.#budget = new Budget(options.engine.world.clock, options.allowance);
+    this.#budget = new CallBudget(options.engine.world.clock, options.allowance);
   }
 
-  async answer(body: unknown, caller: Caller): Promise<JsonText | Stream | typeof NOTHING> {
+  async answer(body: unknown, caller: Caller): Promise<JsonText | EventStream | typeof NO_CONTENT> {
     if (!Array.isArray(body)) return this.#alone(body, caller);
     if (body.length === 0 || body.length > MAX_BATCH) {
       const problem = `a batch has between 1 and ${MAX_BATCH} calls`;
@@ -73,40 +73,40 @@ export class RpcService {
     return this.#batch(body, caller);
   }
 
-  async #alone(body: unknown, caller: Caller): Promise<JsonText | Stream | typeof NOTHING> {
-    const asked = readRequest(body);
-    if ('problem' in asked) return new JsonText(textOf(malformed(asked)));
-    const outcome = await this.#call(asked, caller, asked.id !== undefined);
-    if (outcome instanceof Stream) return outcome;
-    if (asked.id === undefined) return NOTHING;
+  async #alone(body: unknown, caller: Caller): Promise<JsonText | EventStream | typeof NO_CONTENT> {
+    const request = readRequest(body);
+    if ('problem' in request) return new JsonText(textOf(malformed(request)));
+    const outcome = await this.#call(request, caller, request.id !== undefined);
+    if (outcome instanceof EventStream) return outcome;
+    if (request.id === undefined) return NO_CONTENT;
     const forbidden = 'error' in outcome && outcome.error.data['code'] === 'FORBIDDEN';
-    return new JsonText(bounded({ jsonrpc: '2.0', id: asked.id, ...outcome }, MAX_ANSWER), forbidden ? 403 : 200);
+    return new JsonText(bounded({ jsonrpc: '2.0', id: request.id, ...outcome }, MAX_ANSWER), forbidden ? 403 : 200);
   }
 
-  async #batch(calls: readonly unknown[], caller: Caller): Promise<JsonText | typeof NOTHING> {
+  async #batch(calls: readonly unknown[], caller: Caller): Promise<JsonText | typeof NO_CONTENT> {
     const { clock } = this.#options.engine.world;
     const until = clock.monotonic() + BATCH_MS;
     const answers: string[] = [];
     let room = MAX_ANSWER;
     for (const call of calls) {
-      const asked = readRequest(call);
-      if ('problem' in asked) answers.push(textOf(malformed(asked)));
+      const request = readRequest(call);
+      if ('problem' in request) answers.push(textOf(malformed(request)));
       else {
         const late = clock.monotonic() >= until;
-        const outcome = late ? { error: problemOf(fault('TIMEOUT')) } : await this.#call(asked, caller, false);
-        if (asked.id === undefined) continue;
-        answers.push(bounded({ jsonrpc: '2.0', id: asked.id, ...(outcome as Outcome) }, room));
+        const outcome = late ? { error: problemOf(fault('TIMEOUT')) } : await this.#call(request, caller, false);
+        if (request.id === undefined) continue;
+        answers.push(bounded({ jsonrpc: '2.0', id: request.id, ...(outcome as Outcome) }, room));
       }
       room -= answers.at(-1)?.length ?? 0;
     }
-    return answers.length === 0 ? NOTHING : new JsonText(`[${answers.join(',')}]`);
+    return answers.length === 0 ? NO_CONTENT : new JsonText(`[${answers.join(',')}]`);
   }
 
   async #call(
     { method, params }: RpcRequest,
     { principal, request, audited }: Caller,
     alone: boolean,
-  ): Promise<Outcome | Stream> {
+  ): Promise<Outcome | EventStream> {
     try {
       const caller = `${principal.token ?? 'admin'}`;
       this.#budget.spend(caller, 1);
@@ -131,9 +131,9 @@ export class RpcService {
         },
       };
       const work = (): Promise<unknown> => (HANDLERS[name] as RpcHandler<MethodName>)(call);
-      const deed = DEEDS[name];
-      const result = await (deed === undefined ? work() : audited(deed, targetOf(call.params), work));
-      return result instanceof Stream ? result : { result };
+      const action = AUDITED[name];
+      const result = await (action === undefined ? work() : audited(action, targetOf(call.params), work));
+      return result instanceof EventStream ? result : { result };
     } catch (error) {
       if (isDefect(error)) this.#options.log.error('a call failed', { request, method, error: stackOf(error) });
       return { error: problemOf(error) };
@@ -141,7 +141,7 @@ export class RpcService {
   }
 }
 
-/** What it is done to, as far as it is named: what a method takes besides is checked by itself. */
+/** The tasks that a call names, for the audit log. */
 function targetOf(params: object): string {
   const { task_id, id, task_ids } = params as Readonly<Record<string, unknown>>;
   return [task_id ?? id ?? task_ids]
@@ -152,7 +152,7 @@ function targetOf(params: object): string {
 
 type Outcome = { readonly result: unknown } | { readonly error: RpcError };
 
-/** The places of what is given begin with `params`, as callers know it. */
+/** Problems name their place beginning with `params`, as callers know it. */
 function paramsOf(name: MethodName, given: unknown): RpcCall['params'] {
   try {
     return checked('body', METHODS[name].params, given ?? {}) as RpcCall['params'];
@@ -167,7 +167,7 @@ function malformed({ problem, id }: { readonly problem: string; readonly id: Rpc
   return { jsonrpc: '2.0', id, error: refusal('request', problem) };
 }
 
-/** An answer that is too long says so instead. */
+/** An answer that is too long becomes an error. */
 function bounded(answer: RpcAnswer, room: number): string {
   const text = textOf(answer);
   if (text.length <= Math.max(room, 0) || answer.error !== undefined) return text;

@@ -6,65 +6,65 @@ import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { Message } from '../events/sse.ts';
 import { type TaskView, viewOne } from './view.ts';
 
-interface Followed {
+interface FollowOptions {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly execution: Execution;
-  /** The number of the last event before it. */
+  /** The number of the last event before the execution. */
   readonly after: number;
-  /** Of the task that was asked for. */
+  /** The id of the task in the call. */
   readonly id: string;
-  /** What a call without a stream is answered with. */
+  /** The answer of a call without a stream. */
   readonly answer: object;
 }
 
-/** An execution as it goes, until all of it has ended; each message is one of the words of document 003. */
-export async function* followExecution(followed: Followed, signal: AbortSignal): AsyncGenerator<Message> {
-  const { engine, broadcaster, execution, answer } = followed;
+/** Streams an execution until all of it has ended; the types of the messages are those of apflow. */
+export async function* followExecution(options: FollowOptions, signal: AbortSignal): AsyncGenerator<Message> {
+  const { engine, broadcaster, execution, answer } = options;
   const documents = new Map(execution.map(({ document, pushed }) => [pushed.task, document]));
   const open = new Set(documents.keys());
-  yield say('progress', { ...answer, progress: 0, total: documents.size });
+  yield message('progress', { ...answer, progress: 0, total: documents.size });
   const ended = async function* (task: number): AsyncGenerator<Message> {
     open.delete(task);
     const view = await look(engine, documents.get(task) as Document);
     const type = view?.status === 'completed' ? 'task_completed' : 'task_failed';
-    const told = type === 'task_completed' ? { result: view?.['result'] } : { error: view?.['error'] ?? null };
-    yield say(type, { task_id: documents.get(task)?.id, status: view?.status ?? 'failed', ...told });
+    const outcome = type === 'task_completed' ? { result: view?.['result'] } : { error: view?.['error'] ?? null };
+    yield message(type, { task_id: documents.get(task)?.id, status: view?.status ?? 'failed', ...outcome });
     const done = documents.size - open.size;
-    yield say('progress', { progress: done / documents.size, completed: done, total: documents.size });
+    yield message('progress', { progress: done / documents.size, completed: done, total: documents.size });
   };
-  // What ended before the feed was read, or while the feed forgot: its events are not told again.
-  const sweep = async function* (): AsyncGenerator<Message> {
+  // Tasks that ended before the feed was read, or in a gap of the feed: their events do not come again.
+  const catchUp = async function* (): AsyncGenerator<Message> {
     const tasks = [...open];
     const records = await engine.store.taskGet({ tasks });
     for (const [i, task] of tasks.entries()) if (isFinal(records[i]?.state ?? 'failed')) yield* ended(task);
   };
-  for await (const item of broadcaster.follow(followed.after, signal)) {
-    if (item.kind === 'reset') yield* sweep();
+  for await (const item of broadcaster.follow(options.after, signal)) {
+    if (item.kind === 'reset') yield* catchUp();
     else if (isTaskEvent(item.event) && open.has(item.event.task)) {
       const { task, change, state, attempt } = item.event;
       const id = documents.get(task)?.id;
-      if (change === 'claimed') yield say('task_start', { task_id: id, status: 'in_progress', attempt });
+      if (change === 'claimed') yield message('task_start', { task_id: id, status: 'in_progress', attempt });
       if (isFinal(state)) yield* ended(task);
     }
     if (open.size === 0) break;
   }
   if (signal.aborted) return;
-  const last = await engine.documents.find(followed.id);
+  const last = await engine.documents.find(options.id);
   const view = last && (await look(engine, last));
-  yield say('final', {
-    task_id: followed.id,
+  yield message('final', {
+    task_id: options.id,
     status: view?.status ?? 'failed',
     result: view?.['result'] ?? null,
     error: view?.['error'] ?? null,
     final: true,
   });
-  yield say('stream_end', {});
+  yield message('stream_end', {});
 }
 
-const say = (type: string, data: object): Message => ({ data: { type, ...data } });
+const message = (type: string, data: object): Message => ({ data: { type, ...data } });
 
-/** As it is now; its task is the one of this execution. */
+/** The document now; its task is that of this execution. */
 async function look(engine: Engine, { id }: Pick<Document, 'id'>): Promise<TaskView | undefined> {
   const document = await engine.documents.find(id);
   return document === undefined ? undefined : viewOne(engine, document);

@@ -2,7 +2,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Document } from '../../engine/trees/documents.ts';
 import { RpcProblem } from './problems.ts';
 
-/** The id that a call names its task by. */
+/** The id of the task that a call names. */
 export function idOf({
   task_id,
   id,
@@ -18,7 +18,7 @@ export function idOf({
   return given;
 }
 
-/** A task of the engine, by its own id or by that of the document that it is the last execution of. */
+/** A task of the engine, by its own id or by the id of the document that it is the last execution of. */
 export interface NamedTask {
   readonly task: number;
   readonly document: Document | undefined;

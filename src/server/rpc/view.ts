@@ -10,14 +10,14 @@ export interface TaskView extends Readonly<Record<string, unknown>> {
   readonly status: Status;
 }
 
-/** Records that are read at once; each comes with its input and result. */
+/** Records in one read; each comes with its input and result. */
 const PAGE = 20;
-/** What one answer may carry, in characters. */
+/** The bound of one answer, in characters. */
 export const MAX_ANSWER = 16 * 1024 * 1024;
-/** Links of a chain of failures that are followed. */
+/** The longest chain of failures that is followed. */
 const MAX_CHAIN = 1000;
 
-/** Documents as callers see them, in order. Those of which nothing is kept any more are left out. */
+/** Documents as callers see them, in order. Documents whose task is no longer kept are left out. */
 export async function viewAll(engine: Engine, documents: readonly Document[]): Promise<readonly TaskView[]> {
   const views: TaskView[] = [];
   let size = 0;
@@ -43,7 +43,7 @@ export async function viewOne(engine: Engine, document: Document): Promise<TaskV
   return one;
 }
 
-/** A tree of views, from those of its documents. */
+/** The views as a tree. */
 export function nest(views: readonly TaskView[], top: string): TaskView | undefined {
   const children = Map.groupBy(views, ({ parent_id }) => parent_id);
   const root = views.find(({ id }) => id === top);
@@ -54,7 +54,7 @@ export function nest(views: readonly TaskView[], top: string): TaskView | undefi
   return root && grow(root);
 }
 
-/** The task whose state each one shows: its own, or that of the document that it is a link to. */
+/** The task whose state each document shows: its own, or that of the document that it links to. */
 async function tasksOf(engine: Engine, documents: readonly Document[]): Promise<readonly (number | undefined)[]> {
   const links = documents.flatMap(({ shows }) => shows ?? []);
   if (links.length === 0) return documents.map(({ task }) => task);

@@ -33,7 +33,7 @@ export async function create(
   return write(call, draftsOf(given));
 }
 
-/** The one way by which documents come into the store. */
+/** Every new document comes into the store this way. */
 export async function write(
   { engine, admit }: Pick<RpcCall, 'engine' | 'admit'>,
   drafts: readonly DocumentDraft[],
@@ -42,7 +42,7 @@ export async function write(
   return engine.documents.create(drafts);
 }
 
-/** Those that were made, each with what is below it: one, or several where they are branches of another tree. */
+/** The created documents as trees: one, or several where they are branches of another tree. */
 export async function nested(
   { engine }: Pick<RpcCall, 'engine'>,
   created: readonly Document[],

@@ -5,31 +5,34 @@ import type { Role } from '../../protocol/route.ts';
 import type { Access, Principal } from '../auth/access.ts';
 
 export const SESSION_MS = 12 * 3_600_000;
-/** Sessions that were ended before their time, and are remembered until then. */
+/** Sessions that were ended early and are remembered until they would end anyway. */
 const MOST_ENDED = 10_000;
 
-/** What a cookie says, signed. */
+/** The signed content of a cookie. */
 interface Session {
   readonly id: string;
   readonly role: Role;
   readonly name: string;
-  /** The number of the token that it was begun with: it ends with it. */
+  /** The number of the token that it began with. It ends with that token. */
   readonly token?: number;
-  /** Of one that was begun with the admin token: the mark of that token. Another admin token ends it. */
+  /** For a session that began with the admin token: its fingerprint. Another admin token ends the session. */
   readonly admin?: string;
   /** Calendar time. */
   readonly until: number;
 }
 
-/** Sessions of browsers. A cookie says all of it, signed under the key of the cluster: every node of it goes on with the session. */
+/**
+ * Sessions of browsers. The cookie carries the whole session, signed with the key of the cluster, so that every node can go
+ * on with it.
+ */
 export class BrowserSessions {
   readonly #key: KeyObject;
-  readonly #access: Pick<Access, 'of' | 'adminMark'>;
+  readonly #access: Pick<Access, 'stillValid' | 'adminFingerprint'>;
   readonly #clock: Clock;
-  /** Ids of sessions that were ended here, and until when their cookies would be good. */
+  /** Sessions that were ended here, with the time at which their cookies expire. */
   readonly #ended = new Map<string, number>();
 
-  constructor(clusterKey: string, access: Pick<Access, 'of' | 'adminMark'>, clock: Clock) {
+  constructor(clusterKey: string, access: Pick<Access, 'stillValid' | 'adminFingerprint'>, clock: Clock) {
     this.#key = createSecretKey(createHmac('sha256', clusterKey).update('browser sessions').digest());
     this.#access = access;
     this.#clock = clock;
@@ -40,23 +43,23 @@ export class BrowserSessions {
       id: randomUUID(),
       role,
       name,
-      ...(token === undefined ? { admin: this.#access.adminMark } : { token }),
+      ...(token === undefined ? { admin: this.#access.adminFingerprint } : { token }),
       until: Math.floor(this.#clock.wall() + SESSION_MS),
     };
     const text = Buffer.from(JSON.stringify(session)).toString('base64url');
     return `${text}.${this.#sign(text)}`;
   }
 
-  /** Whose session it is, if it goes on. Whatever is wrong with it, the answer is the same. */
+  /** The caller of a valid session. The error is the same for every kind of bad cookie. */
   async read(cookie: string): Promise<Principal> {
     const { id, role, name, token, admin, until } = this.#session(cookie);
     if (until <= this.#clock.wall() || this.#ended.has(id)) throw fault('UNAUTHENTICATED');
-    if (token !== undefined) return { ...(await this.#access.of({ role, name, token })), until };
-    if (admin !== this.#access.adminMark) throw fault('UNAUTHENTICATED');
+    if (token !== undefined) return { ...(await this.#access.stillValid({ role, name, token })), until };
+    if (admin !== this.#access.adminFingerprint) throw fault('UNAUTHENTICATED');
     return { role, name, token: undefined, until };
   }
 
-  /** At this node it is over at once; the browser forgets the cookie. */
+  /** Ends the session on this node at once. The browser drops the cookie. */
   end(cookie: string): void {
     const { id, until } = this.#session(cookie);
     const now = this.#clock.wall();
@@ -68,7 +71,7 @@ export class BrowserSessions {
 
   #session(cookie: string): Session {
     const [text = '', ...rest] = cookie.split('.');
-    // As texts: several of them would mean the same bytes.
+    // Compared as texts: several texts decode to the same bytes.
     const given = Buffer.from(rest.join('.'));
     const right = Buffer.from(this.#sign(text));
     if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');

@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { SESSION_MS } from './browser-sessions.ts';
 
 export const COOKIE = 'leasehold_session';
-/** A cookie of ours has some hundred characters. */
+/** Our cookie has a few hundred characters. */
 const MOST_COOKIE = 4096;
 
-/** The session that a browser brings along. */
+/** The session cookie of a request. */
 export function cookieOf({ cookie }: IncomingHttpHeaders): string | undefined {
   for (const part of cookie?.split(';') ?? []) {
     const [name, value] = part.split('=', 2);
@@ -14,7 +14,7 @@ export function cookieOf({ cookie }: IncomingHttpHeaders): string | undefined {
   return undefined;
 }
 
-/** No script reads it, no page of another site sends it, and under TLS it never goes in the clear. */
+/** No script reads it, no page of another site sends it, and under TLS it never travels in the clear. */
 export function setCookie(value: string, { secure }: { readonly secure: boolean }): string {
   const age = value === '' ? 0 : Math.floor(SESSION_MS / 1000);
   return `${COOKIE}=${value}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;

@@ -10,7 +10,7 @@ interface Tries {
   failed: number;
 }
 
-/** Who guesses is slowed down: after ten failures an address waits until their minute is over. */
+/** Slows down guessing: after ten failures within a minute an address waits until the minute is over. */
 export class FailedLogins {
   readonly #clock: Clock;
   readonly #tries = new Map<string, Tries>();
@@ -19,7 +19,7 @@ export class FailedLogins {
     this.#clock = clock;
   }
 
-  /** Refuses an address that has failed too often, whatever it brings now. */
+  /** Refuses an address that has failed too often, whatever it sends now. */
   check(address: string): void {
     const tries = this.#of(address);
     if (tries === undefined || tries.failed < MOST_FAILURES) return;
@@ -33,7 +33,7 @@ export class FailedLogins {
       tries.failed++;
       return;
     }
-    // The oldest go first; the map is in the order in which they came.
+    // The oldest go first; a map keeps the order of insertion.
     if (this.#tries.size >= MOST_ADDRESSES) this.#tries.delete(this.#tries.keys().next().value as string);
     this.#tries.set(address, { since: this.#clock.monotonic(), failed: 1 });
   }

@@ -3,25 +3,28 @@ import { hashOf, newSecret, sameHash } from '../../operate/secrets.ts';
 import type { Principal } from '../auth/access.ts';
 
 export const CODE_MS = 600_000;
-/** Codes that wait for their browser; of more the oldest go. */
+/** Codes that wait for their browser; beyond it the oldest are dropped. */
 const MOST_CODES = 1000;
 
-interface Kept {
+interface IssuedCode {
   readonly hash: string;
   readonly principal: Principal;
   readonly until: number;
 }
 
-/** Codes of login links: good once, for ten minutes, at this node alone. Only their hashes are kept, and nothing of them on a disk. */
+/**
+ * The codes of login links. Each works once, within ten minutes, on this node alone. Only hashes are kept, and only in
+ * memory.
+ */
 export class LoginCodes {
   readonly #clock: Clock;
-  #kept: Kept[] = [];
+  #kept: IssuedCode[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Lets a browser in as this one. */
+  /** A code that logs a browser in as this caller. */
   make(principal: Principal): { readonly code: string; readonly expiresAt: number } {
     const code = newSecret('login');
     const now = this.#clock.monotonic();
@@ -30,11 +33,11 @@ export class LoginCodes {
     return { code, expiresAt: Math.floor(this.#clock.wall() + CODE_MS) };
   }
 
-  /** Whom it lets in; from then on nobody. */
+  /** The caller of this code, once. */
   take(code: string): Principal | undefined {
     const hash = hashOf(code);
     const now = this.#clock.monotonic();
-    // All of them are compared, so that the time tells nothing.
+    // All of them are compared, so that the time reveals nothing.
     const found = this.#kept.filter((one) => sameHash(one.hash, hash) && one.until > now);
     this.#kept = this.#kept.filter((one) => !found.includes(one));
     return found[0]?.principal;

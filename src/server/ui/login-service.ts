@@ -6,10 +6,10 @@ import { BrowserSessions } from './browser-sessions.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { LoginCodes } from './login-codes.ts';
 
-/** As much as is taken from a header. */
+/** The bound of a secret, as for a header. */
 const MOST_SECRET = 512;
 
-/** Lets browsers in, by the code of a login link or by a token. */
+/** Logs browsers in, by the code of a login link or by a token. */
 export class LoginService {
   readonly sessions: BrowserSessions;
   readonly #codes: LoginCodes;
@@ -23,7 +23,7 @@ export class LoginService {
     this.#access = access;
   }
 
-  /** The cookie for who proves to be somebody. */
+  /** Logs in and makes the session cookie. */
   async login(
     proof: BodyOf<'login'>,
     address: string,
@@ -34,31 +34,31 @@ export class LoginService {
       throw error;
     });
     if (principal.role === 'worker') {
-      throw fault('FORBIDDEN', { problem: 'the secret of a worker lets no browser in' });
+      throw fault('FORBIDDEN', { problem: 'the secret of a worker does not log a browser in' });
     }
     return { principal, cookie: this.sessions.begin(principal) };
   }
 
-  /** A link that lets a browser in once, as this one. The code stands behind the #, which no browser sends anywhere. */
+  /** A link that logs a browser in once, as this caller. The code stands behind the #, which browsers do not send. */
   link(principal: Principal, address: string): { readonly url: string; readonly expiresAt: number } {
     const { code, expiresAt } = this.#codes.make(principal);
     return { url: `${reachable(address)}/ui/#code=${code}`, expiresAt };
   }
 
   async #who(proof: BodyOf<'login'>): Promise<Principal> {
-    if ('token' in proof) return this.#access.who(proof.token.length > MOST_SECRET ? '' : proof.token);
+    if ('token' in proof) return this.#access.authenticate(proof.token.length > MOST_SECRET ? '' : proof.token);
     const principal = proof.code.length > MOST_SECRET ? undefined : this.#codes.take(proof.code);
     if (principal === undefined) {
       const hint = 'The link was used, or its ten minutes are over; "leasehold login" makes another.';
       throw fault('UNAUTHENTICATED', undefined, { hint });
     }
-    // A token that has ended since takes its links along.
+    // A login code ends with the token that made it.
     const { role, name, token } = principal;
-    return token === undefined ? principal : this.#access.of({ role, name, token });
+    return token === undefined ? principal : this.#access.stillValid({ role, name, token });
   }
 }
 
-/** Who listens on all addresses is asked on this machine's own. */
+/** A server that listens on all addresses is reached on loopback. */
 function reachable(address: string): string {
   return address.replace(/\/$/, '').replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

@@ -1,4 +1,4 @@
-/** The web UI from outside: who may have which file, and under which rules (attack A22; A16 is among the attacks). */
+/** The web UI from outside: which file is sent to whom, and under which rules (attack A22; A16 is among the attacks). */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -3,14 +3,14 @@ import type { Log } from '../../engine/log.ts';
 import { StaticFiles } from './static-files.ts';
 
 export interface PagesOptions {
-  /** Where the built pages lie; undefined: they are not built. */
+  /** The folder of the built pages; undefined: they are not built. */
   readonly folder: () => string | undefined;
   readonly log: Log;
-  /** Milliseconds since some point; it never goes back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-/** Nothing but what we send ourselves, nowhere but in a window of its own. */
+/** Only our own content, and never in a frame. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -45,7 +45,7 @@ The package from the registry brings it along.</p>
 </html>
 `;
 
-/** Whether somebody opens one of our pages: they are the same for all, so that a link on another site may lead there. */
+/** Whether a request opens one of our pages. They are the same for everybody, so a link on another site may lead there. */
 export function opensPage({ method, url, headers }: FastifyRequest): boolean {
   const path = url.split('?', 1)[0] as string;
   const opens = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
@@ -57,7 +57,7 @@ export function opensPage({ method, url, headers }: FastifyRequest): boolean {
   );
 }
 
-/** The web UI: files that anybody may have, which know nothing before somebody logs in. */
+/** Serves the web UI. Its files are public, and show nothing before a login. */
 export function servePages(fastify: FastifyInstance, { folder, log, now }: PagesOptions): void {
   const files = new StaticFiles(folder);
   const lead = (_: FastifyRequest, reply: FastifyReply): FastifyReply =>
@@ -89,12 +89,12 @@ function sendNothing(reply: FastifyReply, unbuilt: boolean): FastifyReply {
 
 const MOST_REPORT_BYTES = 16_384;
 const MOST_LINE = 500;
-/** Reports of a minute that are logged: whoever sends more fills no disk. */
+/** Reports that are logged in a minute, so that nobody can fill the disk. */
 const MOST_A_MINUTE = 10;
 
-/** What a browser did not let a page of ours do: of that the log tells, since it may be an attack. */
+/** Logs what the content security policy of a browser has blocked, since it may be an attack. */
 function takeReports(scope: FastifyInstance, log: Log, now: () => number): void {
-  let [minute, told] = [0, 0];
+  let [minute, logged] = [0, 0];
   scope.addContentTypeParser(
     ['application/csp-report', 'application/reports+json'],
     { parseAs: 'string', bodyLimit: MOST_REPORT_BYTES },
@@ -102,13 +102,13 @@ function takeReports(scope: FastifyInstance, log: Log, now: () => number): void 
   );
   scope.post('/ui/csp-report', { config: { name: 'cspReport' }, bodyLimit: MOST_REPORT_BYTES }, (request, reply) => {
     const current = Math.floor(now() / 60_000);
-    if (current !== minute) [minute, told] = [current, 0];
-    if (told++ < MOST_A_MINUTE) log.warn('a browser kept a page from something', { report: lineOf(request.body) });
+    if (current !== minute) [minute, logged] = [current, 0];
+    if (logged++ < MOST_A_MINUTE) log.warn('a browser blocked something on a page', { report: lineOf(request.body) });
     return reply.code(204).send();
   });
 }
 
-/** One line, and of bounded length: it comes from whoever wants to send one. */
+/** One line of bounded length: anybody may send a report. */
 function lineOf(body: unknown): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body ?? null);
   return text

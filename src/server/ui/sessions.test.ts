@@ -1,4 +1,4 @@
-/** Codes, cookies and who guesses, on a clock that is turned by hand. */
+/** Codes, cookies and guessing, on a clock that is turned by hand. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';

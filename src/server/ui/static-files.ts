@@ -2,25 +2,25 @@ import { constants, type Dirent } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 
-/** What is sent for an address. */
-export interface Found {
+/** The content of a file, ready to send. */
+export interface StaticFile {
   readonly body: Buffer;
   readonly type: string;
   readonly encoding: 'br' | 'gzip' | undefined;
-  /** Its name says what is in it, so that it never changes. */
+  /** Its name contains a hash of its content, so it never changes. */
   readonly lasting: boolean;
 }
 
-interface Known {
+interface FileEntry {
   readonly path: string;
   readonly type: string;
   readonly lasting: boolean;
-  /** As it lies beside itself, made small. */
+  /** A compressed copy lies beside it. */
   readonly br: boolean;
   readonly gz: boolean;
 }
 
-/** Whatever is not here is no part of a page, and is not sent. */
+/** Files of any other type are not sent. */
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -35,31 +35,31 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 const INDEX = 'index.html';
-/** As bundlers name what they have hashed: `assets/index-DkP3x9aQ.js`. */
+/** The names of hashed files, as bundlers make them: `assets/index-DkP3x9aQ.js`. */
 const HASHED = /^assets\/.*[-.][\w-]{8,}\.\w+$/;
-/** More than that is no web page, but somebody's disk. */
+/** A folder with more files is not a web UI. */
 const MOST_FILES = 5000;
 
 /**
- * The files of one folder, by their names. What can be asked for is what a walk through the folder has found: no name that
- * somebody sends is ever made into a path, and links are not followed.
+ * The files of one folder, by name. Only files that a walk through the folder has found are served: no requested name
+ * becomes a path, and links are not followed.
  */
 export class StaticFiles {
   readonly #folder: () => string | undefined;
-  #known: ReadonlyMap<string, Known> = new Map();
-  /** By what the folder was when it was walked through: a build puts another one there. */
+  #known: ReadonlyMap<string, FileEntry> = new Map();
+  /** Identifies the walked folder: a build replaces it. */
   #stamp = '';
 
-  /** `folder` is asked each time: it may be built while the node runs. */
+  /** `folder` is called each time, because the UI may be built while the node runs. */
   constructor(folder: () => string | undefined) {
     this.#folder = folder;
   }
 
-  /** Undefined: there is no such file; of a page without a file name its index is sent. */
-  async find(name: string, accepts: string): Promise<Found | undefined> {
+  /** Undefined: there is no such file. Names without a file get the index. */
+  async find(name: string, accepts: string): Promise<StaticFile | undefined> {
     const folder = this.#folder();
     if (folder === undefined) return undefined;
-    await this.#look(folder);
+    await this.#refresh(folder);
     const known = this.#known.get(name) ?? (name.startsWith('assets/') ? undefined : this.#known.get(INDEX));
     if (known === undefined) return undefined;
     const encoding = known.br && takes(accepts, 'br') ? 'br' : known.gz && takes(accepts, 'gzip') ? 'gzip' : undefined;
@@ -68,7 +68,7 @@ export class StaticFiles {
     return body && { body, encoding, type: known.type, lasting: known.lasting };
   }
 
-  async #look(folder: string): Promise<void> {
+  async #refresh(folder: string): Promise<void> {
     const index = await stat(join(folder, INDEX)).catch(() => undefined);
     const stamp = `${folder} ${index?.mtimeMs} ${index?.size}`;
     if (stamp === this.#stamp) return;
@@ -77,14 +77,14 @@ export class StaticFiles {
   }
 }
 
-async function walk(folder: string): Promise<ReadonlyMap<string, Known>> {
+async function walk(folder: string): Promise<ReadonlyMap<string, FileEntry>> {
   const entries: Dirent[] = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   // A link is neither a file nor a folder here.
   const files = entries.filter((entry) => entry.isFile()).slice(0, MOST_FILES);
   const names = new Set(
     files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll(sep, '/')),
   );
-  const known = new Map<string, Known>();
+  const known = new Map<string, FileEntry>();
   for (const path of names) {
     const type = TYPES[extname(path).toLowerCase()];
     if (type === undefined) continue;
@@ -99,7 +99,7 @@ async function walk(folder: string): Promise<ReadonlyMap<string, Known>> {
   return known;
 }
 
-/** What is a link by now is not read either. */
+/** Does not follow a file that has become a link meanwhile. */
 async function readPlain(path: string): Promise<Buffer | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
@@ -109,7 +109,7 @@ async function readPlain(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Whether a browser takes this encoding; `br;q=0` says that it does not. */
+/** Whether a browser accepts this encoding; `br;q=0` says no. */
 function takes(accepts: string, encoding: string): boolean {
   return accepts.split(',').some((one) => {
     const [name, ...more] = one.split(';').map((part) => part.trim().toLowerCase());

@@ -93,7 +93,7 @@ test('whatever is wrong with a code, the answer is the same', async (t) => {
 test('a code is no token and no secret', async (t) => {
   const it = await scene(t);
   const code = await it.enrolment.code('a', 'someone');
-  await unknown(it.access.who(code));
+  await unknown(it.access.authenticate(code));
   assert.equal((await (await it.dial()).refused({ name: 'a', secret: code })).code, 'UNAUTHENTICATED');
   const node = await nodeScene(t);
   const made = await node.call('createWorker', '/api/v1/workers', { body: { name: 'a', code: true } });
@@ -128,29 +128,29 @@ test('a new secret ends the others of its name at once, or after the grace, and 
   const other = await it.enrol('b');
   const first = await it.enrol('a');
   const second = await it.enrolment.secret('a', 'someone', 10_000);
-  for (const good of [first, second, other]) await it.access.who(good);
+  for (const good of [first, second, other]) await it.access.authenticate(good);
   await it.world.advance(10_000);
-  await unknown(it.access.who(first));
+  await unknown(it.access.authenticate(first));
   const third = await it.enrolment.secret('a', 'someone');
-  // Who was believed is believed for half a second more.
+  // A token that was found is trusted for half a second more.
   await it.world.advance(500);
-  await unknown(it.access.who(second));
-  assert.equal((await it.access.who(third)).name, 'a');
-  assert.equal((await it.access.who(other)).name, 'b');
+  await unknown(it.access.authenticate(second));
+  assert.equal((await it.access.authenticate(third)).name, 'a');
+  assert.equal((await it.access.authenticate(other)).name, 'b');
 });
 
 test('a worker that was removed is unknown, with its secrets and codes', async (t) => {
   const it = await scene(t);
   const secret = await it.enrol('a');
   const code = await it.enrolment.code('a', 'someone');
-  await it.engine.setWorker({ name: 'a', tags: ['gpu'] });
+  await it.engine.workers.set({ name: 'a', tags: ['gpu'] });
   assert.equal(await it.enrolment.knows('a'), true);
   assert.equal(await it.enrolment.remove('a'), 2);
   assert.equal(await it.enrolment.knows('a'), false);
-  await unknown(it.access.who(secret));
+  await unknown(it.access.authenticate(secret));
   await unknown(it.enrolment.exchange(code));
-  // Whoever has the name next has nothing of it.
+  // The next worker of that name inherits nothing.
   const next = await it.worker({ name: 'a' });
   await next.quiet();
-  assert.deepEqual((await it.engine.workers()).at(-1)?.tags, []);
+  assert.deepEqual((await it.engine.workers.list()).at(-1)?.tags, []);
 });

@@ -6,18 +6,18 @@ const first = (value: unknown) => readFirst([Buffer.from(JSON.stringify(value)),
 const PLAIN = { type: 'connect', name: 'a', secret: 's', version: '1.0.0', credentials: ['discord'] };
 const OWN = { ...PLAIN, credentials: undefined, incarnation: 'i', slots: 1, tags: [], handlers: [], holding: [] };
 
-test('who says nothing of incarnations, slots, handlers and leases is an agent of document 004', () => {
-  assert.deepEqual(first(PLAIN), { kind: 'plain', connect: PLAIN, byPath: false });
-  assert.equal(first({ type: 'connect', name: 'a', secret: 's' }).kind, 'plain');
-  assert.equal(first({ ...PLAIN, version: null, credentials: null }).kind, 'plain');
+test('who says nothing of incarnations, slots, handlers and leases is a dazflow agent', () => {
+  assert.deepEqual(first(PLAIN), { kind: 'dazflow', connect: PLAIN, byPath: false });
+  assert.equal(first({ type: 'connect', name: 'a', secret: 's' }).kind, 'dazflow');
+  assert.equal(first({ ...PLAIN, version: null, credentials: null }).kind, 'dazflow');
 });
 
-test('what an agent says beyond the document is not looked at', () => {
+test('what an agent says beyond the words of dazflow is not looked at', () => {
   assert.deepEqual(first({ ...PLAIN, hostname: 'box', tags: ['root'] }).connect, PLAIN);
 });
 
 test('who says one of our own things must say them all', () => {
-  assert.equal(first(OWN).kind, 'own');
+  assert.equal(first(OWN).kind, 'worker');
   for (const field of ['incarnation', 'slots', 'handlers', 'holding'] as const) {
     assert.throws(() => first({ ...PLAIN, [field]: OWN[field] }), { code: 'INVALID_INPUT' }, field);
     assert.throws(() => first({ ...OWN, [field]: undefined }), { code: 'INVALID_INPUT' }, field);
@@ -36,7 +36,7 @@ test('a greeting without a name or a secret is none', () => {
 test('an address says a name and a secret, and nothing else', () => {
   const found = (url: string): unknown => {
     const coming = readPath(url);
-    return coming?.kind === 'plain' ? [coming.connect.name, coming.connect.secret, coming.byPath] : undefined;
+    return coming?.kind === 'dazflow' ? [coming.connect.name, coming.connect.secret, coming.byPath] : undefined;
   };
   assert.deepEqual(found('/ws/agent/a/lh_wrk_x'), ['a', 'lh_wrk_x', true]);
   assert.deepEqual(found('/ws/agent/gpu%2D1/a%2Fb'), ['gpu-1', 'a/b', true]);

@@ -5,26 +5,28 @@ import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import type { Frame } from './worker-connection.ts';
 
-/** Who comes: a worker of ours, or an agent of document 004, which may have said so in the address that it asked for. */
+/** The kind of a new client: a worker of ours, or a dazflow agent, whose name and secret may stand in the address. */
 export type FirstMessage =
-  | { readonly kind: 'own'; readonly connect: Connect }
-  | { readonly kind: 'plain'; readonly connect: DazflowConnect; readonly byPath: boolean };
+  | { readonly kind: 'worker'; readonly connect: Connect }
+  | { readonly kind: 'dazflow'; readonly connect: DazflowConnect; readonly byPath: boolean };
 
-/** What only a worker of ours says of itself. With one of these the others must be there too. */
-const OWN = ['incarnation', 'slots', 'handlers', 'holding'] as const;
+/** Fields that only our own worker sends. With one of these the others must be there too. */
+const WORKER_FIELDS = ['incarnation', 'slots', 'handlers', 'holding'] as const;
 
 /** Reads the first message of a connection. */
 export function readFirst([data, isBinary]: Frame): FirstMessage {
   if (isBinary) throw fault('INVALID_INPUT', { field: 'body', problem: 'messages are text' });
   const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
-  const isOwn = typeof value === 'object' && value !== null && OWN.some((field) => Object.hasOwn(value, field));
-  return isOwn
-    ? { kind: 'own', connect: checked('body', Connect, value) as Connect }
-    : { kind: 'plain', connect: checked('body', DazflowConnect, value) as DazflowConnect, byPath: false };
+  const isWorker =
+    typeof value === 'object' && value !== null && WORKER_FIELDS.some((field) => Object.hasOwn(value, field));
+  return isWorker
+    ? { kind: 'worker', connect: checked('body', Connect, value) as Connect }
+    : { kind: 'dazflow', connect: checked('body', DazflowConnect, value) as DazflowConnect, byPath: false };
 }
 
 /**
- * Who comes by `/ws/agent/NAME/SECRET`; undefined: this is not that address. It holds a secret: no error and no log may show it.
+ * The client that comes by `/ws/agent/NAME/SECRET`; undefined for any other address. The address holds a secret: no error
+ * and no log may show it.
  */
 export function readPath(url: string): FirstMessage | undefined {
   if (!url.startsWith(`${WORKER_PATH}/`)) return undefined;
@@ -35,7 +37,7 @@ export function readPath(url: string): FirstMessage | undefined {
     const { data } = DazflowConnect.safeParse({ type: 'connect', name, secret });
     return data === undefined || name === '' || secret === ''
       ? undefined
-      : { kind: 'plain', connect: data, byPath: true };
+      : { kind: 'dazflow', connect: data, byPath: true };
   } catch {
     return undefined;
   }

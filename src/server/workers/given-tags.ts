@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 
-/** A worker of another machine can carry less than it was given, never more. */
+/** A worker of another host may carry fewer tags than its name was given, never more. */
 export function requireGiven(name: string, tags: readonly string[], given: readonly string[]): void {
   const extra = tags.find((tag) => !given.includes(tag));
   if (extra === undefined) return;

@@ -18,7 +18,7 @@ export interface HttpWorkersOptions {
   readonly link: Link;
   readonly leases: LeaseTokens;
   readonly sessions: SessionTokens;
-  /** What is said of a worker's name. */
+  /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean; readonly tags: readonly string[] }>;
   readonly clock: Clock;
   readonly log: Log;
@@ -26,109 +26,115 @@ export interface HttpWorkersOptions {
 
 type Answer = AnswerOf<'askNode'>['answers'][number];
 
-/** What a worker says of itself, whose name is that of its secret. */
-export type Joining = Omit<BodyOf<'joinWorker'>, 'name'> & { readonly name?: string | undefined };
+/** The registration of a worker. Its name is that of its secret. */
+export type JoinInput = Omit<BodyOf<'joinWorker'>, 'name'> & { readonly name?: string | undefined };
 
-/** Of one session, on this node. */
-interface Place {
+/** A session on this node. */
+interface OpenSession {
   readonly service: WorkerService;
-  /** The claim that waits, of a worker that counts its claims. */
+  /** The waiting claim of a worker that numbers its claims. */
   claiming?: { readonly n: number; readonly stop: AbortController } | undefined;
-  /** Claims up to this one were stopped, though one of them may come after the word that stops it. */
+  /** Claims up to this number are stopped. A claim may arrive after the request that stops it. */
   stopped: number;
 }
 
-/** What is asked of one claim; who does not count them has one at a time. */
-export interface Taking {
+/** One claim. A worker that does not number its claims has one at a time. */
+export interface ClaimInput {
   readonly max: number;
   readonly waitMs: number;
   readonly n?: number;
   readonly holding?: BodyOf<'takeTasks'>['holding'];
 }
 
-/** The worker that has said nothing for longest is forgotten beyond so many; its session token brings it back. */
-const MAX_PLACES = 10_000;
-/** It is a header, and all headers together are 16 KiB at most. */
+/** Beyond so many, the session that was silent for longest is dropped. Its session token brings it back. */
+const MAX_SESSIONS = 10_000;
+/** The token is a header, and all headers together have 16 KiB at most. */
 const MAX_TOKEN = 12_000;
-/** Questions of one request whose answers can be large. */
+/** Reads in one request, whose answers can be large. */
 const MAX_READS = 8;
 
-/** Workers that come by plain HTTP: each request names its session by a token, and is answered by whichever node it comes to. */
+/** Workers over plain HTTP. Each request carries its session as a token, so that any node can answer it. */
 export class HttpWorkers {
   readonly #options: HttpWorkersOptions;
-  /** The one that spoke last comes last. */
-  readonly #places = new Map<string, Promise<Place>>();
+  /** In the order of their last request. */
+  readonly #openSessions = new Map<string, Promise<OpenSession>>();
 
   constructor(options: HttpWorkersOptions) {
     this.#options = options;
   }
 
-  async join(body: Joining, principal: Principal, address?: string): Promise<AnswerOf<'joinWorker'>> {
-    const { name, incarnation, schemas, ...told } = body;
+  async join(body: JoinInput, principal: Principal, address?: string): Promise<AnswerOf<'joinWorker'>> {
+    const { name, incarnation, schemas, ...hello } = body;
     if (principal.token === undefined) throw fault('FORBIDDEN', { problem: 'this needs the secret of a worker' });
     if (name !== undefined && name !== principal.name) {
       throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
     }
-    if (told.handlers.length === 0) {
+    if (hello.handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'handlers', problem: 'it names no handler that the worker runs' });
     }
-    requireGiven(principal.name, told.tags, (await this.#options.settingOf(principal.name)).tags);
-    const said: WorkerSession = { ...told, name: principal.name, worker: incarnation, token: principal.token, address };
-    const session = this.#options.sessions.write(said);
-    if (session.length > MAX_TOKEN) {
+    requireGiven(principal.name, hello.tags, (await this.#options.settingOf(principal.name)).tags);
+    const session: WorkerSession = {
+      ...hello,
+      name: principal.name,
+      worker: incarnation,
+      token: principal.token,
+      address,
+    };
+    const token = this.#options.sessions.write(session);
+    if (token.length > MAX_TOKEN) {
       throw fault(
         'TOO_LARGE',
         { field: 'handlers', maxBytes: MAX_TOKEN },
-        { hint: 'They go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
+        { hint: 'The handlers go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
       );
     }
-    const { leaseMs } = (await this.#place(said, schemas)).service.session;
-    return { worker: said.worker, session, leaseMs };
+    const { leaseMs } = (await this.#sessionOf(session, schemas)).service.session;
+    return { worker: session.worker, session: token, leaseMs };
   }
 
-  read(session: string): WorkerSession {
-    return this.#options.sessions.read(session);
+  read(token: string): WorkerSession {
+    return this.#options.sessions.read(token);
   }
 
-  /** `gone`: nobody waits for the answer any more. What nobody hears of goes back with its try. */
-  async take(said: WorkerSession, taking: Taking, gone: AbortSignal): Promise<readonly Granted[]> {
-    const place = await this.#place(said);
-    const { max, waitMs, n, holding } = taking;
+  /** `hangUp`: nobody waits for the answer any more. Tasks of an answer that nobody reads are released with their tries. */
+  async take(session: WorkerSession, claim: ClaimInput, hangUp: AbortSignal): Promise<readonly Granted[]> {
+    const open = await this.#sessionOf(session);
+    const { max, waitMs, n, holding } = claim;
     const stop = new AbortController();
     if (n !== undefined) {
-      // Who claims again has not heard the answer before, and will not.
-      place.claiming?.stop.abort();
-      place.claiming = { n, stop };
+      // A worker that claims again did not get the answer before, and will not.
+      open.claiming?.stop.abort();
+      open.claiming = { n, stop };
     }
     try {
-      if (holding !== undefined) await place.service.settleUp(holding);
-      if (n !== undefined && n <= place.stopped) return [];
-      const ask = { type: 'task_claim', n: n ?? 1, max, waitMs } as const;
-      const granted = await place.service.answer(ask, AbortSignal.any([gone, stop.signal]), UNBOUNDED);
+      if (holding !== undefined) await open.service.reconcile(holding);
+      if (n !== undefined && n <= open.stopped) return [];
+      const request = { type: 'task_claim', n: n ?? 1, max, waitMs } as const;
+      const granted = await open.service.answer(request, AbortSignal.any([hangUp, stop.signal]), UNBOUNDED);
       return granted as readonly Granted[];
     } finally {
-      if (place.claiming?.stop === stop) place.claiming = undefined;
+      if (open.claiming?.stop === stop) open.claiming = undefined;
     }
   }
 
-  /** Tasks of an answer that could not be written. */
-  async giveBack(said: WorkerSession, tasks: readonly { task: number; attempt: number }[]): Promise<void> {
-    const session = await this.open(said);
-    await Promise.allSettled(tasks.map(({ task, attempt }) => session.release({ task, attempt } as Assignment)));
+  /** Releases the tasks of an answer that could not be written. */
+  async giveBack(session: WorkerSession, tasks: readonly { task: number; attempt: number }[]): Promise<void> {
+    const link = await this.open(session);
+    await Promise.allSettled(tasks.map(({ task, attempt }) => link.release({ task, attempt } as Assignment)));
   }
 
-  /** The questions of the WebSocket, but for claims. What would be too much for one answer is left for the next. */
-  async ask(said: WorkerSession, { asked }: BodyOf<'askNode'>): Promise<AnswerOf<'askNode'>> {
-    const place = await this.#place(said);
+  /** The requests of the WebSocket, except claims. Reads beyond what fits into one answer are left for the next request. */
+  async ask(session: WorkerSession, { asked }: BodyOf<'askNode'>): Promise<AnswerOf<'askNode'>> {
+    const open = await this.#sessionOf(session);
     let reads = 0;
     const some = asked.filter(({ type }) => !READS.has(type as WorkerRequest['type']) || ++reads <= MAX_READS);
-    return { answers: await Promise.all(some.map((one) => this.#answer(place, one))) };
+    return { answers: await Promise.all(some.map((one) => this.#answer(open, one))) };
   }
 
-  async #answer(place: Place, value: { readonly n: number }): Promise<Answer> {
+  async #answer(open: OpenSession, value: { readonly n: number }): Promise<Answer> {
     const { n } = value;
     try {
-      const answer = await this.#answerTo(place, checked('body', WorkerRequest, value) as WorkerRequest);
+      const answer = await this.#answerTo(open, checked('body', WorkerRequest, value) as WorkerRequest);
       const ok = { type: 'ok', re: n, value: answer } as const satisfies NodeMessage;
       if (!exceeds(JSON.stringify(ok), MAX_ANSWER_BYTES)) return ok;
       throw fault('TOO_LARGE', { field: 'answer', maxBytes: MAX_ANSWER_BYTES });
@@ -140,37 +146,38 @@ export class HttpWorkers {
     }
   }
 
-  async #answerTo(place: Place, asked: WorkerRequest): Promise<unknown> {
-    if (asked.type === 'task_claim') {
+  async #answerTo(open: OpenSession, request: WorkerRequest): Promise<unknown> {
+    if (request.type === 'task_claim') {
       throw fault('INVALID_INPUT', { field: 'type', problem: 'claims have a call of their own' });
     }
-    if (asked.type !== 'claim_stop') return place.service.answer(asked, NEVER, UNBOUNDED);
-    place.stopped = Math.max(place.stopped, asked.claim);
-    if (place.claiming !== undefined && place.claiming.n <= asked.claim) place.claiming.stop.abort();
+    if (request.type !== 'claim_stop') return open.service.answer(request, NEVER, UNBOUNDED);
+    open.stopped = Math.max(open.stopped, request.claim);
+    if (open.claiming !== undefined && open.claiming.n <= request.claim) open.claiming.stop.abort();
     return undefined;
   }
 
-  /** The session of a worker, on whichever node it comes. */
-  async open(said: WorkerSession): Promise<Session> {
-    return (await this.#place(said)).service.session;
+  /** The link session of a worker, on whichever node it calls. */
+  async open(session: WorkerSession): Promise<Session> {
+    return (await this.#sessionOf(session)).service.session;
   }
 
-  #place(said: WorkerSession, schemas?: Hello['schemas']): Promise<Place> {
-    const holder = holderOf(said.name, said.worker);
-    const place = this.#places.get(holder) ?? this.#enter(said, holder, schemas);
-    this.#places.delete(holder);
-    this.#places.set(holder, place);
-    if (this.#places.size > MAX_PLACES) this.#places.delete(this.#places.keys().next().value as string);
-    place.catch(() => this.#places.delete(holder));
-    return place;
+  #sessionOf(session: WorkerSession, schemas?: Hello['schemas']): Promise<OpenSession> {
+    const holder = holderOf(session.name, session.worker);
+    const open = this.#openSessions.get(holder) ?? this.#openSession(session, holder, schemas);
+    this.#openSessions.delete(holder);
+    this.#openSessions.set(holder, open);
+    if (this.#openSessions.size > MAX_SESSIONS)
+      this.#openSessions.delete(this.#openSessions.keys().next().value as string);
+    open.catch(() => this.#openSessions.delete(holder));
+    return open;
   }
 
-  /** Its tags are those that its name was given, for as long as they are: it has none of its own. */
-  async #enter(said: WorkerSession, holder: string, schemas: Hello['schemas']): Promise<Place> {
-    const { worker: incarnation, ...told } = said;
+  /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
+  async #openSession(session: WorkerSession, holder: string, schemas: Hello['schemas']): Promise<OpenSession> {
+    const { worker: incarnation, ...hello } = session;
     const { link, leases, clock } = this.#options;
-    const session = await link.open({ ...told, incarnation, schemas, queues: told.queues, tags: [] });
-    return { service: new WorkerService(session, holder, leases, clock.monotonic), stopped: 0 };
+    const opened = await link.open({ ...hello, incarnation, schemas, queues: hello.queues, tags: [] });
+    return { service: new WorkerService(opened, holder, leases, clock.monotonic), stopped: 0 };
   }
 }
 

@@ -51,7 +51,9 @@ test('what is no token of ours is LEASE_LOST, whatever it looks like', () => {
     assert.throws(
       () => tokens.check({ ...LEASE, token: one }, HOLDER),
       (error) =>
-        isEngineError(error, 'LEASE_LOST') && !error.message.includes(token) && /not its own/.test(error.hint ?? ''),
+        isEngineError(error, 'LEASE_LOST') &&
+        !error.message.includes(token) &&
+        /does not belong to this lease/.test(error.hint ?? ''),
     );
   }
 });

@@ -3,30 +3,30 @@ import { fault } from '../../core/errors.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 
-/** Who tokens are made out to. No name has a slash. */
+/** The holder that tokens are made out to. No name has a slash. */
 export function holderOf(name: string, incarnation: string): string {
   return `${name}/${incarnation}`;
 }
 
 /**
- * The token that proves a lease over the wire. It is computed from the key of the cluster, so that every node can check it and
- * nothing is stored. Numbers of attempts can be guessed; with this nobody can speak for the attempt of another worker.
+ * The token that proves a lease over the wire. It is computed from the key of the cluster, so that every node can check it
+ * and nothing is stored. Attempt numbers can be guessed; the token keeps a worker from speaking for the attempt of another.
  */
 export class LeaseTokens {
-  /** Not its bytes: with those each token takes 42 instead of 9 µs. */
+  /** A key object: with the bytes each token takes 42 µs instead of 9. */
   readonly #key: KeyObject;
 
   constructor(clusterKey: string) {
     this.#key = createSecretKey(createHmac('sha256', clusterKey).update('leases').digest());
   }
 
-  /** `holder`: the worker that it was granted to. */
+  /** `holder`: the worker that the lease was granted to. */
   of({ task, attempt }: Lease, holder: string): string {
     return this.#digest(task, attempt, holder).toString('base64url');
   }
 
   proves({ task, attempt, token }: LeaseProof, holder: string): boolean {
-    // As texts: several of them would mean the same bytes.
+    // Compared as texts: several texts decode to the same bytes.
     const given = Buffer.from(token);
     const right = Buffer.from(this.of({ task, attempt }, holder));
     return given.length === right.length && timingSafeEqual(given, right);
@@ -38,7 +38,7 @@ export class LeaseTokens {
     throw fault(
       'LEASE_LOST',
       { task, attempt },
-      { hint: 'The token of this lease is not its own: stop work on this task.' },
+      { hint: 'The token does not belong to this lease: stop work on this task.' },
     );
   }
 

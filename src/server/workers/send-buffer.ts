@@ -3,10 +3,10 @@ import type { WebSocket } from 'ws';
 /** In UTF-16 units. */
 const MAX_UNREAD_UNITS = 1024 * 1024;
 
-/** What is asked of a connection before something is looked into for it. */
+/** What a request asks of the send buffer before work is done for it. */
 export type SendRoom = Pick<SendBuffer, 'isFull' | 'onFull' | 'expect' | 'room'>;
 
-/** Of an answer that somebody waits for by itself: over HTTP one request has one answer. */
+/** For HTTP, where one request has one answer. */
 export const UNBOUNDED: SendRoom = {
   isFull: false,
   onFull: () => () => {},
@@ -15,17 +15,17 @@ export const UNBOUNDED: SendRoom = {
 };
 
 /**
- * What is said over a connection and not taken yet. While there is too much of it, the connection is full: nothing more should be
- * looked into for who is at its other end, and nothing be claimed for it.
+ * Messages that are sent and not yet read by the other side. While there are too many, the buffer is full: no more work is
+ * done for this worker, and nothing is claimed for it.
  */
 export class SendBuffer {
   readonly #socket: WebSocket;
   readonly #framesOf: (texts: readonly string[]) => Iterable<string>;
   readonly #onRoom: () => void;
-  #unsaid: string[] = [];
-  #unsaidUnits = 0;
+  #unsent: string[] = [];
+  #unsentUnits = 0;
   #expectedUnits = 0;
-  /** Made when somebody listens: of thousands of connections hardly one is ever full. */
+  /** Created on demand: of thousands of connections hardly one is ever full. */
   #listeners: Set<() => void> | undefined;
   #waiting: Set<() => void> | undefined;
 
@@ -39,10 +39,10 @@ export class SendBuffer {
   }
 
   get isFull(): boolean {
-    return this.#unsaidUnits + this.#expectedUnits + this.#socket.bufferedAmount > MAX_UNREAD_UNITS;
+    return this.#unsentUnits + this.#expectedUnits + this.#socket.bufferedAmount > MAX_UNREAD_UNITS;
   }
 
-  /** Calls back when it is full next, at once if it is now; answers how to stop that. */
+  /** Calls back when the buffer becomes full, at once if it is full now. Returns a function that stops this. */
   onFull(listener: () => void): () => void {
     if (this.isFull) listener();
     this.#listeners ??= new Set();
@@ -50,23 +50,23 @@ export class SendBuffer {
     return () => void this.#listeners?.delete(listener);
   }
 
-  /** What is said in one turn leaves together. */
-  say(text: string): void {
-    this.#unsaidUnits += text.length;
-    if (this.#unsaid.push(text) === 1) setImmediate(() => this.#flush());
-    this.#look();
+  /** Messages of one turn of the event loop leave together. */
+  send(text: string): void {
+    this.#unsentUnits += text.length;
+    if (this.#unsent.push(text) === 1) setImmediate(() => this.#flush());
+    this.#notify();
   }
 
-  /** So much will be said before this turn is over: others who want to say something must know. */
+  /** Announces units that will be sent within this turn, so that other senders count them. */
   expect(units: number): void {
     this.#expectedUnits += units;
     setImmediate(() => {
       this.#expectedUnits -= units;
     });
-    this.#look();
+    this.#notify();
   }
 
-  /** Resolves when there is room, or when nobody waits for it any more. */
+  /** Resolves when there is room, or when the signal comes. */
   async room(signal: AbortSignal): Promise<void> {
     if (!this.isFull || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -78,20 +78,20 @@ export class SendBuffer {
   }
 
   #flush(): void {
-    const texts = this.#unsaid;
-    this.#unsaid = [];
-    this.#unsaidUnits = 0;
+    const texts = this.#unsent;
+    this.#unsent = [];
+    this.#unsentUnits = 0;
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    for (const frame of this.#framesOf(texts)) this.#socket.send(frame, () => this.#taken());
-    this.#taken();
+    for (const frame of this.#framesOf(texts)) this.#socket.send(frame, () => this.#written());
+    this.#written();
   }
 
-  #taken(): void {
-    this.#look();
+  #written(): void {
+    this.#notify();
     this.#onRoom();
   }
 
-  #look(): void {
+  #notify(): void {
     const heard = this.isFull ? this.#listeners : this.#waiting;
     for (const listener of heard ?? []) listener();
   }

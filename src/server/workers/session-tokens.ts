@@ -6,7 +6,7 @@ export interface WorkerSession {
   readonly name: string;
   /** Its incarnation, and its id in addresses. */
   readonly worker: string;
-  /** The number of the secret that it came in by: the session ends with it. */
+  /** The number of the secret that it authenticated with. The session ends with that secret. */
   readonly token: number;
   readonly handlers: readonly string[];
   readonly tags: readonly string[];
@@ -19,7 +19,7 @@ export interface WorkerSession {
   readonly pid?: number | undefined;
 }
 
-/** Tokens that say all of this themselves, signed under the key of the cluster: every node can go on with the session. */
+/** Session tokens carry the whole session, signed with the key of the cluster, so that every node can go on with it. */
 export class SessionTokens {
   readonly #key: KeyObject;
 
@@ -33,9 +33,9 @@ export class SessionTokens {
   }
 
   read(token: string): WorkerSession {
-    const [text = '', signature = '', ...more] = token.split('..');
-    // As texts: several of them would mean the same bytes.
-    const given = Buffer.from([signature, ...more].join('..'));
+    const [text = '', signature = '', ...more] = token.split('.');
+    // Compared as texts: several texts decode to the same bytes.
+    const given = Buffer.from([signature, ...more].join('.'));
     const right = Buffer.from(this.#sign(text).toString('base64url'));
     if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');
     return JSON.parse(Buffer.from(text, 'base64url').toString()) as WorkerSession;

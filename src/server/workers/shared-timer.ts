@@ -1,9 +1,9 @@
-/** In so many parts a round is gone: each of them wakes the process once, however many are called in it. */
+/** The parts of a round. Each part wakes the process once, however many callbacks it has. */
 const PARTS = 10;
 
 /**
- * Calls many back, each once a round. A timer for each of two thousand connections woke the process four hundred times a second,
- * a fifth of what they cost while idle.
+ * Calls many callbacks, each once a round. A timer for each of two thousand connections woke the process four hundred times
+ * a second, a fifth of their idle cost.
  */
 export class SharedTimer {
   readonly #everyMs: number;
@@ -16,7 +16,7 @@ export class SharedTimer {
     this.#everyMs = everyMs;
   }
 
-  /** From now on, for the first time after a round; answers how to stop that. */
+  /** Adds a callback; its first call comes after a round. Returns a function that removes it. */
   join(call: () => void): () => void {
     // The part that was called last comes again after all others.
     const part = this.#parts[this.#at] as Set<() => void>;

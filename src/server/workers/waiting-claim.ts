@@ -1,9 +1,12 @@
-/** A question for work that waits for its answer. One signal serves for all that ends the wait: thousands of them wait at a time. */
+/**
+ * A claim that waits for tasks. It has one signal for every reason to end the wait, because thousands of claims wait at a
+ * time.
+ */
 export class WaitingClaim {
   readonly n: number;
   #control = new AbortController();
   #stopped = false;
-  /** Settles when what it was granted has been told or given back. */
+  /** Settles when its tasks have been sent or released. */
   over: Promise<unknown> | undefined;
 
   constructor(n: number) {
@@ -20,13 +23,13 @@ export class WaitingClaim {
     this.end();
   }
 
-  /** A wait begins; the signal comes with its end. */
+  /** Begins a wait; the signal comes with its end. */
   begin(): AbortSignal {
     if (this.#control.signal.aborted && !this.#stopped) this.#control = new AbortController();
     return this.#control.signal;
   }
 
-  /** This wait ends; another one may begin. */
+  /** Ends this wait; another one may begin. */
   end(): void {
     this.#control.abort();
   }

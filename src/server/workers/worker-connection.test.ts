@@ -4,13 +4,13 @@ import { type GatewayScene, hubScene } from '../../../test/support/gateway-scene
 import { proofOf, type RawWorker } from '../../../test/support/raw-worker.ts';
 import type { LeaseProof } from '../../protocol/frames.ts';
 import type { Link, Session } from '../../protocol/link.ts';
-import { idleTickMsOf, TICKS, tickMsOf } from '../../protocol/silence.ts';
+import { idleTickMsOf, TICKS, tickMsOf } from '../../protocol/peer-liveness.ts';
 
 const MIB = 1024 * 1024;
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** Nothing moves for a while: whatever can be sent has been, and whatever can be read. */
+/** Waits until nothing moves: whatever can be sent or read has been. */
 async function standstill(count: () => number): Promise<void> {
   for (let before = -1, quiet = 0; quiet < 20; ) {
     await new Promise((resolve) => void setTimeout(resolve, 10));
@@ -19,7 +19,7 @@ async function standstill(count: () => number): Promise<void> {
   }
 }
 
-/** Who does not read answers no pings, and would be cut off for that while a busy machine takes its time. */
+/** A worker that does not read answers no pings, and would be cut off for that on a busy host. */
 function withoutPings(t: TestContext): void {
   t.mock.timers.enable({ apis: ['setInterval'] });
 }
@@ -257,7 +257,7 @@ test('logs of one worker are stored a little at a time, however much it sends at
   await worker.hear(({ re }) => re === behind + 51);
   await worker.quiet();
   assert.equal(counting.logs.most, 50);
-  assert.equal((await scene.engine.readLog(lease.task, { limit: 1000 })).length, 150);
+  assert.equal((await scene.engine.logs.read(lease.task, { limit: 1000 })).length, 150);
 });
 
 test('pings that nobody waits for the answers of are not answered for ever', async (t) => {
@@ -268,7 +268,7 @@ test('pings that nobody waits for the answers of are not answered for ever', asy
     const ping = Buffer.alloc(125);
     while (worker.socket.readyState === worker.socket.OPEN && scene.gateway.connected > 0) {
       for (let i = 0; i < 1000; i++) worker.socket.ping(ping);
-      // Not faster than they are taken: it is the hub's memory that is tried here.
+      // Not faster than they are taken: this tries the memory of the node.
       while (worker.socket.bufferedAmount > 0 && worker.socket.readyState === worker.socket.OPEN) await turn();
     }
     await worker.hangUp();

@@ -9,7 +9,7 @@ import {
   type NodeMessage,
   WorkerRequest,
 } from '../../protocol/frames.ts';
-import { idleTickMsOf, Silence, tickMsOf } from '../../protocol/silence.ts';
+import { idleTickMsOf, PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { LogPace } from './log-pace.ts';
@@ -19,31 +19,31 @@ import type { SharedTimer } from './shared-timer.ts';
 export interface WorkerConnectionOptions {
   readonly socket: WebSocket;
   readonly leaseMs: number;
-  /** Of all conversations: in each one ticks once. */
+  /** Shared by all connections; each ticks once a round. */
   readonly timer: SharedTimer;
-  /** Whether the worker has something that would be lost with it. */
+  /** Whether the worker holds a lease, which a broken connection would cost. */
   readonly holds: () => boolean;
-  /** Answers one question; rejects with what is refused. */
-  readonly answer: (asked: WorkerRequest, buffer: SendBuffer) => Promise<unknown>;
-  /** The worker lives. */
+  /** Answers one request; rejects with the error for the worker. */
+  readonly answer: (request: WorkerRequest, buffer: SendBuffer) => Promise<unknown>;
+  /** The worker is alive. */
   readonly onAlive: () => void;
-  /** What is told of an error. */
-  readonly told: (error: unknown) => EngineError;
-  /** What came is no message: the connection ends. */
-  readonly onNonsense: (error: unknown) => void;
+  /** The error that the worker sees. */
+  readonly errorFor: (error: unknown) => EngineError;
+  /** The data is not a message: the connection ends. */
+  readonly onMalformed: (error: unknown) => void;
 }
 
-/** One message, and whether it came as bytes. */
+/** One frame, and whether it is binary. */
 export type Frame = readonly [data: Buffer, isBinary: boolean];
 
 const ALIVE_BYTES = Buffer.from(ALIVE);
-/** Questions that are looked into at once: as many as the engine puts into one commit. */
+/** Requests in progress at once: as many as the engine puts into one commit. */
 const MAX_OPEN = 250;
-/** Of those whose answers can be large. */
+/** The same for requests whose answers can be large. */
 const MAX_OPEN_READS = 8;
 /**
- * Of logs, before the next ones wait, in UTF-16 units: many short ones share a commit, and who floods has its socket paused instead
- * of everybody's turns (32 shipments of 64 KiB at once made commits of 2 MiB).
+ * Log units in progress before the next ones wait, in UTF-16 units. Many short entries share a commit, and a worker that
+ * floods has its socket paused instead of the event loop of everybody (32 batches of 64 KiB at once made commits of 2 MiB).
  */
 const MAX_OPEN_LOG_UNITS = 64 * 1024;
 export const READS: ReadonlySet<WorkerRequest['type']> = new Set([
@@ -56,33 +56,33 @@ export const READS: ReadonlySet<WorkerRequest['type']> = new Set([
 ]);
 
 /**
- * What is said over one connection. Questions are looked into in the order in which they came, some at a time; nothing is read
- * while there are more, or while answers lie that the worker has not taken. So what a worker can cost is bounded, whatever it does.
+ * One WebSocket of a worker. Requests are handled in the order of their arrival, some at a time. Nothing is read while more
+ * of them wait, or while the worker does not read its answers. So the cost of a worker is bounded, whatever it does.
  */
 export class WorkerConnection {
   readonly #options: WorkerConnectionOptions;
-  /** Read, and not begun; those before `#at` are. */
+  /** Received requests; those before `#next` have begun. */
   #waiting: WorkerRequest[] = [];
-  #at = 0;
+  #next = 0;
   #open = 0;
   #openReads = 0;
   #openLogUnits = 0;
-  /** Made for who logs: of thousands most only wait. */
+  /** Created for workers that log; most of thousands only wait. */
   #logPace: LogPace | undefined;
   #paced: NodeJS.Timeout | undefined;
   readonly #buffer: SendBuffer;
-  readonly #silence: Silence;
+  readonly #liveness: PeerLiveness;
 
   constructor(options: WorkerConnectionOptions) {
     this.#options = options;
     const { socket, leaseMs, timer } = options;
-    this.#buffer = new SendBuffer(socket, { framesOf, onRoom: () => this.#go() });
-    this.#silence = new Silence(tickMsOf(leaseMs), idleTickMsOf(leaseMs));
-    const leave = timer.join(() => this.#beat());
-    const hear = (): void => this.#silence.heard();
-    socket.on('pong', hear);
-    socket.on('ping', hear);
-    socket.on('message', (...frame: Frame) => this.hear(frame));
+    this.#buffer = new SendBuffer(socket, { framesOf, onRoom: () => this.#startNext() });
+    this.#liveness = new PeerLiveness(tickMsOf(leaseMs), idleTickMsOf(leaseMs));
+    const leave = timer.join(() => this.#tick());
+    const heard = (): void => this.#liveness.heard();
+    socket.on('pong', heard);
+    socket.on('ping', heard);
+    socket.on('message', (...frame: Frame) => this.receive(frame));
     socket.once('close', () => {
       leave();
       clearTimeout(this.#paced);
@@ -90,14 +90,14 @@ export class WorkerConnection {
     });
   }
 
-  say(message: NodeMessage): void {
-    this.#buffer.say(JSON.stringify(message));
+  send(message: NodeMessage): void {
+    this.#buffer.send(JSON.stringify(message));
   }
 
-  hear([data, isBinary]: Frame): void {
-    // Who was told that it is over has no say any more, though its words may still arrive.
+  receive([data, isBinary]: Frame): void {
+    // After the close was sent nothing counts, though frames may still arrive.
     if (!this.#isOpen) return;
-    this.#silence.heard();
+    this.#liveness.heard();
     if (!isBinary && ALIVE_BYTES.equals(data)) {
       this.#options.onAlive();
       return;
@@ -105,12 +105,12 @@ export class WorkerConnection {
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
       const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
-      for (const one of Array.isArray(value) ? value : [value]) this.#take(one);
+      for (const one of Array.isArray(value) ? value : [value]) this.#enqueue(one);
     } catch (error) {
-      this.#options.onNonsense(error);
+      this.#options.onMalformed(error);
       this.#waiting = [];
     }
-    this.#go();
+    this.#startNext();
   }
 
   get #isOpen(): boolean {
@@ -119,25 +119,25 @@ export class WorkerConnection {
   }
 
   /**
-   * A question in a form that is not ours is refused, and the others go on: it may come from a handler that asks for something odd,
-   * or from a newer worker, and would come again with every connection if this one ended.
+   * Refuses a malformed request and goes on with the others. It may come from an odd handler or from a newer worker, and
+   * would come again with every connection if this one ended.
    */
-  #take(value: unknown): void {
+  #enqueue(value: unknown): void {
     try {
       this.#waiting.push(checked('body', WorkerRequest, value) as WorkerRequest);
     } catch (error) {
       const { n } = (value ?? {}) as { readonly n?: unknown };
       if (!Number.isSafeInteger(n)) throw error;
-      this.say({ type: 'refused', re: n as number, error: this.#options.told(error).toJSON() });
+      this.send({ type: 'refused', re: n as number, error: this.#options.errorFor(error).toJSON() });
     }
   }
 
-  /** Begins what may begin now. */
-  #go(): void {
-    while (this.#mayBegin()) void this.#answer(this.#waiting[this.#at++] as WorkerRequest);
-    if (this.#at === this.#waiting.length) {
+  /** Begins the requests that may begin now. */
+  #startNext(): void {
+    while (this.#mayBegin()) void this.#answer(this.#waiting[this.#next++] as WorkerRequest);
+    if (this.#next === this.#waiting.length) {
       this.#waiting = [];
-      this.#at = 0;
+      this.#next = 0;
     }
     const { socket } = this.#options;
     if (this.#waiting.length > 0 || this.#buffer.isFull) socket.pause();
@@ -145,7 +145,7 @@ export class WorkerConnection {
   }
 
   #mayBegin(): boolean {
-    const next = this.#waiting[this.#at];
+    const next = this.#waiting[this.#next];
     if (next === undefined || this.#open >= MAX_OPEN || this.#buffer.isFull || !this.#isOpen) return false;
     if (next.type === 'task_progress') return this.#mayLog();
     return this.#openReads < MAX_OPEN_READS || !READS.has(next.type);
@@ -157,31 +157,31 @@ export class WorkerConnection {
     if (waitMs === 0) return true;
     this.#paced ??= setTimeout(() => {
       this.#paced = undefined;
-      this.#go();
+      this.#startNext();
     }, waitMs).unref();
     return false;
   }
 
-  async #answer(asked: WorkerRequest): Promise<void> {
-    const reads = READS.has(asked.type) ? 1 : 0;
-    const logUnits = asked.type === 'task_progress' ? unitsOf(asked.logs) : 0;
+  async #answer(request: WorkerRequest): Promise<void> {
+    const reads = READS.has(request.type) ? 1 : 0;
+    const logUnits = request.type === 'task_progress' ? unitsOf(request.logs) : 0;
     this.#open++;
     this.#openReads += reads;
     this.#openLogUnits += logUnits;
     if (logUnits > 0) (this.#logPace ??= new LogPace()).took(logUnits);
-    this.#buffer.say(await this.#answerTo(asked));
+    this.#buffer.send(await this.#answerTo(request));
     this.#open--;
     this.#openReads -= reads;
     this.#openLogUnits -= logUnits;
-    this.#go();
+    this.#startNext();
   }
 
-  async #answerTo(asked: WorkerRequest): Promise<string> {
+  async #answerTo(request: WorkerRequest): Promise<string> {
     try {
-      const value = await this.#options.answer(asked, this.#buffer);
-      const text = JSON.stringify({ type: 'ok', re: asked.n, value } satisfies NodeMessage);
+      const value = await this.#options.answer(request, this.#buffer);
+      const text = JSON.stringify({ type: 'ok', re: request.n, value } satisfies NodeMessage);
       if (!exceeds(text, MAX_ANSWER_BYTES)) return text;
-      // Sent, it would end the connection, and be asked for again on the next one.
+      // If sent, the answer would end the connection and be requested again on the next one.
       throw fault(
         'TOO_LARGE',
         { field: 'answer', maxBytes: MAX_ANSWER_BYTES },
@@ -190,16 +190,16 @@ export class WorkerConnection {
     } catch (error) {
       return JSON.stringify({
         type: 'refused',
-        re: asked.n,
-        error: this.#options.told(error).toJSON(),
+        re: request.n,
+        error: this.#options.errorFor(error).toJSON(),
       } satisfies NodeMessage);
     }
   }
 
-  #beat(): void {
+  #tick(): void {
     const { socket, holds } = this.#options;
-    const ask = this.#silence.tick(holds());
-    if (this.#silence.isLong) socket.terminate();
+    const ask = this.#liveness.tick(holds());
+    if (this.#liveness.isDead) socket.terminate();
     else if (ask) socket.ping();
   }
 }

@@ -142,7 +142,7 @@ test("a secret of another name, a user's token and the admin's are no worker's s
     assert.equal(error.code, 'FORBIDDEN');
     assert.match(error.message, /not that of this worker/);
   }
-  assert.deepEqual(await scene.engine.workers(), []);
+  assert.deepEqual(await scene.engine.workers.list(), []);
 });
 
 test('the first message must be a greeting: anything else is refused, and the connection ends', async (t) => {
@@ -183,7 +183,7 @@ test('the first message must be a greeting: anything else is refused, and the co
     assert.ok(['INVALID_INPUT', 'FORBIDDEN'].includes((said.error as ErrorBody).code), label);
     assert.equal((await worker.closed).code, 1008, label);
   }
-  assert.deepEqual(await scene.engine.workers(), []);
+  assert.deepEqual(await scene.engine.workers.list(), []);
   assert.deepEqual(
     scene.complaints.filter(({ message }) => message.includes('could not be answered')),
     [],
@@ -203,7 +203,7 @@ test('a first message beyond the bound of a frame is not read at all', async (t)
 test('who does not say who it is within ten seconds is cut off', async (t) => {
   const scene = await hubScene(t);
   const [silent, talker] = [await scene.dial(), await scene.dial()];
-  // The hub counts from when it took the connection, which may be a moment after we have it.
+  // The node counts from when it accepted the connection, which may be a moment after we have it.
   while (scene.gateway.connected < 2) await new Promise((resolve) => void setImmediate(resolve));
   await talker.enter({ name: 'a', secret: await scene.enrol('a') });
   await silent.hangUp();
@@ -225,7 +225,7 @@ test('a greeting that comes again, or a message that is none, ends the connectio
   for (const second of [again, [again], '{', '7', '[7]', '[[]]', { type: 'cancels' }, { type: 'cancels', n: 'x' }]) {
     const worker = await scene.worker({ name: 'a', secret });
     worker.say(second);
-    assert.deepEqual(await worker.closed, { code: 1007, reason: 'that is no message' }, JSON.stringify(second));
+    assert.deepEqual(await worker.closed, { code: 1007, reason: 'that is not a message' }, JSON.stringify(second));
   }
   const worker = await scene.worker({ name: 'a', secret });
   worker.say(Buffer.from(JSON.stringify({ type: 'cancels', n: 1 })));
@@ -260,25 +260,25 @@ test('a tag that was not given is refused, and what was given may be carried', a
   assert.equal(error.code, 'FORBIDDEN');
   assert.match(error.message, /the tag gpu was not given to the worker a/);
   assert.match(error.hint ?? '', /workers tag a --add gpu/);
-  await scene.engine.setWorker({ name: 'a', tags: ['gpu', 'region=eu'] });
+  await scene.engine.workers.set({ name: 'a', tags: ['gpu', 'region=eu'] });
   assert.equal((await (await scene.dial()).refused({ name: 'a', secret, tags: ['gpu', 'root'] })).code, 'FORBIDDEN');
   // The tags of another name are not one's own.
-  await scene.engine.setWorker({ name: 'b', tags: ['root'] });
+  await scene.engine.workers.set({ name: 'b', tags: ['root'] });
   assert.equal((await (await scene.dial()).refused({ name: 'a', secret, tags: ['root'] })).code, 'FORBIDDEN');
   await (await scene.dial()).enter({ name: 'a', secret, tags: ['gpu'] });
   assert.deepEqual(
-    (await scene.engine.workers()).map(({ name, tags }) => [name, tags]),
+    (await scene.engine.workers.list()).map(({ name, tags }) => [name, tags]),
     [['a', ['gpu', 'region=eu']]],
   );
 });
 
 test('a tag that is taken away is gone from a worker that is connected', async (t) => {
   const scene = await hubScene(t);
-  await scene.engine.setWorker({ name: 'a', tags: ['gpu'] });
+  await scene.engine.workers.set({ name: 'a', tags: ['gpu'] });
   const worker = await scene.worker({ name: 'a', tags: ['gpu'] });
   await scene.engine.push({ queue: 'work', handler: 'echo', placement: { requires: ['gpu'] } });
-  await scene.engine.setWorker({ name: 'a', tags: [] });
-  assert.deepEqual((await scene.engine.workers())[0]?.tags, []);
+  await scene.engine.workers.set({ name: 'a', tags: [] });
+  assert.deepEqual((await scene.engine.workers.list())[0]?.tags, []);
   assert.deepEqual(await worker.claim(), []);
 });
 
@@ -326,7 +326,7 @@ test("who comes under another worker's incarnation is refused, and the other one
   });
   assert.equal(thief.code, 'CONFLICT');
   await honest.told('task_complete', { lease: proofOf(lease), result: '1' });
-  // The name that it came under is free for who has a right to it.
+  // The name that it came under is free for a worker with the right to it.
   await scene.worker({ name: 'b' });
 });
 
@@ -343,7 +343,7 @@ test('a second process of a name is refused while the first lives, and may come 
   await second.quiet();
 });
 
-/** The hub hears of a hang-up a moment after us. */
+/** The node notices a hang-up a moment after us. */
 async function eventually(scene: GatewayScene, given: Parameters<RawWorker['greet']>[0]): Promise<RawWorker> {
   for (;;) {
     const worker = await scene.dial();
@@ -367,7 +367,7 @@ test('a process that comes back takes its own place, and its leases go on', asyn
   await second.told('task_complete', { lease: proofOf(lease), result: '{"by":"a"}' });
   const record = await scene.engine.get(lease.task);
   assert.deepEqual([record?.state, record?.attempt, record?.result], ['completed', 1, '{"by":"a"}']);
-  assert.equal((await scene.engine.workers()).length, 1);
+  assert.equal((await scene.engine.workers.list()).length, 1);
 });
 
 test('who cannot be let in leaves its name free for others', async (t) => {
@@ -397,7 +397,7 @@ test('who hangs up while it is being let in leaves its name free, and nothing is
   fickle.say(greeting({ name: 'a', secret }));
   await asked.promise;
   await fickle.hangUp();
-  // As long as the hub keeps the socket in its list, it has not heard of it.
+  // As long as the node keeps the socket in its list, it has not noticed the hang-up.
   while (scene.gateway.connected > 0) await new Promise((resolve) => void setImmediate(resolve));
   gate.resolve();
   await scene.world.settle();

@@ -13,7 +13,7 @@ import {
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
-import { tickMsOf } from '../../protocol/silence.ts';
+import { tickMsOf } from '../../protocol/peer-liveness.ts';
 import type { Access, Principal } from '../auth/access.ts';
 import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
@@ -23,67 +23,67 @@ import { requireGiven } from './given-tags.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 import { SharedTimer } from './shared-timer.ts';
 import { type Frame, WorkerConnection } from './worker-connection.ts';
-import { claimsEnd, WorkerService } from './worker-service.ts';
+import { claimsDone, WorkerService } from './worker-service.ts';
 import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
 
 export interface WorkerGatewayOptions {
-  /** The way to the engine, once it is open. */
+  /** The link to the engine. */
   readonly link: Link;
   readonly tokens: LeaseTokens;
   readonly access: Access;
   readonly settings: WorkerSettings;
-  /** Agents of document 004 may also come by `/ws/agent/NAME/SECRET`. */
+  /** dazflow agents may also come by `/ws/agent/NAME/SECRET`. */
   readonly byPath?: boolean | undefined;
-  /** One of them that has said nothing for so long is offline; default 60 s. */
+  /** An agent that is silent for so long is offline; default 60 s. */
   readonly offlineMs?: number | undefined;
   readonly world: World;
   readonly log: Log;
 }
 
-/** A worker says who it is within this time. */
+/** A client must identify itself within this time. */
 const CONNECT_MS = 10_000;
-/** `closeTimeout`: who was told that it is over has so long to hang up. */
+/** `closeTimeout`: how long a client may take to hang up after a close. */
 const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, closeTimeout: 500 };
-/** Answers to pings that nobody takes. */
+/** The bound of unread answers to pings. */
 const MAX_PONG_BYTES = 1024 * 1024;
-/** How long it is remembered what a worker that went away was granted. */
-const MEMORY_MS = 300_000;
-/** As document 004 has it: twice the pause between two heartbeats. */
+/** How long the grants of a disconnected worker are remembered. */
+const REMEMBER_MS = 300_000;
+/** As dazflow has it: twice the interval of its heartbeats. */
 const OFFLINE_MS = 60_000;
 
-/** Of a name: who is connected under it. */
+/** The connection that holds a name. */
 interface NamedConnection {
   /** Name and incarnation. */
   readonly holder: string;
   readonly socket: WebSocket;
-  /** Nobody hears its answers any more. */
-  readonly gone: AbortController;
-  /** Nobody answers there, though the connection is not cut for that: another may take the place. */
+  /** Aborted when nobody reads its answers any more. */
+  readonly hangUp: AbortController;
+  /** The connection is open and does not answer pings: another client may take its name. */
   isSilent: () => boolean;
 }
 
-/** Who hears what comes over a connection. */
-interface Listener {
-  hear(frame: Frame): void;
+/** The receiver of the frames of a connection. */
+interface FrameReceiver {
+  receive(frame: Frame): void;
 }
 
-/** Of an incarnation: what it was granted, also while its connection is broken. */
-interface Memory {
+/** What an incarnation was granted, also while its connection is broken. */
+interface KnownIncarnation {
   readonly service: WorkerService;
-  /** The number of the secret that it came in by. */
+  /** The number of the secret that it authenticated with. */
   readonly token: number | undefined;
   keep: () => void;
 }
 
-/** Workers of other machines, each by one WebSocket. */
+/** Workers of other hosts, each by one WebSocket. */
 export class WorkerGateway {
   readonly #options: WorkerGatewayOptions;
   readonly #sockets = new WebSocketServer(SOCKETS);
-  readonly #places = new Map<string, NamedConnection>();
-  readonly #memories = new Map<string, Memory>();
-  /** Of all workers: the leases of a node are equally long. */
+  readonly #connections = new Map<string, NamedConnection>();
+  readonly #incarnations = new Map<string, KnownIncarnation>();
+  /** Shared by all connections: the leases of a node have one length. */
   #timer: SharedTimer | undefined;
-  /** Those for whom the last is being written. */
+  /** Disconnected agents whose last writes are under way. */
   readonly #leaving = new Set<Promise<void>>();
 
   constructor(options: WorkerGatewayOptions) {
@@ -94,47 +94,47 @@ export class WorkerGateway {
     return this.#sockets.clients.size;
   }
 
-  /** Takes what asks to speak WebSocket, if it comes by the right name and path and from no page. */
+  /** Accepts a WebSocket upgrade for the right host and path, and from no page. */
   upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, hosts: Hosts): void {
     const refuse = (line: string): void => refuseUpgrade(stream, line);
     if (!hosts.isOurs(hostOf(request))) return refuse('421 Misdirected Request');
-    // Workers are programs: only a browser says an origin, and no page has business here.
+    // Workers are programs. Only a browser sends an origin, and no page may connect here.
     if (request.headers.origin !== undefined) return refuse('403 Forbidden');
     const { url = '' } = request;
-    const coming = this.#options.byPath === true ? readPath(url) : undefined;
-    if (coming === undefined && url.split('?', 1)[0] !== WORKER_PATH) return refuse('404 Not Found');
-    if (coming === undefined && url !== WORKER_PATH) return refuse('400 Bad Request');
+    const first = this.#options.byPath === true ? readPath(url) : undefined;
+    if (first === undefined && url.split('?', 1)[0] !== WORKER_PATH) return refuse('404 Not Found');
+    if (first === undefined && url !== WORKER_PATH) return refuse('400 Bad Request');
     stream.on('error', () => stream.destroy());
     const address = request.socket.remoteAddress;
-    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#greet(socket, address, coming));
+    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#awaitFirstMessage(socket, address, first));
   }
 
-  /** Everybody who is connected is to come back, here or elsewhere. */
+  /** Disconnects all workers; they reconnect here or to another node. */
   sendAway(): void {
-    for (const { gone } of this.#places.values()) gone.abort();
-    for (const socket of this.#sockets.clients) part(socket, 1012, 'this node only observes; go to another');
+    for (const { hangUp } of this.#connections.values()) hangUp.abort();
+    for (const socket of this.#sockets.clients) closeWith(socket, 1012, 'this node only observes; go to another');
   }
 
   async close(): Promise<void> {
-    // Who waits for work gets none any more; what was granted before is on its way when the connection ends.
-    for (const { gone } of this.#places.values()) gone.abort();
+    // Waiting claims end without tasks. Tasks that were granted before are on their way when the connection ends.
+    for (const { hangUp } of this.#connections.values()) hangUp.abort();
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    for (const socket of this.#sockets.clients) part(socket, 1012, 'the node stops; come back');
+    for (const socket of this.#sockets.clients) closeWith(socket, 1012, 'the node stops; come back');
     await new Promise((resolve) => this.#sockets.close(resolve));
     await Promise.all(this.#leaving);
-    await claimsEnd(
-      [...this.#memories.values()].map(({ service }) => service),
+    await claimsDone(
+      [...this.#incarnations.values()].map(({ service }) => service),
       this.#options.world,
     );
   }
 
-  /** The first message says who it is, unless the address has. */
-  #greet(socket: WebSocket, address: string | undefined, coming: FirstMessage | undefined): void {
+  /** The first message identifies the client, unless the address does. */
+  #awaitFirstMessage(socket: WebSocket, address: string | undefined, first: FirstMessage | undefined): void {
     socket.on('error', () => socket.terminate());
     socket.on('ping', () => {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
     });
-    if (coming !== undefined) return this.#receive(socket, address, () => coming);
+    if (first !== undefined) return this.#receive(socket, address, () => first);
     const late = setTimeout(() => socket.terminate(), CONNECT_MS);
     late.unref();
     socket.once('message', (...frame: Frame) => {
@@ -145,62 +145,66 @@ export class WorkerGateway {
 
   #receive(socket: WebSocket, address: string | undefined, read: () => FirstMessage): void {
     socket.pause();
-    // What came in the same packet is heard all the same, and must not be lost.
+    // Frames of the same packet are delivered although the socket is paused, and must not be lost.
     const early: Frame[] = [];
     const keep = (...more: Frame): void => void early.push(more);
     socket.on('message', keep);
     let byPath = false;
-    const letIn = async (): Promise<Listener | undefined> => {
-      const coming = read();
-      if (coming.kind === 'own') return this.#letIn(socket, coming.connect, address);
-      ({ byPath } = coming);
-      return this.#letGuestIn(socket, coming, address);
+    const admit = async (): Promise<FrameReceiver | undefined> => {
+      const first = read();
+      if (first.kind === 'worker') return this.#admitWorker(socket, first.connect, address);
+      ({ byPath } = first);
+      return this.#admitDazflow(socket, first, address);
     };
-    letIn()
+    admit()
       .finally(() => socket.off('message', keep))
-      .then((listener) => {
-        for (const one of early) listener?.hear(one);
+      .then((connection) => {
+        for (const one of early) connection?.receive(one);
       })
       .catch((error: unknown) => {
-        const { code, message, hint } = this.#told(error);
-        const told = { code, message, ...(hint === undefined ? {} : { hint }) };
-        say(socket, { type: 'connect_rejected', reason: message, error: told });
-        part(socket, byPath ? (code === 'WORKER_DISABLED' ? 4002 : 4001) : 1008, code);
+        const { code, message, hint } = this.#errorFor(error);
+        const body = { code, message, ...(hint === undefined ? {} : { hint }) };
+        send(socket, { type: 'connect_rejected', reason: message, error: body });
+        closeWith(socket, byPath ? (code === 'WORKER_DISABLED' ? 4002 : 4001) : 1008, code);
       });
   }
 
-  async #letIn(socket: WebSocket, connect: Connect, address: string | undefined): Promise<Listener | undefined> {
-    const principal = await this.#prove(connect);
+  async #admitWorker(
+    socket: WebSocket,
+    connect: Connect,
+    address: string | undefined,
+  ): Promise<FrameReceiver | undefined> {
+    const principal = await this.#authenticate(connect);
     const setting = await this.#options.settings.of(connect.name);
-    // A worker can carry less than it was given, never more.
+    // A worker may carry fewer tags than its name was given, never more.
     requireGiven(connect.name, connect.tags, setting.tags);
-    const place = this.#takePlace(socket, connect);
+    const named = this.#takeName(socket, connect);
     try {
-      const service = await this.#deskOf({ ...helloOf(connect, address), token: principal.token }, place);
-      await service.settleUp(connect.holding);
-      // It may have hung up meanwhile, or have come back by another connection.
-      if (place.gone.signal.aborted) return undefined;
-      const connection = this.#converse(place, service, principal);
-      this.#tellChanges(connect, setting, socket, (update) => connection.say(update));
+      const service = await this.#serviceOf({ ...helloOf(connect, address), token: principal.token }, named);
+      await service.reconcile(connect.holding);
+      // The worker may have hung up meanwhile, or have reconnected.
+      if (named.hangUp.signal.aborted) return undefined;
+      const connection = this.#serveWorker(named, service, principal);
+      this.#sendChanges(connect, setting, socket, (update) => connection.send(update));
       return connection;
     } catch (error) {
-      this.#leave(connect.name, place);
+      this.#releaseName(connect.name, named);
       throw error;
     }
   }
 
-  /** An agent of document 004. Each connection of it is a worker of its own, whose leases end with it. */
-  async #letGuestIn(
+  /** Admits a dazflow agent. Each of its connections is a worker of its own, whose leases end with it. */
+  async #admitDazflow(
     socket: WebSocket,
-    { connect, byPath }: Extract<FirstMessage, { kind: 'plain' }>,
+    { connect, byPath }: Extract<FirstMessage, { kind: 'dazflow' }>,
     address: string | undefined,
-  ): Promise<Listener | undefined> {
+  ): Promise<FrameReceiver | undefined> {
     const { name, version } = connect;
-    const principal = await this.#prove(connect);
+    const principal = await this.#authenticate(connect);
     const setting = await this.#options.settings.of(name);
     if (!setting.enabled) throw fault('WORKER_DISABLED', { worker: name });
     const incarnation = randomUUID();
-    const place = this.#takePlace(socket, { name, incarnation });
+    const named = this.#takeName(socket, { name, incarnation });
     try {
       const session = await this.#options.link.open({
         name,
@@ -211,114 +215,109 @@ export class WorkerGateway {
         anyHandler: true,
         queues: undefined,
         ...(typeof version === 'string' ? { version } : {}),
-        // It does not say where it runs, and it is not here.
+        // The agent does not say which host it runs on, and it is not this one.
         host: address,
         address,
         token: principal.token,
       });
       await session.beat('online');
-      if (place.gone.signal.aborted) {
+      if (named.hangUp.signal.aborted) {
         await session.beat('offline').catch(() => {});
         return undefined;
       }
-      const connection = this.#converseWithGuest(place, session, principal, byPath);
-      this.#tellChanges({ name }, setting, socket, (update) => connection.tell(update));
+      const connection = this.#serveDazflow(named, session, principal, byPath);
+      this.#sendChanges({ name }, setting, socket, (update) => connection.send(update));
       return connection;
     } catch (error) {
-      this.#leave(name, place);
+      this.#releaseName(name, named);
       throw error;
     }
   }
 
-  async #prove({ name, secret }: Pick<Connect, 'name' | 'secret'>): Promise<Principal> {
-    const principal = await this.#options.access.who(secret);
+  async #authenticate({ name, secret }: Pick<Connect, 'name' | 'secret'>): Promise<Principal> {
+    const principal = await this.#options.access.authenticate(secret);
     if (principal.role === 'worker' && principal.name === name) return principal;
     throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
   }
 
-  /** One name, one connection: a process that comes back takes its own place, another one has to wait until it is free. */
-  #takePlace(socket: WebSocket, { name, incarnation }: Pick<Connect, 'name' | 'incarnation'>): NamedConnection {
-    const place: NamedConnection = {
+  /** One name has one connection. The same incarnation replaces its own; another one has to wait until the name is free. */
+  #takeName(socket: WebSocket, { name, incarnation }: Pick<Connect, 'name' | 'incarnation'>): NamedConnection {
+    const named: NamedConnection = {
       holder: `${name}/${incarnation}`,
       socket,
-      gone: new AbortController(),
+      hangUp: new AbortController(),
       isSilent: () => false,
     };
     if (socket.readyState !== socket.OPEN) {
-      place.gone.abort();
-      return place;
+      named.hangUp.abort();
+      return named;
     }
-    const before = this.#places.get(name);
-    if (before !== undefined && before.holder !== place.holder && !before.isSilent()) {
+    const before = this.#connections.get(name);
+    if (before !== undefined && before.holder !== named.holder && !before.isSilent()) {
       throw fault(
         'CONFLICT',
         { problem: `a worker named ${name} is connected already` },
         { hint: 'Stop it, or give this one a name and a secret of its own.' },
       );
     }
-    // What its old connection still waits for is nobody's, from here on.
-    before?.gone.abort();
+    // Nobody waits for the answers of the old connection from here on.
+    before?.hangUp.abort();
     before?.socket.terminate();
-    this.#places.set(name, place);
-    socket.once('close', () => this.#leave(name, place));
-    return place;
+    this.#connections.set(name, named);
+    socket.once('close', () => this.#releaseName(name, named));
+    return named;
   }
 
-  #leave(name: string, place: NamedConnection): void {
-    place.gone.abort();
-    if (this.#places.get(name) !== place) return;
-    this.#places.delete(name);
-    const memory = this.#memories.get(place.holder);
-    if (memory === undefined) return;
-    // It may come back; what it was granted and never heard of is given back then.
-    const forget = (): void => void this.#memories.delete(place.holder);
-    memory.keep = this.#options.world.timers.after(MEMORY_MS, forget, { unref: true });
+  #releaseName(name: string, named: NamedConnection): void {
+    named.hangUp.abort();
+    if (this.#connections.get(name) !== named) return;
+    this.#connections.delete(name);
+    const known = this.#incarnations.get(named.holder);
+    if (known === undefined) return;
+    // The worker may come back. Grants that never reached it are released then.
+    const forget = (): void => void this.#incarnations.delete(named.holder);
+    known.keep = this.#options.world.timers.after(REMEMBER_MS, forget, { unref: true });
   }
 
-  async #deskOf(hello: Hello, { holder }: NamedConnection): Promise<WorkerService> {
+  async #serviceOf(hello: Hello, { holder }: NamedConnection): Promise<WorkerService> {
     const { link, tokens, world } = this.#options;
     const { token } = hello;
-    const known = this.#memories.get(holder);
+    const known = this.#incarnations.get(holder);
     known?.keep();
-    // One that was begun with another secret ends with that one.
+    // A session that began with another secret ends with that one.
     if (known !== undefined && known.token === token) return known.service;
     const service = new WorkerService(await link.open(hello), holder, tokens, world.clock.monotonic);
-    this.#memories.set(holder, { service, token, keep: () => {} });
+    this.#incarnations.set(holder, { service, token, keep: () => {} });
     return service;
   }
 
-  #converse({ socket, gone }: NamedConnection, service: WorkerService, principal: Principal): WorkerConnection {
+  #serveWorker({ socket, hangUp }: NamedConnection, service: WorkerService, principal: Principal): WorkerConnection {
     const connection = new WorkerConnection({
       socket,
       leaseMs: service.session.leaseMs,
       timer: (this.#timer ??= new SharedTimer(tickMsOf(service.session.leaseMs))),
       holds: () => service.holds,
-      answer: (asked, buffer) => service.answer(asked, gone.signal, buffer),
+      answer: (request, buffer) => service.answer(request, hangUp.signal, buffer),
       onAlive: () => service.alive(),
-      told: (error) => this.#told(error),
-      onNonsense: (error) => this.#nonsense(socket, error),
+      errorFor: (error) => this.#errorFor(error),
+      onMalformed: (error) => this.#closeMalformed(socket, error),
     });
     const unlisten = service.session.onCancel((task) => {
-      if (service.has(task)) connection.say({ type: 'kill_task', task });
+      if (service.has(task)) connection.send({ type: 'kill_task', task });
     });
-    const stop = this.#options.access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
+    const stop = this.#options.access.onRevoked(principal, () => closeWith(socket, 4401, 'the secret was revoked'));
     socket.once('close', () => {
       unlisten();
       stop();
     });
     const { leaseMs, heartbeatMs, runTimeoutMs } = service.session;
-    say(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs });
+    send(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs });
     socket.resume();
     return connection;
   }
 
-  #converseWithGuest(
-    place: NamedConnection,
-    session: Session,
-    principal: Principal,
-    byPath: boolean,
-  ): DazflowConnection {
-    const { socket, gone } = place;
+  #serveDazflow(named: NamedConnection, session: Session, principal: Principal, byPath: boolean): DazflowConnection {
+    const { socket, hangUp } = named;
     const { world, log, access, offlineMs = OFFLINE_MS } = this.#options;
     const connection = new DazflowConnection({
       socket,
@@ -327,14 +326,14 @@ export class WorkerGateway {
       log,
       byPath,
       offlineMs,
-      onNonsense: (error) => this.#nonsense(socket, error),
-      onSilence: () => part(socket, 4408, `nothing was heard for ${offlineMs / 1000} s`),
+      onMalformed: (error) => this.#closeMalformed(socket, error),
+      onSilence: () => closeWith(socket, 4408, `nothing was heard for ${offlineMs / 1000} s`),
     });
-    place.isSilent = () => connection.isSilent;
-    const stop = access.live(principal, () => part(socket, 4401, 'the secret was revoked'));
-    gone.signal.addEventListener('abort', () => {
+    named.isSilent = () => connection.isSilent;
+    const stop = access.onRevoked(principal, () => closeWith(socket, 4401, 'the secret was revoked'));
+    hangUp.signal.addEventListener('abort', () => {
       stop();
-      const left = connection.leave().finally(() => this.#leaving.delete(left));
+      const left = connection.close().finally(() => this.#leaving.delete(left));
       this.#leaving.add(left);
     });
     connection.start();
@@ -342,49 +341,52 @@ export class WorkerGateway {
     return connection;
   }
 
-  #nonsense(socket: WebSocket, error: unknown): void {
-    this.#options.log.warn('a worker sent something that is no message', { error: String(error) });
-    part(socket, 1007, 'that is no message');
+  #closeMalformed(socket: WebSocket, error: unknown): void {
+    this.#options.log.warn('a worker sent something that is not a message', { error: String(error) });
+    closeWith(socket, 1007, 'that is not a message');
   }
 
-  #tellChanges(
+  #sendChanges(
     { name, priority: own = 0 }: Pick<Connect, 'name' | 'priority'>,
     known: WorkerSetting,
     socket: WebSocket,
-    tell: (update: ConfigUpdate) => void,
+    send: (update: ConfigUpdate) => void,
   ): void {
     const stop = this.#options.settings.watch(name, known, ({ enabled, priority = own, tags }) => {
-      tell({ type: 'config_update', enabled, priority, tags });
+      send({ type: 'config_update', enabled, priority, tags });
     });
     socket.once('close', stop);
   }
 
-  #told(error: unknown): EngineError {
-    const told = errorOf(error);
-    // What is not told is in the log.
-    if (told !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
-    return told;
+  #errorFor(error: unknown): EngineError {
+    const shown = errorOf(error);
+    // What the worker does not see is in the log.
+    if (shown !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
+    return shown;
   }
 }
 
-/** Who keeps its own side open would keep the server from closing; and who hangs up must not end the process. */
+/**
+ * Ends both sides of the stream: a client that keeps its side open would keep the server from closing, and one that hangs up
+ * must not end the process.
+ */
 export function refuseUpgrade(stream: Duplex, line: string): void {
   stream.on('error', () => stream.destroy());
   stream.once('finish', () => stream.destroy());
   stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
 }
 
-/** Says why it is over. Nothing that comes after that counts, and who does not hang up is cut off. */
-function part(socket: WebSocket, code: number, reason: string): void {
+/** Closes with a reason. Nothing that arrives after it counts, and a client that does not hang up is cut off. */
+function closeWith(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, reason);
   socket.resume();
 }
 
-function say(socket: WebSocket, message: NodeMessage): void {
+function send(socket: WebSocket, message: NodeMessage): void {
   if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 }
 
-/** Its tags are those that its name was given, for as long as they are: it has none of its own. */
+/** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
 function helloOf(
   { type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect,
   address: string | undefined,

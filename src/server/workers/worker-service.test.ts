@@ -9,7 +9,7 @@ type Saying = readonly [type: string, fields: object];
 
 const LINE = { seq: 1, at: 0, stream: 'stdout', text: 'stolen' };
 
-/** Everything that changes something, said for a lease. */
+/** Every request that changes something, for a lease. */
 function writesFor(lease: LeaseProof): readonly Saying[] {
   return [
     ['task_complete', { lease, result: '"stolen"' }],
@@ -41,7 +41,7 @@ function turnsFor(lease: LeaseProof): readonly Saying[] {
   ];
 }
 
-/** And what only reads. */
+/** And the requests that only read. */
 function readsFor(lease: LeaseProof): readonly Saying[] {
   return [
     ['journal', { lease }],
@@ -52,14 +52,14 @@ function readsFor(lease: LeaseProof): readonly Saying[] {
   ];
 }
 
-/** All that anybody can see of a task, and how many there are. */
+/** Everything that can be seen of a task. */
 async function sightOf({ engine }: GatewayScene, task: number): Promise<unknown> {
   return {
     record: await engine.get(task),
     attempts: await engine.attempts(task),
-    log: await engine.readLog(task),
+    log: await engine.logs.read(task),
     entries: await engine.journal(task),
-    wait: await engine.waitOf(task),
+    wait: await engine.waits.of(task),
     tasks: (await engine.list({ limit: 100 })).length,
   };
 }
@@ -122,7 +122,7 @@ test('what an earlier start left unsaid is heard from the next one of the same n
   const scene = await hubScene(t);
   const [a, b, lease] = await twoWorkers(scene);
   await b.hangUp();
-  const [before] = (await scene.engine.workers()).filter(({ name }) => name === 'b');
+  const [before] = (await scene.engine.workers.list()).filter(({ name }) => name === 'b');
   const left = { ...lease, incarnation: before?.incarnation };
   await allLost(scene, a, [...writesFor(left), ...readsFor(left)], lease.task);
   const next = await scene.worker({ name: 'b' });
@@ -137,7 +137,7 @@ test('what an earlier start left unsaid is heard from the next one of the same n
   const record = await scene.engine.get(lease.task);
   assert.deepEqual([record?.state, record?.result, record?.attempt], ['completed', '"done"', 1]);
   assert.deepEqual(
-    (await scene.engine.readLog(lease.task)).map(({ text }) => text),
+    (await scene.engine.logs.read(lease.task)).map(({ text }) => text),
     ['its last words'],
   );
 });
@@ -145,7 +145,7 @@ test('what an earlier start left unsaid is heard from the next one of the same n
 test('a turn that ended an attempt is heard from the next start with all that it wrote, and once', async (t) => {
   const scene = await hubScene(t);
   const [, b, lease] = await twoWorkers(scene);
-  const [before] = (await scene.engine.workers()).filter(({ name }) => name === 'b');
+  const [before] = (await scene.engine.workers.list()).filter(({ name }) => name === 'b');
   await b.hangUp();
   const next = await scene.worker({ name: 'b' });
   const turn = {
@@ -171,7 +171,7 @@ test('a turn that ended an attempt is heard from the next start with all that it
 test('what an earlier start left is refused once its lease was taken back, though nobody has claimed since', async (t) => {
   const scene = await hubScene(t, { leaseMs: 1000 });
   const [, b, lease] = await twoWorkers(scene);
-  const [before] = (await scene.engine.workers()).filter(({ name }) => name === 'b');
+  const [before] = (await scene.engine.workers.list()).filter(({ name }) => name === 'b');
   await b.hangUp();
   await scene.world.advance(1001);
   await scene.tick('reaper');
@@ -374,7 +374,7 @@ test('a frame that comes twice, at once or later, does what it did once', async 
   await scene.world.settle();
   const states = await Promise.all(leases.map(async ({ task }) => (await scene.engine.get(task))?.state));
   assert.deepEqual(states, ['completed', 'failed', 'ready', 'waiting', 'running', 'completed', 'failed']);
-  assert.equal((await scene.engine.readLog(done.task)).length, 1);
+  assert.equal((await scene.engine.logs.read(done.task)).length, 1);
   assert.equal((await scene.engine.list({ queue: 'children', limit: 10 })).length, 4);
   const stats = await scene.engine.stats('work');
   assert.deepEqual([stats.completed, stats.failed], [2, 2]);

@@ -13,30 +13,30 @@ type Fenced = Extract<WorkerRequest, { lease: unknown }>;
 type Claiming = Extract<WorkerRequest, { type: 'task_claim' }>;
 
 /**
- * Inputs that one answer carries, in UTF-16 units: at three bytes each, with all that stands around them, it is within its bound. It
- * is also what each worker that reads nothing keeps here: 4 MiB made 1.2 GB of two hundred.
+ * The bound of the inputs in one answer, in UTF-16 units. At three bytes each, with everything around them, the answer is
+ * within its bound. A worker that does not read keeps as much here: 4 MiB made 1.2 GB with two hundred workers.
  */
 const MOST_INPUT = 1024 * 1024;
-/** Tasks of the first answer, while nobody knows how large they are: of sixteen of 256 KiB twelve were read to be given back. */
+/** Tasks in the first answer, while their size is unknown: of sixteen with 256 KiB each, twelve were read and released. */
 const FIRST = 4;
-/** A worker renews at a third of a lease: what it has not spoken of for so many leases it does not have. */
+/** A worker renews at a third of a lease. A lease that it did not mention for so many leases is not held. */
 const FORGOTTEN_LEASES = 3;
-/** How long the end of a node waits for claims; a store that does not answer by then will not. */
+/** How long a closing node waits for claims. A store that does not answer by then will not. */
 const CLAIMS_END_MS = 5000;
 
-/** What one worker incarnation was granted and asks for, whichever connection it comes by. */
+/** Serves one worker incarnation, whichever connection it comes by: its grants and its requests. */
 export class WorkerService {
   readonly session: Session;
-  /** Who the tokens are made out to: name and incarnation. */
+  /** The holder of its lease tokens: name and incarnation. */
   readonly #holder: string;
   readonly #tokens: LeaseTokens;
   readonly #now: () => number;
-  /** Granted and not settled, as far as this node knows. */
+  /** Leases that were granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Assignment>;
   readonly #claims = new Set<WaitingClaim>();
-  /** As its last heartbeat said. */
+  /** The state in its last heartbeat. */
   #state: WorkerState | undefined;
-  /** How many inputs like the last ones fit into an answer: what is claimed beyond goes back, and that costs two writes each. */
+  /** How many inputs like the last ones fit into an answer. Claiming more costs two writes for each task that is released. */
   #fitting = FIRST;
 
   constructor(session: Session, holder: string, tokens: LeaseTokens, now: () => number) {
@@ -55,14 +55,17 @@ export class WorkerService {
     return this.#granted.size > 0;
   }
 
-  /** It goes on as it said last. */
+  /** The worker is alive in the state that it sent last. */
   alive(): void {
     if (this.#state !== undefined) this.session.beat(this.#state).catch(() => {});
   }
 
-  /** Gives back with their tries what was granted and never reached the worker. What it proves to have is known from now on. */
-  async settleUp(holding: readonly LeaseProof[]): Promise<void> {
-    // A proof that is wrong is no lease: who renews by it hears that it is lost.
+  /**
+   * Releases, with their tries, the tasks that were granted and never reached the worker. The leases that it proves are
+   * known from now on.
+   */
+  async reconcile(holding: readonly LeaseProof[]): Promise<void> {
+    // A wrong proof is no lease: renewing it answers `lost`.
     const held = holding.filter((proof) => this.#tokens.proves(proof, this.#holder));
     const known = new Set(held.map(keyOf));
     const lost = this.#granted.all().filter((one) => !known.has(keyOf(one)));
@@ -71,70 +74,70 @@ export class WorkerService {
     await this.#giveBack(lost);
   }
 
-  /** When the claims under way are over. Those who asked must be gone, or they may wait for long. */
-  async claimsEnd(): Promise<void> {
+  /** Resolves when the claims under way have ended. Their callers must have hung up, or the claims may wait for long. */
+  async claimsDone(): Promise<void> {
     await Promise.allSettled([...this.#claims].flatMap(({ over }) => over ?? []));
   }
 
-  /** The answer to one question, for this outlet; rejects with what is refused. `gone`: nobody hears the answer any more. */
-  async answer(asked: WorkerRequest, gone: AbortSignal, room: SendRoom): Promise<unknown> {
-    if ('lease' in asked) return this.#fenced(asked);
-    switch (asked.type) {
+  /** Answers one request; rejects with the error for the worker. `hangUp`: nobody reads the answer any more. */
+  async answer(request: WorkerRequest, hangUp: AbortSignal, room: SendRoom): Promise<unknown> {
+    if ('lease' in request) return this.#fenced(request);
+    switch (request.type) {
       case 'task_claim':
-        return this.#claim(asked, gone, room);
+        return this.#claim(request, hangUp, room);
       case 'claim_stop':
-        for (const claim of this.#claims) if (claim.n === asked.claim) claim.stop();
+        for (const claim of this.#claims) if (claim.n === request.claim) claim.stop();
         return undefined;
       case 'lease_renew':
-        return this.#renew(asked.leases);
+        return this.#renew(request.leases);
       case 'cancels':
         return this.session.cancels();
       case 'heartbeat':
-        this.#state = asked.state;
-        return this.session.beat(asked.state);
+        this.#state = request.state;
+        return this.session.beat(request.state);
     }
   }
 
-  async #claim(asked: Claiming, gone: AbortSignal, room: SendRoom): Promise<unknown> {
-    if (gone.aborted) return [];
-    const claim = new WaitingClaim(asked.n);
+  async #claim(request: Claiming, hangUp: AbortSignal, room: SendRoom): Promise<unknown> {
+    if (hangUp.aborted) return [];
+    const claim = new WaitingClaim(request.n);
     const end = (): void => claim.stop();
-    gone.addEventListener('abort', end, { once: true });
+    hangUp.addEventListener('abort', end, { once: true });
     this.#claims.add(claim);
     this.#granted.dropOlderThan(FORGOTTEN_LEASES * this.session.leaseMs);
-    const claiming = this.#claimFor(asked, claim, room);
+    const claiming = this.#claimFor(request, claim, room);
     claim.over = claiming;
     try {
-      return (await claiming).map((one) => this.#shown(one));
+      return (await claiming).map((one) => this.#grantOf(one));
     } finally {
       this.#claims.delete(claim);
-      gone.removeEventListener('abort', end);
+      hangUp.removeEventListener('abort', end);
     }
   }
 
-  /** Nothing is claimed for a worker that does not take what it was told: its inputs would pile up here. */
+  /** Nothing is claimed for a worker that does not read: its inputs would pile up here. */
   async #claimFor({ max, waitMs }: Claiming, claim: WaitingClaim, room: SendRoom): Promise<readonly Assignment[]> {
     const deadline = this.#now() + waitMs;
     for (let leftMs = waitMs; ; leftMs = Math.max(0, deadline - this.#now())) {
       await room.room(claim.begin());
       if (claim.isStopped) return [];
       const signal = claim.begin();
-      const deafen = room.onFull(() => claim.end());
+      const unlisten = room.onFull(() => claim.end());
       const wanted = Math.min(max, this.#fitting);
-      const granted = await this.session.claim({ max: wanted, waitMs: leftMs, signal }).finally(deafen);
+      const granted = await this.session.claim({ max: wanted, waitMs: leftMs, signal }).finally(unlisten);
       if (granted.length > 0) this.#fitting = fitting(granted);
       const cutShort = signal.aborted || room.isFull;
-      const told = claim.isStopped || room.isFull ? [] : granted.slice(0, howManyFit(granted));
-      room.expect(unitsOf(told));
-      // Their inputs are on their way: what is kept of them here is small.
-      for (const one of told) this.#granted.put({ ...one, payload: '' });
-      // What nobody hears of, or does not fit into one answer.
-      await this.#giveBack(granted.slice(told.length));
-      if (told.length > 0 || !cutShort || claim.isStopped) return told;
+      const sent = claim.isStopped || room.isFull ? [] : granted.slice(0, howManyFit(granted));
+      room.expect(unitsOf(sent));
+      // The inputs are on their way and are not kept here.
+      for (const one of sent) this.#granted.put({ ...one, payload: '' });
+      // Tasks that nobody hears of, or that do not fit into one answer.
+      await this.#giveBack(granted.slice(sent.length));
+      if (sent.length > 0 || !cutShort || claim.isStopped) return sent;
     }
   }
 
-  /** A wrong proof among many costs the others nothing. */
+  /** A wrong proof among many does not affect the others. */
   async #renew(proofs: readonly LeaseProof[]): Promise<readonly RenewalAnswer[]> {
     const right = proofs.filter((proof) => this.#tokens.proves(proof, this.#holder));
     const leases = right.map(({ task, attempt }) => ({ task, attempt }));
@@ -149,18 +152,18 @@ export class WorkerService {
     return proofs.map((proof) => answerTo.get(proof) ?? 'lost');
   }
 
-  /** As it was assigned, with the proof; what the link keeps with it to save a read stays here. */
-  #shown(one: Assignment): Granted {
-    const { grant: _, ...told } = one as Assignment & { readonly grant?: unknown };
-    return { ...told, token: this.#tokens.of(one, this.#holder) };
+  /** The assignment with its proof. What the link attached to it to save a read stays here. */
+  #grantOf(one: Assignment): Granted {
+    const { grant: _, ...assignment } = one as Assignment & { readonly grant?: unknown };
+    return { ...assignment, token: this.#tokens.of(one, this.#holder) };
   }
 
-  async #fenced(asked: Fenced): Promise<unknown> {
-    const lease = this.#tokens.check(asked.lease, this.#holderFor(asked));
+  async #fenced(request: Fenced): Promise<unknown> {
+    const lease = this.#tokens.check(request.lease, this.#holderFor(request));
     try {
-      const value = await this.#say(this.#assignment(lease), asked);
-      const stays = asked.type === 'task_turn' && STAYS.has((value as Turned).went);
-      if (ENDS.has(asked.type) && !stays) this.#granted.drop(lease);
+      const value = await this.#perform(this.#assignment(lease), request);
+      const stays = request.type === 'task_turn' && KEEPS_LEASE.has((value as Turned).went);
+      if (ENDING.has(request.type) && !stays) this.#granted.drop(lease);
       return value;
     } catch (error) {
       if ((error as { code?: unknown }).code === 'LEASE_LOST') this.#granted.drop(lease);
@@ -169,12 +172,12 @@ export class WorkerService {
   }
 
   /**
-   * What an earlier start of this worker left unsaid may be said for it: its logs and its ends, under the same fence. Its leases are
-   * not inherited: nothing else is heard, and nothing renews them.
+   * A worker may report what an earlier start of it left unsent: logs and ends, under the same fence. Leases are not
+   * inherited: every other request is refused, and nothing renews them.
    */
-  #holderFor(asked: Fenced): string {
-    const { incarnation } = asked.lease;
-    if (incarnation === undefined || !isLeftover(asked)) return this.#holder;
+  #holderFor(request: Fenced): string {
+    const { incarnation } = request.lease;
+    if (incarnation === undefined || !isLeftover(request)) return this.#holder;
     return holderOf(this.#holder.slice(0, this.#holder.indexOf('/')), incarnation);
   }
 
@@ -183,21 +186,21 @@ export class WorkerService {
     return this.#granted.get(lease) ?? (lease as Assignment);
   }
 
-  #say(lease: Assignment, asked: Fenced): Promise<unknown> {
+  #perform(lease: Assignment, request: Fenced): Promise<unknown> {
     const { session } = this;
-    switch (asked.type) {
+    switch (request.type) {
       case 'task_complete':
-        return session.complete(lease, parsed(asked.result));
+        return session.complete(lease, parsed(request.result));
       case 'task_failed': {
-        const { giveUp, retryAfterMs, limit } = asked;
-        return session.fail(lease, parsed(asked.error), {
+        const { giveUp, retryAfterMs, limit } = request;
+        return session.fail(lease, parsed(request.error), {
           ...(giveUp === undefined ? {} : { giveUp }),
           ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
           ...(limit === undefined ? {} : { limit }),
         });
       }
       case 'task_release': {
-        const { bounced, delayMs } = asked;
+        const { bounced, delayMs } = request;
         return session.release(lease, {
           ...(bounced === undefined ? {} : { bounced }),
           ...(delayMs === undefined ? {} : { delayMs }),
@@ -206,21 +209,21 @@ export class WorkerService {
       case 'task_cancelled':
         return session.cancelled(lease);
       case 'task_progress':
-        return session.log(lease, asked.logs);
+        return session.log(lease, request.logs);
       case 'journal':
         return session.journal(lease);
       case 'task_turn':
-        return session.turn(lease, turnOf(asked, parseBody));
+        return session.turn(lease, turnOf(request, parseBody));
       case 'waited':
         return session.waited(lease);
       case 'results':
-        return session.results(lease, asked.tasks);
+        return session.results(lease, request.tasks);
       case 'dependencies':
         return session.dependencies(lease);
       case 'reusable':
         return session.reusable(lease);
       case 'keep':
-        return session.keep(lease, parsed(asked.result));
+        return session.keep(lease, parsed(request.result));
     }
   }
 
@@ -230,17 +233,17 @@ export class WorkerService {
 }
 
 /**
- * Before a node closes its store: a claim whose answer is on its way from there is granted to somebody who has gone elsewhere, and
- * what cannot be given back any more nobody has until its lease runs out.
+ * Waits for claims before a node closes its store. A claim that is granted while its worker has gone elsewhere must be
+ * released, or nobody has the task until its lease runs out.
  */
-export async function claimsEnd(desks: Iterable<WorkerService>, { timers }: Pick<World, 'timers'>): Promise<void> {
+export async function claimsDone(services: Iterable<WorkerService>, { timers }: Pick<World, 'timers'>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const cancel = timers.after(CLAIMS_END_MS, late.resolve, { unref: true });
-  await Promise.race([Promise.all([...desks].map((service) => service.claimsEnd())), late.promise]);
+  await Promise.race([Promise.all([...services].map((service) => service.claimsDone())), late.promise]);
   cancel();
 }
 
-const ENDS: ReadonlySet<WorkerRequest['type']> = new Set([
+const ENDING: ReadonlySet<WorkerRequest['type']> = new Set([
   'task_complete',
   'task_failed',
   'task_release',
@@ -248,8 +251,8 @@ const ENDS: ReadonlySet<WorkerRequest['type']> = new Set([
   'task_turn',
 ]);
 
-/** After these the worker has its lease still. */
-const STAYS: ReadonlySet<Turned['went']> = new Set(['on', 'woken']);
+/** The worker still holds its lease after these. */
+const KEEPS_LEASE: ReadonlySet<Turned['went']> = new Set(['on', 'woken']);
 
 const LEFTOVERS: ReadonlySet<WorkerRequest['type']> = new Set([
   'task_progress',
@@ -260,20 +263,20 @@ const LEFTOVERS: ReadonlySet<WorkerRequest['type']> = new Set([
   'task_cancelled',
 ]);
 
-/** What ends an attempt, and what was said before its end. */
-function isLeftover(asked: Fenced): boolean {
-  if (asked.type === 'task_turn') return asked.then.go === 'complete' || asked.then.go === 'fail';
-  return LEFTOVERS.has(asked.type);
+/** Whether a request ends an attempt or logs for it. */
+function isLeftover(request: Fenced): boolean {
+  if (request.type === 'task_turn') return request.then.go === 'complete' || request.then.go === 'fail';
+  return LEFTOVERS.has(request.type);
 }
 
-/** One at least: the bound of its input is far below that of an answer. */
+/** At least one: the bound of an input is far below that of an answer. */
 function howManyFit(assignments: readonly Assignment[]): number {
   let size = 0;
   const over = assignments.findIndex(({ payload }, i) => (size += payload.length) > MOST_INPUT && i > 0);
   return over === -1 ? assignments.length : over;
 }
 
-/** How many like these fit into one answer. */
+/** How many tasks like these fit into one answer. */
 function fitting(assignments: readonly Assignment[]): number {
   const mean = unitsOf(assignments) / assignments.length;
   return Math.max(1, Math.floor(MOST_INPUT / Math.max(1, mean)));

@@ -1,12 +1,12 @@
 import type { World } from '../../core/world.ts';
 import type { Engine } from '../../engine/engine.ts';
 
-/** What is said of a worker's name. */
+/** The settings of a worker's name. */
 export interface WorkerSetting {
   readonly enabled: boolean;
-  /** Instead of the worker's own. */
+  /** Replaces the worker's own. */
   readonly priority: number | undefined;
-  /** Tags that it was given. */
+  /** Tags that the name was given. */
   readonly tags: readonly string[];
 }
 
@@ -18,13 +18,13 @@ interface Watcher {
   readonly listener: (setting: WorkerSetting) => void;
 }
 
-const UNSAID: WorkerSetting = { enabled: true, priority: undefined, tags: [] };
-/** Less than a second, so that with the read itself it is one. */
-const LOOK_MS = 800;
+const DEFAULT_SETTING: WorkerSetting = { enabled: true, priority: undefined, tags: [] };
+/** Less than a second, so that together with the read it is one. */
+const POLL_MS = 800;
 
 /**
- * What is said of workers, for all who are connected to this node. Who asks at the same time shares one read, and while somebody is
- * connected one read in every second tells those whose settings have changed.
+ * The settings of all workers that are connected to this node. Concurrent callers share one read. While a worker is
+ * connected, one read a second finds the settings that have changed.
  */
 export class WorkerSettings {
   readonly #store: Pick<Engine['store'], 'workerSettings'>;
@@ -32,32 +32,32 @@ export class WorkerSettings {
   readonly #watchers = new Set<Watcher>();
   #reading: Promise<Settings> | undefined;
   #next: Promise<Settings> | undefined;
-  #stopLooking: (() => void) | undefined;
+  #stopPolling: (() => void) | undefined;
 
   constructor(store: Pick<Engine['store'], 'workerSettings'>, world: World) {
     this.#store = store;
     this.#world = world;
   }
 
-  /** As it is now: what was said before this call is in the answer. */
+  /** The setting now: a change before this call is in the answer. */
   async of(name: string): Promise<WorkerSetting> {
-    return (await this.#read()).get(name) ?? UNSAID;
+    return (await this.#read()).get(name) ?? DEFAULT_SETTING;
   }
 
-  /** Calls back when what is said of the name is no longer what its worker knows. The answer stops that. */
+  /** Calls back when the setting differs from what the worker knows. Returns a function that stops this. */
   watch(name: string, known: WorkerSetting, listener: (setting: WorkerSetting) => void): () => void {
     const watcher = { name, known, listener };
     this.#watchers.add(watcher);
-    this.#look();
+    this.#pollLater();
     return () => {
       this.#watchers.delete(watcher);
       if (this.#watchers.size > 0) return;
-      this.#stopLooking?.();
-      this.#stopLooking = undefined;
+      this.#stopPolling?.();
+      this.#stopPolling = undefined;
     };
   }
 
-  /** A read that is under way may have begun before what its asker should see was said: the next one is for all who came since. */
+  /** A read under way may have begun before a change that its caller must see, so all later callers share the next read. */
   #read(): Promise<Settings> {
     if (this.#reading === undefined) return this.#begin();
     this.#next ??= this.#reading
@@ -79,15 +79,15 @@ export class WorkerSettings {
     return this.#reading;
   }
 
-  #look(): void {
-    this.#stopLooking ??= this.#world.timers.after(
-      LOOK_MS,
+  #pollLater(): void {
+    this.#stopPolling ??= this.#world.timers.after(
+      POLL_MS,
       () => {
-        this.#stopLooking = undefined;
-        if (this.#watchers.size > 0) this.#look();
-        // A store that cannot be asked says nothing of workers.
+        this.#stopPolling = undefined;
+        if (this.#watchers.size > 0) this.#pollLater();
+        // A store that does not answer says nothing about workers.
         void this.#read().then(
-          (all) => this.#tell(all),
+          (all) => this.#notify(all),
           () => {},
         );
       },
@@ -95,9 +95,9 @@ export class WorkerSettings {
     );
   }
 
-  #tell(all: Settings): void {
+  #notify(all: Settings): void {
     for (const watcher of this.#watchers) {
-      const now = all.get(watcher.name) ?? UNSAID;
+      const now = all.get(watcher.name) ?? DEFAULT_SETTING;
       if (isSame(now, watcher.known)) continue;
       watcher.known = now;
       watcher.listener(now);

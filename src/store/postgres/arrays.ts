@@ -1,6 +1,6 @@
 /**
- * Arrays as Postgres reads them, written by ourselves: the driver looks at every element three times, which is half of what
- * a flush costs this process.
+ * Arrays in Postgres' text format, written here: the driver looks at every element three times, which is half of what a
+ * flush costs this process.
  */
 
 export function numbers(values: readonly (number | null | undefined)[]): string {
@@ -12,7 +12,7 @@ export function numbers(values: readonly (number | null | undefined)[]): string 
   return `${text}}`;
 }
 
-/** Whoever takes several rows takes them in the order of their ids, so that no two wait for each other. */
+/** Locks on several rows are taken in the order of their ids, so that no two transactions wait for each other. */
 export function inOrder<T extends { readonly task: number }>(items: readonly T[]): readonly T[] {
   const sorted = items.every(({ task }, i) => i === 0 || (items[i - 1] as T).task <= task);
   return sorted ? items : items.toSorted((a, b) => a.task - b.task);

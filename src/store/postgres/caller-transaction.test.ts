@@ -28,7 +28,7 @@ test('any object with a query of that form is a client, whatever it makes of num
   const wrapped = {
     query: async (sql: string, values?: unknown[]) => {
       const { rows } = await client.query<Record<string, unknown>>(sql, values);
-      // As of drivers that give large integers as bigint.
+      // As from drivers that return large integers as bigint.
       const big = (value: unknown): unknown =>
         typeof value === 'string' && /^\d+$/.test(value) ? BigInt(value) : value;
       return { rows: rows.map((row) => Object.fromEntries(Object.entries(row).map(([k, v]) => [k, big(v)]))) };
@@ -109,7 +109,7 @@ test('a key that another open transaction holds is not waited for without end, a
   assert.ok(isEngineError(error, 'STORE_BUSY'), String(error));
   assert.match(error.message, /another transaction that is still open/);
   assert.ok(ms > 4000 && ms < 8000, `it took ${Math.round(ms)} ms`);
-  // The savepoint took back what was half done; the caller's own work is still there, and so are its settings.
+  // The savepoint undid the half-done push. The caller's own work and settings are still there.
   assert.equal((await client.query<{ lock_timeout: string }>('SHOW lock_timeout')).rows[0]?.lock_timeout, '0');
   await push(app, client, { unique: 'another' });
   assert.equal((await client.query<{ lock_timeout: string }>('SHOW lock_timeout')).rows[0]?.lock_timeout, '0');

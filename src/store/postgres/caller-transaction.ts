@@ -5,25 +5,25 @@ import type { Session } from './connect/database.ts';
 import { translate } from './connect/errors.ts';
 import { Lanes } from './lanes.ts';
 import type { PostgresParts } from './parts.ts';
-import type { Flight } from './push-dedup.ts';
+import type { FlushId } from './push-dedup.ts';
 import { internLanes, internSpecs } from './verbs/queue/intern.ts';
 import { isReady, pushKeyed, pushTasks, waves } from './verbs/queue/push.ts';
 
 /**
- * Pushes through the caller's own client, inside its transaction: the statements name their schema, so that neither its
- * search path nor its settings matter. Lanes and specs that are new are made there too, and are not remembered here, because
- * the caller may roll them back. A push that fails is undone by a savepoint, so that the caller may go on.
+ * Pushes through the caller's own client, inside its transaction. The statements name their schema, so that neither the
+ * search path nor other settings of the client matter. New lanes and specs are made there too and are not cached here,
+ * because the caller may roll back. A savepoint undoes a push that fails, so that the caller can go on.
  */
 export async function pushInCallerTransaction(
   { tx, items }: PushInParams,
   parts: PostgresParts,
-  flight: () => Flight,
+  nextFlushId: () => FlushId,
 ): Promise<readonly PushAnswer[]> {
   if (!('query' in tx) || typeof tx.query !== 'function') {
     throw fault('INVALID_INPUT', { field: 'tx', problem: 'a client of Postgres has a method "query"' });
   }
   const session = sessionOf(tx, parts);
-  // In a transaction there is one; outside of one Postgres refuses the savepoint, and nothing was done.
+  // Outside of a transaction Postgres refuses the savepoint, and nothing was done.
   await session.raw('SAVEPOINT leasehold').catch((error: unknown) => {
     const problem = 'the client is not inside a transaction';
     const { code } = error as { readonly code?: unknown };
@@ -34,21 +34,21 @@ export async function pushInCallerTransaction(
   });
   try {
     const limited = await limitWaits(session);
-    const answers = await push(session, { ...parts, lanes: new Lanes() }, items, flight);
+    const answers = await push(session, { ...parts, lanes: new Lanes() }, items, nextFlushId);
     if (limited) await session.raw('SET LOCAL lock_timeout = 0');
     await session.raw('RELEASE SAVEPOINT leasehold');
     return answers;
   } catch (error) {
-    // With it go the limit of the waits, and whatever was pushed.
+    // This undoes the lock timeout and whatever was pushed.
     await session.raw('ROLLBACK TO SAVEPOINT leasehold').catch(() => {});
-    throw told(error);
+    throw translated(error);
   }
 }
 
-/** A key, or a queue that is new, may be held by another transaction that stays open: nobody waits for it for ever. */
+/** Another open transaction may hold the key, or be making the same queue. The push waits for it no longer than this. */
 const LOCK_MS = 5000;
 
-/** A limit of the caller's own stays. Says whether this one is to be taken back. */
+/** Sets a lock timeout unless the caller has set one. True: it must be reset afterwards. */
 async function limitWaits(session: Session): Promise<boolean> {
   const [row] = await session.raw<{ was: string }>(
     `WITH x AS MATERIALIZED (SELECT current_setting('lock_timeout') AS was)
@@ -57,7 +57,7 @@ async function limitWaits(session: Session): Promise<boolean> {
   return row?.was === '0';
 }
 
-function told(error: unknown): unknown {
+function translated(error: unknown): unknown {
   const { code } = error as { readonly code?: unknown };
   if (code === '55P03') {
     const problem = 'another transaction that is still open holds the key, or makes the same queue';
@@ -70,7 +70,7 @@ async function push(
   session: Session,
   parts: PostgresParts,
   items: PushInParams['items'],
-  flight: () => Flight,
+  nextFlushId: () => FlushId,
 ): Promise<readonly PushAnswer[]> {
   const lanes = await internLanes(session, parts.lanes, items);
   const specs = await internSpecs(
@@ -87,21 +87,21 @@ async function push(
     for (const [at, i] of places.entries()) answers[i] = given[at] as PushAnswer;
   };
   const some = (places: readonly number[]): readonly NewTask[] => places.map((i) => tasks[i] as NewTask);
-  if (plain.length > 0) put(plain, await pushTasks(session, parts, flight(), some(plain), { again: false }));
+  if (plain.length > 0) put(plain, await pushTasks(session, parts, nextFlushId(), some(plain), { again: false }));
   const queueOf = ({ lane }: NewTask): number => parts.lanes.known(lane)?.queueId ?? 0;
   for (const wave of waves(some(keyed), queueOf)) {
     const places = wave.map((at) => keyed[at] as number);
-    put(places, await pushKeyed(session, parts, flight(), some(places)));
+    put(places, await pushKeyed(session, parts, nextFlushId(), some(places)));
   }
   const ready = new Set(tasks.flatMap(({ lane }, i) => (isReady(answers[i] as PushAnswer) ? [lane] : [])));
-  // Inside, as the only prompt hint: only the caller knows when it commits.
+  // Inside the transaction: only the caller knows when it commits, and this hint is sent at that moment.
   if (ready.size > 0) {
     await session.rows('notify', [`leasehold_${parts.schema.slice(1, -1)}`, `0:${[...ready].slice(0, 200).join(',')}`]);
   }
   return answers;
 }
 
-/** Whatever the client makes of large numbers and of arrays, here they are numbers. */
+/** A session on the caller's client. Large numbers and arrays are numbers here, whatever the client returns. */
 function sessionOf(tx: PostgresTransaction, { texts }: PostgresParts): Session {
   const ask = async (text: string, values: readonly unknown[]): Promise<readonly Record<string, unknown>[]> => {
     const { rows } = await tx.query(text, values as unknown[]);

@@ -1,11 +1,11 @@
-/** What the runs against the model found about claims that are sent again under their operation id. */
+/** Regressions of the property tests: claims that are sent again under their operation id. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { freshDatabase } from '../../../test/support/postgres.ts';
 import { realWorld } from '../../app/world.ts';
 import { openPostgres } from './open.ts';
 
-/** Tasks 1, 2 and 3 lie in a second lane, 4 in a first one; claims go for the first lane first. */
+/** Tasks 1, 2 and 3 are in the second lane, 4 in the first. Claims ask the first lane first. */
 async function scene(t: TestContext): Promise<(max: number) => Promise<readonly number[] | undefined>> {
   const store = await openPostgres({ url: `${await freshDatabase('again')}&pool=2`, world: realWorld() });
   t.after(() => store.close());

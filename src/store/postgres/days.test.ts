@@ -11,10 +11,10 @@ import type { NewEntry, Then } from '../store.ts';
 import { openPostgres } from './open.ts';
 import type { PostgresStore } from './store.ts';
 
-/** Finished tasks go by whole days; what must stay of a day moves to the rest. */
+/** Finished tasks are removed by whole days. Rows of a day that must stay move to `done_rest`. */
 const SCHEMA = 'days';
 const NOON = Date.UTC(2026, 0, 5, 12);
-/** By days: kept for up to one day more. */
+/** Tasks are kept for up to one day more. */
 const RETENTION = 3 * DAY;
 const END: Then = { go: 'end', to: 'completed', reason: 'none', result: '"ended"' };
 
@@ -42,7 +42,7 @@ after(async () => {
   await admin.end();
 });
 
-/** Days pass one by one, and each has its table when it comes. */
+/** Days pass one by one, and each has its table in time. */
 async function passDays(n: number): Promise<void> {
   for (let day = 0; day < n; day++) {
     await scene.pass(DAY);
@@ -63,7 +63,7 @@ async function prune(): Promise<number> {
   return tasks;
 }
 
-/** Children of this lease, which goes on or ends with it. */
+/** Makes children of this lease, and goes on or ends with it. */
 async function bear({ task, attempt }: Lease, count: number, then: Then): Promise<readonly number[]> {
   const draft = await scene.draft({ queue: 'children', payload: JSON.stringify('x'.repeat(2000)) });
   const entries = Array.from({ length: count }, (_, i): NewEntry => ({ key: `c${i}`, kind: 'child', task: draft }));
@@ -79,7 +79,7 @@ const end = async (task: number): Promise<void> => {
 const there = async (...tasks: readonly number[]): Promise<readonly number[]> =>
   (await store.taskGet({ tasks })).flatMap((record) => record?.task ?? []);
 
-/** The tables in which the rows lie. */
+/** The tables that hold these tasks. */
 async function tablesOf(...tasks: readonly number[]): Promise<readonly string[]> {
   const sql = `SELECT DISTINCT tableoid::regclass::text AS name FROM ${SCHEMA}.done WHERE id = ANY($1) ORDER BY 1`;
   return (await admin.query<{ name: string }>(sql, [tasks])).rows.map(({ name }) => name.replace(`${SCHEMA}.`, ''));

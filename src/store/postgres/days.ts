@@ -1,8 +1,8 @@
 import type { Session } from './connect/database.ts';
 
 /**
- * `done` is cut by days (UTC), so that what is old goes as a table and not row by row. Days are made ahead; what ends on a
- * day without a table lies in `done_rest`.
+ * `done` is partitioned by day (UTC), so that old tasks go as a table and not row by row. Partitions are made ahead. A
+ * task that ends on a day without a partition is in `done_rest`.
  */
 const DAY_MS = 24 * 3_600_000;
 const AHEAD = 3;
@@ -30,7 +30,7 @@ export async function hasDays(session: Raw, schema: string): Promise<boolean> {
   return (await tables(session, schema)).length > 0;
 }
 
-/** Makes the tables of today and the next days, as far as they are missing. */
+/** Makes the missing tables of today and the next days. */
 export function makeDays(session: Raw, schema: string, now: number): Promise<void> {
   return makeDaysOf(
     session,
@@ -39,18 +39,18 @@ export function makeDays(session: Raw, schema: string, now: number): Promise<voi
   );
 }
 
-/** Makes the tables of the days on which these times lie. */
+/** Makes the tables of the days of these times. */
 export async function makeDaysOf(session: Raw, schema: string, times: readonly number[]): Promise<void> {
   const there = new Set((await tables(session, schema)).map(({ name }) => name));
   for (const day of new Set(times.map(dayOf))) {
     const name = nameOf(day);
     if (there.has(name)) continue;
-    // Tasks have ended on that day already: they and those that follow them stay with the rest.
+    // Tasks have ended on that day already: they and later ones stay in `done_rest`.
     const [ended] = await session.raw(
       `SELECT 1 FROM ${schema}.done_rest WHERE ended_at >= ${day} AND ended_at < ${day + DAY_MS} LIMIT 1`,
     );
     if (ended !== undefined) continue;
-    // Attached and not made as a part: that takes no lock on `done` which a write would wait for.
+    // Made apart and then attached: that takes no lock on `done` that a write would wait for.
     await session.raw(`CREATE TABLE ${schema}.${name} (LIKE ${schema}.done INCLUDING INDEXES INCLUDING DEFAULTS)`);
     await session.raw(
       `ALTER TABLE ${schema}.done ATTACH PARTITION ${schema}.${name} FOR VALUES FROM (${day}) TO (${day + DAY_MS})`,
@@ -58,7 +58,7 @@ export async function makeDaysOf(session: Raw, schema: string, times: readonly n
   }
 }
 
-/** Days that were taken out and are not cleared yet. */
+/** Days that were detached and are not cleared yet. */
 export async function setAside(session: Session, schema: string): Promise<readonly string[]> {
   return (await tables(session, schema)).filter(({ attached }) => !attached).map(({ name }) => name);
 }

@@ -47,13 +47,13 @@ async function scene(t: TestContext): Promise<Scene> {
   return { open, client, random: (below) => Math.floor(Math.random() * below) };
 }
 
-/** Something that one task's writer saw before it wrote the other: the feed must tell it in this order. */
+/** A writer saw one event before it wrote the other. The feed must have them in this order. */
 interface Cause {
   readonly claimed: { readonly task: number; readonly attempt: number };
   readonly child: number;
 }
 
-/** One of the eight: pushes, claims and settles, at once or inside transactions that stay open and may be rolled back. */
+/** One of eight writers. It pushes, claims and settles, directly or in transactions that stay open and may be rolled back. */
 class Writer {
   readonly causes: Cause[] = [];
   readonly counts = { pushed: 0, claimed: 0, settled: 0, 'rolled back': 0, 'held open': 0 };
@@ -128,7 +128,7 @@ class Writer {
     });
   }
 
-  /** Claims, perhaps pushes what follows from the claim, and settles, each by itself. */
+  /** Claims, may push a task that follows from the claim, and settles, each in its own call. */
   async #work(): Promise<void> {
     const [answer] = await this.#store.taskClaim({
       claims: [{ holder: this.#worker, ttlMs: 60_000, max: 6, lanes: this.#lanes.map((lane) => ({ lane, max: 3 })) }],
@@ -202,7 +202,7 @@ class Writer {
   }
 }
 
-/** One of the two that both want to number: loses its term now and then, and does not notice at once. */
+/** One of two sequencers. It loses its term now and then, and does not notice at once. */
 async function sequence(
   store: PostgresStore,
   name: string,
@@ -230,7 +230,7 @@ async function sequence(
     let lost = false;
     let awake = performance.now() + 100 + random(400);
     while (!lost && !over.numbered()) {
-      // Renewals and second sendings meet the numbering in the same row.
+      // Renewals and repeated calls contend with the numbering for the same row.
       const also = [() => store.dutyRenew({ duty: term, ttlMs: TERM_MS }), number, () => sleep(random(10))];
       await Promise.all([number(), (also[random(3)] as () => Promise<unknown>)()]);
       if (performance.now() < awake || over.written()) continue;
@@ -350,7 +350,7 @@ test('under eight writers and two that number, the feed has every event once, ca
     events.length,
     'each event was numbered once',
   );
-  // What this run is about must have happened in it.
+  // The run is worth nothing unless each of these has happened.
   for (const [what, n] of Object.entries(total)) assert.ok(n > 0, `nothing was ${what}`);
   for (const { terms, refused } of counts) assert.ok(terms > 0 && refused > 0, 'the duty did not go to and fro');
 });
@@ -364,7 +364,7 @@ async function recordsOf(store: PostgresStore): Promise<ReadonlyMap<number, { st
   return new Map(records.map(({ task, state, attempt }) => [task, { state, attempt }]));
 }
 
-/** Task by task the feed tells a story that can be true, and that ends where the row stands. */
+/** For each task the feed has a legal history that ends at the state of its row. */
 function replay(events: readonly TaskEvent[], rows: Awaited<ReturnType<typeof recordsOf>>): void {
   const told = new Map<number, { state: TaskState; attempt: number }>();
   for (const { seq, task, change, state, attempt } of events) {

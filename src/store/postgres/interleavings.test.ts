@@ -41,7 +41,7 @@ const FAULTS: readonly Fault[] = [
   'is sent twice and undone',
 ];
 
-/** What a schedule may leave behind; queues, lanes and the tables of days stay. */
+/** The tables that a schedule may have filled. Queues, lanes and the tables of days stay. */
 const TABLES =
   'task done outbox event uniq op log attempt body worker flight qstat trigger_def dep dep_carry wait signal journal kept_result'.split(
     ' ',
@@ -53,7 +53,7 @@ const RESET = `${TABLES.map((table) => `DELETE FROM ${SCHEMA}.${table};`).join('
     VALUES (0, 1, 0, 0, 0, 0, '{}', '{}', '{}');
   SELECT setval('${SCHEMA}.task_id_seq', 1, false), setval('${SCHEMA}.worker_id_seq', 1, false);
   UPDATE ${SCHEMA}.test_clock SET ms = ${NOON};`;
-/** The suite numbers events too, with the first term. */
+/** The suite numbers events too, in the first term. */
 const FEED = `UPDATE ${SCHEMA}.duty SET epoch = 1, until = 1000000000000000 WHERE name = 'feed';`;
 
 describe('every order of the statements of two or three connections', { timeout: full ? 3_000_000 : 590_000 }, () => {
@@ -67,7 +67,7 @@ describe('every order of the statements of two or three connections', { timeout:
     const url = await freshDatabase('steps');
     const own = `${url}&schema=${SCHEMA}&pool=1`;
     admin = await adminOf(url);
-    // Nothing here is about power cuts.
+    // No case here is about power cuts.
     await admin.query(
       `ALTER DATABASE ${new URL(url.replace('@/', '@x/')).pathname.slice(1)} SET synchronous_commit = off`,
     );
@@ -78,7 +78,7 @@ describe('every order of the statements of two or three connections', { timeout:
       prepare: (connection, schema) => stopClock(connection, schema, NOON),
     });
     await numberEvents(store);
-    // The tables of the days are there before anybody looks.
+    // The tables of the days exist before the first case.
     const duty = await store.dutyTake({ name: 'any', holder: 'the suite', ttlMs: 1 });
     await store.taskPrune({ duty: duty as DutyTenure, retentionMs: 1, limit: 1 });
     for (const table of TABLES.filter((name) => name !== 'done')) {

@@ -19,9 +19,9 @@ export interface LaneRow extends RuleColumns {
 const GENERATION = 100_000;
 
 /**
- * Lanes never change, so what was seen once is known; only whether their queue is paused is not kept here. Keys of limits may be
- * anything, so that lanes are not few for ever: those that were not asked for while so many others came are forgotten. No call
- * names that many, so what it has made sure of stays until it ends.
+ * A cache of lanes, which never change; whether their queue is paused is not cached. Keys of limits may be anything, so
+ * there may be many lanes: those that were not used while `GENERATION` others came are forgotten. No call names that
+ * many, so the lanes that a call has loaded stay until it ends.
  */
 export class Lanes {
   #young = new Map<number, LaneInfo>();
@@ -49,7 +49,7 @@ export class Lanes {
     return known && (known.rules?.uses.length ?? 0) > 0;
   }
 
-  /** Makes sure that all of these are known. */
+  /** Loads those of these lanes that are not cached. */
   async need(session: Session, lanes: Iterable<number>): Promise<void> {
     const missing = [...new Set(lanes)].filter((lane) => this.known(lane) === undefined);
     if (missing.length === 0) return;

@@ -1,11 +1,11 @@
 /**
- * What an attempt says and how it ends leave together, and on two connections the end might arrive first: then its last lines
- * would be refused. So whatever ends an attempt waits for the lines of it that are on their way.
+ * The last log lines of an attempt and its end are sent at the same time. On two connections the end might arrive
+ * first, and the lines would be refused. So a call that ends an attempt waits for its lines that are still being sent.
  */
 export class LogOrder {
   readonly #writing = new Map<number, Promise<unknown>>();
 
-  /** Lines of these tasks are on their way until `sent` is decided. */
+  /** Lines of these tasks are being sent until `sent` settles. */
   add(tasks: Iterable<number>, sent: Promise<unknown>): void {
     const over = sent.catch(() => {});
     for (const task of tasks) {
@@ -18,7 +18,7 @@ export class LogOrder {
     }
   }
 
-  /** Until the lines that are on their way now have arrived; undefined, and no turn of the loop, when there are none. */
+  /** Waits for the lines of these tasks that are being sent. Undefined if there are none, which costs no turn of the loop. */
   behind(items: readonly { readonly task: number }[]): Promise<unknown> | undefined {
     if (this.#writing.size === 0) return undefined;
     const pending = items.flatMap(({ task }) => this.#writing.get(task) ?? []);

@@ -8,13 +8,13 @@ import { judge, translate } from './connect/errors.ts';
 import { openSession } from './connect/open-session.ts';
 import { PostgresWakeups } from './connect/wakeups.ts';
 import { hasDays, makeDays } from './days.ts';
+import { LaneCursors } from './lane-cursors.ts';
 import { Lanes } from './lanes.ts';
-import { Marks } from './marks.ts';
 import { migrate } from './migrate/migrate.ts';
 import { statements } from './statements.ts';
-import { PostgresStore } from './store.ts';
+import { type PostgresStore, postgresStore } from './store.ts';
 
-/** Where our statements were written and measured; older ones lack what they need. */
+/** The oldest version on which the statements were measured. Older ones lack features that they need. */
 export const MIN_VERSION = 15;
 const OPEN_MS = 15_000;
 const CALL_MS = 15_000;
@@ -26,11 +26,11 @@ export interface PostgresOptions {
   readonly pool?: number;
   /** How long a call may take in all, repeats included; default 15 s. */
   readonly deadlineMs?: number;
-  /** Replaces the server's clock: for tests, whose time stands still. Runs once, when the schema is there. */
+  /** For tests: replaces the server's clock with one that stands still. Runs once, after the migration. */
   readonly prepare?: (connection: Connection, schema: string) => Promise<void>;
 }
 
-/** Opens the store that lies in a schema of a Postgres database, and brings the schema up to date. */
+/** Opens the store in a schema of a Postgres database, and brings the schema up to date. */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const { url, world, deadlineMs = CALL_MS } = options;
   const { store, clusterKey, address } = await prepare(options, parseAddress(url));
@@ -49,22 +49,22 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     texts,
     schema,
     lanes: new Lanes(),
-    marks: new Marks(world.clock),
+    cursors: new LaneCursors(world.clock),
     rated: new Set<number>(),
     ample: new Set<number>(),
     store,
   };
-  return new PostgresStore(parts, wakeups, clusterKey);
+  return postgresStore(parts, wakeups, clusterKey);
 }
 
 interface Prepared {
   readonly store: number;
   readonly clusterKey: string;
-  /** As it turned out to be. */
+  /** With a pooler that was detected. */
   readonly address: Address;
 }
 
-/** Waits for a server that is starting; whatever else is wrong is said at once. */
+/** Waits for a server that is starting. Any other error is thrown at once. */
 async function prepare(options: PostgresOptions, address: Address): Promise<Prepared> {
   const { world } = options;
   const deadline = world.clock.monotonic() + OPEN_MS;
@@ -76,7 +76,8 @@ async function prepare(options: PostgresOptions, address: Address): Promise<Prep
       return await found(connection, options, reached.address);
     } catch (error) {
       const verdict = judge(error);
-      // A wrong address is as refused as a server that is down: only one that is known to be starting is waited for.
+      // A wrong address is refused just like a server that is down. Only a server that says that it is starting is
+      // waited for.
       const starting = (error as { readonly code?: unknown }).code === '57P03' || verdict === 'crowded';
       if (!starting || world.clock.monotonic() >= deadline) throw translate(error, address.name);
       await pause(world, 50 + 50 * Math.min(i, 10));
@@ -90,7 +91,7 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   const { world } = options;
   const { schema, name, config, pooled } = address;
   await requireVersion(connection, name);
-  // A migration takes as long as it takes.
+  // A migration has no deadline.
   connection.deadline = Number.POSITIVE_INFINITY;
   const connect = (): Promise<Connection> => Connection.open(config, world, world.clock.monotonic() + OPEN_MS);
   await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world, ms) });
@@ -98,7 +99,7 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   await makeFirstDays(connection, schema);
   const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
   await connection.all(undefined, put, [randomBytes(16).toString('hex')]);
-  // With a row of its own: a number that only a sequence knows may be drawn again after a crash of the server.
+  // With a row of its own: a number that only a sequence knows may be used again after a crash of the server.
   const draw = `WITH f AS (INSERT INTO ${schema}.flight (store, n, at)
       SELECT nextval('${schema}.store_seq'), 0, ${schema}.now_ms() RETURNING store)
     SELECT value, (SELECT store FROM f) AS store FROM ${schema}.meta WHERE key = 'cluster_key'`;
@@ -107,7 +108,7 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   return { store: row.store, clusterKey: row.value, address };
 }
 
-/** Before the first task can end: afterwards its day cannot be made any more. Later ones are the pruner's. */
+/** Before the first task can end: afterwards its day cannot be made any more. The pruner makes later days. */
 async function makeFirstDays(connection: Connection, schema: string): Promise<void> {
   const session = {
     raw: <T>(text: string, values: readonly unknown[] = []) => connection.all<T>(undefined, text, values),
@@ -119,7 +120,7 @@ async function makeFirstDays(connection: Connection, schema: string): Promise<vo
     await makeDays(session, schema, row?.now ?? 0);
     await connection.raw('COMMIT');
   } catch {
-    // Somebody else does it at this moment, or the pruner will.
+    // Another process does it now, or the pruner will.
     await connection.raw('ROLLBACK');
   }
 }

@@ -1,7 +1,7 @@
 import type { World } from '../../core/world.ts';
 import type { Database } from './connect/database.ts';
+import type { LaneCursors } from './lane-cursors.ts';
 import type { Lanes } from './lanes.ts';
-import type { Marks } from './marks.ts';
 import type { Statements } from './statements.ts';
 
 /** What the verbs of one open store share. */
@@ -14,10 +14,10 @@ export interface PostgresParts {
   /** Quoted. */
   readonly schema: string;
   readonly lanes: Lanes;
-  readonly marks: Marks;
-  /** Slots that had a rate, a cost or a pause when a claim last looked. */
+  readonly cursors: LaneCursors;
+  /** Counters that had a rate, a cost or a pause when a claim last looked. */
   readonly rated: Set<number>;
-  /** Plain slots that had room for much more when a claim last looked. */
+  /** Plain counters that had room for much more when a claim last looked. */
   readonly ample: Set<number>;
   /** The number of this store among all that were ever opened on this data. */
   readonly store: number;

@@ -31,9 +31,9 @@ const RECORD = [
 ] as const;
 
 /**
- * How each statement must reach the rows that are there: index and the columns by which it is searched, whatever the
- * planner believes about the tables. `first` is the beginning or the end of an index, as far as a LIMIT goes; `*` all of it.
- * Sets that a statement itself makes are left out, and so is what it only inserts.
+ * How each statement must reach existing rows: the index and the columns by which it is searched, whatever the planner
+ * believes about the tables. `first` is the beginning or the end of an index up to a LIMIT; `*` is all of it. Sets that
+ * a statement itself makes are left out, and so are inserts.
  */
 const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   now: [],
@@ -63,7 +63,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   uniqGet: ['queue_name_key(name)', 'uniq_pkey(queue, key)'],
   stand: [BY_ID, DONE_BY_ID],
 
-  // In the order of the index from the mark on, and no further than its limit.
+  // In the order of the index from the cursor on, up to the LIMIT.
   claim: [BY_ID, 'task_ready(lane, (prio, id))', 'entry_token_pkey(id)', 'worker_pkey(id)'],
   claimAmple: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'entry_token_pkey(id)', 'worker_pkey(id)'],
   claimCapped: [...GIVE, BY_ID, 'task_ready(lane, (prio, id))', 'entry_token_pkey(id)', 'worker_pkey(id)'],
@@ -112,7 +112,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   logAdd: [BY_ID],
   logRead: ['log_pkey(task, (attempt, seq))'],
 
-  // The whole index on purpose, for want of another order: it never holds more rows than the fleet has slots.
+  // The whole index, because there is no other order: it never has more rows than the workers have slots.
   overdue: ['task_running(first)'],
   firstExpiry: ['task_running(*)'],
   nextExpiry: ['task_running(*)'],
@@ -126,7 +126,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   park: [BY_ID, 'lane_slot_pkey(lane)', 'slot_pkey(id)'],
   waitTaken: [],
   waitGet: [BY_ID, WAIT],
-  // In the order of the index, as far as a LIMIT goes.
+  // In the order of the index, up to a LIMIT.
   waitList: [BY_ID, 'wait_form(*)'],
   waitOldest: ['wait_open(channel)'],
   waitClose: [WAIT],
@@ -168,10 +168,10 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   documentChange: ['task_document_id_key(id)'],
   documentRun: ['task_document_id_key(id)'],
   documentRemove: ['task_document_id_key(id)'],
-  // As far as a LIMIT goes.
+  // Up to a LIMIT.
   documentList: [BY_ID, DONE_BY_ID, 'task_document_id_key(id)', 'task_document_pkey(num)'],
   documentListUser: [BY_ID, DONE_BY_ID, 'task_document_id_key(id)', 'task_document_user(user_id, num)'],
-  // All documents, for people.
+  // All documents, for the web UI.
   documentCount: ['Seq Scan of task_document', BY_ID, DONE_BY_ID, 'task_document_id_key(id)'],
   pruneDocumentRoots: [BY_ID, DONE_BY_ID, 'task_document_id_key(id)', 'task_document_root(root)'],
   documentTree: [BY_ID, DONE_BY_ID, 'task_document_id_key(id)', 'task_document_root(root)'],
@@ -213,7 +213,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   carryMore: ['dep_carry_pkey(first)'],
   pruneDeps: ['dep_down(down)'],
 
-  // From the ends of both tables, then one step down the trees for each half.
+  // From the ends of both tables, then one descent of the trees for each half.
   taskAt: ['task_pkey(first)', 'done_id(first)', BY_ID, DONE_BY_ID],
   failureList: ['body_pkey(task, part)', 'done_failed(id)', 'lane_pkey(id)', 'queue_pkey(id)'],
   handlerQueues: ['lane_pkey(first)', 'queue_pkey(id)'],
@@ -224,9 +224,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 
   workerAdd: [],
   workerBeat: ['worker_pkey(id)'],
-  // Those that are expected to beat, all of them: each is looked at.
+  // All workers that are expected to beat are read.
   workerReap: [DUTY, 'worker_live(*)', 'worker_pkey(id)'],
-  workerEnable: ['worker_pkey(id)'],
   workerList: ['worker_pkey(*)', 'worker_total_pkey(name)'],
   workerIn: ['worker_pkey(*)', 'worker_total_pkey(name)'],
   workerTell: [],
@@ -270,7 +269,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   triggerNext: ['trigger_next(next_at)'],
 };
 
-/** Statements that may read a table as the planner likes, and why that does not matter. */
+/** Statements that may read a table as the planner likes, with the reason why that does not matter. */
 const FREE: Partial<Record<StatementName, string>> = {
   queueNames: 'all queues are wanted; there are few',
   queueAdd: 'only for a name that was never seen, once in its life',
@@ -340,14 +339,14 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** What a LIMIT above them ends. */
+/** Nodes that stop when a LIMIT above them is reached. */
 const PASSING: ReadonlySet<string> = new Set(['LockRows', 'Result', 'Subquery Scan', 'Merge Append', 'Append']);
 
 function accessOf(node: PlanNode, limited = false): readonly string[] {
   const type = node['Node Type'];
   const relation = node['Relation Name'];
   const scan = relation === undefined || type === 'ModifyTable' ? [] : [scanOf(node, relation, limited)];
-  // Whoever takes the first few of a sort reads them all.
+  // A LIMIT above a sort reads all rows.
   const own = limited && type === 'Sort' ? ['a sort below a limit', ...scan] : scan;
   const below = type === 'Limit' || (limited && PASSING.has(type));
   return [...own, ...(node.Plans ?? []).flatMap((child) => accessOf(child, below))];
@@ -356,11 +355,11 @@ function accessOf(node: PlanNode, limited = false): readonly string[] {
 function scanOf(node: PlanNode, relation: string, limited: boolean): string {
   const index = node['Index Name'];
   if (index === undefined) return `${node['Node Type']} of ${relation}`;
-  // Some versions write into a search for the largest what others take for granted.
+  // Some versions add a condition to a search for the maximum, and others do not.
   const condition = (node['Index Cond'] ?? '').replaceAll(/\(\w+ IS NOT NULL\)( AND )?/g, '');
   const columns = [...condition.matchAll(/(?:^|AND )\(*(?:ROW(\([^)]*\))|(\w+))/g)].map(([, row, name]) => row ?? name);
   const keys = columns.length > 0 ? [...new Set(columns)].join(', ') : limited ? 'first' : '*';
-  // The parts of a table that is cut by days count as one.
+  // The partitions of a table count as one.
   const whole = index
     .replace(/^done_(?:rest|\d+)_id_idx$/, 'done_id')
     .replace(/^done_(?:rest|\d+)_id_idx1$/, 'done_failed')
@@ -372,7 +371,7 @@ const DAY = 24 * 3_600_000;
 /** Half of the tasks are members of trees, a thousand of each. */
 const KIN = 'CASE WHEN i % 2 = 0 THEN 1 END, CASE WHEN i % 2 = 0 THEN 1 + i / 1000 END';
 
-/** Whatever stands here only decides which days of `done` are looked at. */
+/** The value only decides which days of `done` are read. */
 function sample(type: string): string {
   if (type.endsWith('[]')) return "'{}'";
   if (type === 'bigint') return String(1000 * DAY);
@@ -400,7 +399,7 @@ class Ground {
       await ground.ask(`CREATE TABLE s.done_${20_200_101 + day} PARTITION OF s.done
         FOR VALUES FROM (${day * DAY}) TO (${(day + 1) * DAY})`);
     }
-    // Nobody but the test counts what is there.
+    // Only the test analyzes the tables.
     const tables = await client.query<{ name: string }>(
       `SELECT oid::regclass::text AS name FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'`,
       [schema],
@@ -417,7 +416,7 @@ class Ground {
     return this.ask('ANALYZE');
   }
 
-  /** The plan for whatever values, as a connection keeps it. */
+  /** The generic plan, as a connection keeps it. */
   async plan(text: string): Promise<readonly string[]> {
     await this.#client.query(`PREPARE one AS ${text}`);
     try {
@@ -438,7 +437,7 @@ class Ground {
     await this.#client.end();
   }
 
-  /** As many unfinished tasks as finished ones, the latter over four parts, and what belongs to them. */
+  /** As many unfinished tasks as finished ones, with the rows that belong to them. The finished ones are in four partitions. */
   async load(n: number): Promise<void> {
     const some = (count: number): string => `generate_series(1, ${Math.ceil(count)}) i`;
     const few = Math.min(n, 200);
@@ -490,7 +489,7 @@ class Ground {
   }
 }
 
-/** Texts that a verb writes itself, as it would send them. */
+/** The SQL that a verb builds itself. */
 async function written(act: (session: Session) => Promise<unknown>): Promise<readonly string[]> {
   const texts: string[] = [];
   const rows = (name: StatementName): readonly unknown[] =>
@@ -500,7 +499,7 @@ async function written(act: (session: Session) => Promise<unknown>): Promise<rea
     all: <T>(name: StatementName) => Promise.resolve(rows(name) as T[]),
     raw: <T>(text: string) => {
       texts.push(text);
-      // A day that was taken out of `done` and is not cleared yet.
+      // A day that was detached from `done` and is not cleared yet.
       return Promise.resolve((/relname/.test(text) ? [{ name: 'done_20200101', attached: false }] : []) as T[]);
     },
   });
@@ -517,7 +516,7 @@ const LISTS: Readonly<Record<string, TaskQuery>> = {
   'a page of some time': { limit: 50, from: 100, until: 200 },
 };
 
-/** Newest first, from the end of both tables or from where the last page ended; the filter is applied on the way. */
+/** Newest first, from the end of both tables or from where the last page ended. The filter is applied on the way. */
 function listAccess({ before, queue, from }: TaskQuery): readonly string[] {
   const keys = before === undefined && from === undefined ? 'first' : 'id';
   const records = RECORD.filter((scan) => scan !== BY_ID && scan !== DONE_BY_ID);
@@ -528,7 +527,7 @@ function listAccess({ before, queue, from }: TaskQuery): readonly string[] {
 const ROWS = scaled(20_000, 1_000_000);
 const SMALL = 40;
 
-/** What the planner may believe: each is a way that a table comes to be, in the order in which the tests go through them. */
+/** What the planner may believe. Each is a way in which a table fills up, in the order in which the tests go through them. */
 const GROUNDS: readonly {
   readonly name: string;
   readonly ground: string;
@@ -537,13 +536,13 @@ const GROUNDS: readonly {
   { name: 'an empty schema', ground: 'one', make: () => Promise.resolve() },
   { name: 'a loaded one that nobody has analysed', ground: 'one', make: (ground) => ground.load(ROWS) },
   { name: 'a loaded and analysed one', ground: 'one', make: (ground) => ground.analyse() },
-  // Its rows are dead and still there; the statistics are those of a million.
+  // Its rows are dead and not yet removed, and the statistics are those of a million.
   {
     name: 'one that was loaded, analysed and drained',
     ground: 'one',
     make: (ground) => ground.ask('DELETE FROM s.task'),
   },
-  // A plan that was made here lives on when the burst comes.
+  // A plan that was made here is still used when the burst comes.
   {
     name: 'one that was analysed when it held forty tasks',
     ground: 'two',

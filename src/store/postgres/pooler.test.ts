@@ -12,9 +12,9 @@ import { parseAddress } from './connect/address.ts';
 import { openSession } from './connect/open-session.ts';
 import { openPostgres } from './open.ts';
 
-/** At short scale those that use most of what a pooler could break. */
+/** At short scale: the topics that use most of what a pooler could break. */
 const FEW = ['claim', 'settle', 'unique keys', "the caller's own transaction"];
-/** All that claims, settles, keys, fences and shares; what is the same behind a pooler by its nature is left out. */
+/** All topics that claim, settle, take keys, fence or share. Topics that a pooler cannot affect are left out. */
 const TOPICS = [
   'push',
   'unique keys',
@@ -115,7 +115,7 @@ function cases(bouncer: Bouncer): void {
     );
     assert.ok(isEngineError(error, 'STORE_UNAVAILABLE'));
     assert.match(`${error.message} ${error.hint}`, /unsupported startup parameter.*pooler=transaction/);
-    // Named statements go astray, which is noticed; each is repeated without its name.
+    // Named statements reach the wrong session, which is detected. Each is repeated without its name.
     const tolerant = await another(t, { ignores: ['options'], size: 2 });
     await work(`${tolerant.through(url)}&schema=mistaken&pooler=none&pool=6`, 100);
   });

@@ -2,6 +2,7 @@ import { claimStatements } from './statements/claim.ts';
 import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
+import { fragments } from './statements/fragments.ts';
 import { graphStatements } from './statements/graphs.ts';
 import { insightStatements } from './statements/insight.ts';
 import { laneStatements } from './statements/lanes.ts';
@@ -18,22 +19,25 @@ import { treeStatements } from './statements/trees.ts';
 import { triggerStatements } from './statements/triggers.ts';
 import { turnStatements } from './statements/turns.ts';
 import { waitingStatements } from './statements/waiting.ts';
-import { words } from './statements/words.ts';
 import { workerStatements } from './statements/workers.ts';
 
 /**
- * Every statement that runs against Postgres, by name; `plans.test.ts` pins the plans. Names are qualified, so that no
+ * Every statement that runs against Postgres, by name. `plans.test.ts` pins the plans. Names are qualified, so that no
  * statement depends on the search path of its connection (a pooler, or a caller's own transaction).
  *
- * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 1 watched, 2 the payload
- * lies apart, 8 the result does, 16 suspect, 128 a root that has members, 512 one whose tree is being pruned. Kinds of events and reasons are positions in the lists of core/task/task.ts.
+ * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 1 watched, 2 the
+ * payload is stored apart, 8 the result is, 16 suspect, 128 a root that has members, 512 a root whose tree is being
+ * pruned. Kinds of events and reasons are positions in the lists of core/task/task.ts.
  *
- * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms for
- * 500 tasks); `= ANY(ARRAY(…))` keeps it from a hash join over the whole table, and so does `few`. A plan lives as long as
- * its connection, or until the next ANALYZE: what was planned when a table had forty rows runs when it has a million.
+ * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms
+ * for 500 tasks). `= ANY(ARRAY(…))` and `few` keep it from a hash join over the whole table. A plan lives as long as
+ * its connection, or until the next ANALYZE: a plan that was made for forty rows still runs when there are a million.
+ *
+ * Statements are named after the tables that they use: a `slot` is the counter of a limit, a `flight` the id of a
+ * flush, and a `latch` the lock of a channel.
  */
 export function statements(schema: string) {
-  const all = words(schema);
+  const all = fragments(schema);
   return {
     ...laneStatements(all),
     ...pushStatements(all),

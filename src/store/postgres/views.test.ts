@@ -27,13 +27,13 @@ async function open(t: TestContext, wall: number): Promise<ViewRig> {
   };
 }
 
-/** The driver gives large integers as text. */
+/** The driver returns large integers as text. */
 function numbered(row: Row): Row {
   const { max_iterations: most, ...rest } = row;
   return most === undefined ? rest : { ...row, max_iterations: most === null ? null : Number(most) };
 }
 
-// The suite's own clock is not this one, so that here the real time is asked for, as a user would.
+// The suite's clock is not used here: the query asks for the real time, as a user would.
 const now = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')`;
 viewCases({ name: 'postgres', now, open });
 

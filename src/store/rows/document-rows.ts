@@ -34,11 +34,11 @@ export interface DocumentRow {
   readonly version: number;
   readonly created_at: number;
   readonly updated_at: number;
-  /** Of the task. */
+  /** The state of the task. */
   readonly state: number | null;
 }
 
-/** What is counted: those without a task, and each state by its position. */
+/** The counts: documents without a task, dropped ones, and each state by its position. */
 export const COUNTS = [
   'count(*) FILTER (WHERE coalesce(o.task, d.task) IS NULL AND NOT d.dropped)',
   'count(*) FILTER (WHERE coalesce(o.task, d.task) IS NULL AND d.dropped)',

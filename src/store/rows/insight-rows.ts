@@ -2,7 +2,7 @@ import { REASONS, type Reason } from '../../core/task/task.ts';
 import { stateOf } from '../codes.ts';
 import type { Failure, TaskCounts, ViewRecord } from '../store.ts';
 
-/** Records for people who look, from rows whose columns have the same names in every store. */
+/** Records of failures, counts and views, from rows whose columns have the same names in every store. */
 
 export interface FailureRow {
   readonly id: number;
@@ -26,7 +26,7 @@ export function failureOf(row: FailureRow): Failure {
   };
 }
 
-/** Of one bucket and state; those that do not fit are in the bucket -1, so that it is known how many were looked at. */
+/** The count of one bucket and state. Tasks that do not match are in bucket -1, so that it is known how many were read. */
 export interface CountRow {
   readonly bucket: number;
   readonly state: number;

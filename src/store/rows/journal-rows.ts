@@ -1,8 +1,8 @@
 import type { TaskState } from '../../core/task/task.ts';
 import { ENTRY_KINDS, kindCode } from '../codes.ts';
-import type { EntryAnswer, EntryKind, JournalEntry, NewEntry, Turn } from '../turn-store.ts';
+import type { EntryAnswer, EntryKind, JournalEntry, NewEntry, Turn } from '../port/turn-store.ts';
 
-/** Entries of journals from rows whose columns have the same names in every store, and what turns are told of them. */
+/** Entries of journals from rows whose columns have the same names in every store, and the answers for existing entries. */
 
 export interface JournalRow {
   readonly key: string;
@@ -33,12 +33,12 @@ export function inOrderOfTime(entries: readonly JournalEntry[]): readonly Journa
   return entries.toSorted((a, b) => a.at - b.at || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
 }
 
-/** The part of an entry that decides what a turn is told which comes with its key again. */
+/** The columns of an existing entry that decide the answer to a turn with the same key. */
 export type KnownEntry = Pick<JournalRow, 'kind' | 'attempt' | 'ref' | 'value'>;
 
 /**
- * The same word of the same attempt is a repeat, whose answer was lost; any other one finds what was there first. `stateOf`
- * says how a child is.
+ * The same value from the same attempt is a repeat whose answer was lost. Any other value finds the first one kept.
+ * `stateOf` returns the state of a child.
  */
 export function keptAnswer(
   { attempt }: Pick<Turn, 'attempt'>,

@@ -1,11 +1,11 @@
 import type { Limit, LimitCounter } from '../../core/limits/limit.ts';
-import type { LimitRecord, LimitVersion, NamedUse, SlotRecord } from '../store.ts';
+import type { CounterRecord, LimitChange, LimitRecord, LimitVersion, NamedUse } from '../store.ts';
 
-/** Tasks that wait for a limit are counted so far: two million took 1.3 s on Postgres, at every look of a scraper. */
+/** Tasks that wait for a limit are counted up to this: two million took 1.3 s on Postgres, at every scrape of the metrics. */
 export const MOST_WAITING = 10_000;
 
-/** A slot joined with its limit, as every store reads it. */
-export interface SlotRow {
+/** A counter joined with its limit, as every store reads it. */
+export interface CounterRow {
   readonly id: number;
   readonly key: string;
   readonly cap: number | null;
@@ -18,7 +18,10 @@ export interface SlotRow {
   readonly body: string | null;
 }
 
-/** A limit has few spellings, and a claim reads its slots each time. */
+/**
+ * A limit has few spellings, and each claim reads its counters. All stores share this map: a text has one value, and a map of each store
+ * would be one more parameter on the way of every claim.
+ */
 const limits = new Map<string, Limit>();
 const KEPT = 1000;
 
@@ -31,7 +34,7 @@ export function limitOf(body: string): Limit {
   return limit;
 }
 
-/** A limit as it was last written, in every store. */
+/** The last version of a limit. */
 export interface VersionRow {
   /** Null: it was removed. */
   readonly body: string | null;
@@ -52,13 +55,23 @@ export interface LimitRow extends VersionRow {
   readonly waiting: number;
 }
 
-/** Of one that is there. */
+/** The record of a limit that exists. */
 export function recordOf({ name, active, waiting, ...row }: LimitRow): LimitRecord {
   return { name, ...(versionOf(row) as LimitVersion), active, waiting };
 }
 
-/** The cap is the row's own; rates are those of the total, or of each key if the limit says so. */
-export function slotOf({
+export interface ChangeRow {
+  readonly at: number;
+  readonly by: string;
+  readonly body: string | null;
+}
+
+export function changeOf({ at, by, body }: ChangeRow): LimitChange {
+  return { at, by, limit: body === null ? undefined : limitOf(body) };
+}
+
+/** The cap is that of the row. Rates apply to the total, or to each key if the limit says so. */
+export function counterOf({
   id,
   key,
   cap,
@@ -68,7 +81,7 @@ export function slotOf({
   paused_until: pausedUntil,
   name,
   body,
-}: SlotRow): SlotRecord {
+}: CounterRow): CounterRecord {
   const limit = body === null ? undefined : limitOf(body);
   const isKey = key !== '';
   const rate = limit?.rate?.perKey === isKey ? limit.rate : undefined;
@@ -84,20 +97,20 @@ export function slotOf({
     tat,
     costTat,
     pausedUntil,
-  } satisfies LimitCounter & SlotRecord;
+  } satisfies LimitCounter & CounterRecord;
 }
 
-/** What a limit allows its total and each of its keys at once. */
+/** How many tasks a limit allows at once, in total and per key. */
 export function capsOf(limit: Limit | undefined): { readonly total: number | null; readonly key: number | null } {
   return { total: limit?.concurrent ?? null, key: limit?.perKey ?? null };
 }
 
-/** Nothing but the caps matters. */
+/** Whether the limit has only caps. */
 export function isPlain(limit: Limit | undefined): boolean {
   return limit?.rate === undefined && limit?.cost === undefined;
 }
 
-/** What each limit of a new task is about: the key, or the total of a task that has none. */
+/** The uses by which limits judge a new task: the key, or the total for a task without a key. */
 export function ownUses(uses: readonly NamedUse[]): readonly NamedUse[] {
   return uses.filter(({ name, key }) => key !== '' || !uses.some((use) => use.name === name && use.key !== ''));
 }

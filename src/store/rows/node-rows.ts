@@ -1,7 +1,7 @@
 import type { NodeOverride, NodeRole } from '../../core/node.ts';
 import type { NodeDoing, NodeRecord } from '../store.ts';
 
-/** A node that was not heard of for so long is forgotten. */
+/** A node without a beat for this long is forgotten. */
 export const NODE_KEPT_MS = 24 * 3_600_000;
 
 /** Records of nodes from rows whose columns have the same names in every store. */

@@ -27,7 +27,7 @@ export interface WorkerRow {
   readonly status: string | null;
   readonly metadata: string | null;
   readonly address: string | null;
-  /** Of its name. */
+  /** Tasks that all workers of its name have ended. */
   readonly total: number | null;
 }
 
@@ -71,7 +71,7 @@ export interface TriggerRow {
   readonly handler: string;
 }
 
-/** Each store turns priorities round in its own way. */
+/** Each store has its own encoding of priorities. */
 export function triggerOf(row: TriggerRow, priority: number): TriggerRecord {
   const { name, lane, spec, cron, timezone, payload, queue, handler } = row;
   const missed = row.missed as MissedPolicy;
@@ -99,7 +99,7 @@ export function attemptOf(row: AttemptRow): AttemptRecord {
   };
 }
 
-/** One packed row of events; attempts and births that are all the same are written once. */
+/** One packed row of events. Attempts and creation times that are all the same are stored once. */
 export interface EventRow {
   readonly seq: number;
   readonly n: number;
@@ -112,43 +112,43 @@ export interface EventRow {
   readonly born: readonly number[];
 }
 
-/** Kinds of events of workers are numbered from here on. */
+/** The first number of kinds that are events of workers. */
 export const WORKER_KINDS = 100;
 
 export function workerKind(change: WorkerChange): number {
   return WORKER_KINDS + WORKER_CHANGES.indexOf(change);
 }
 
-/** The workers of whom these rows tell. */
+/** The workers that these rows are about. */
 export function workersIn(rows: readonly EventRow[]): readonly number[] {
   return [...new Set(rows.flatMap(({ kind, ids }) => (kind < WORKER_KINDS ? [] : ids)))];
 }
 
-/** Whether rows speak of tasks, and so of their queues. */
+/** Whether some rows are about tasks, so that names of queues are needed. */
 export function tellOfTasks(rows: readonly EventRow[]): boolean {
   return rows.some(({ kind }) => kind < WORKER_KINDS);
 }
 
-/** Those with events behind that number: where there is nothing new, the newest row is read all the same, and no name is needed. */
+/** The rows with events above that number. Without new events only the newest row was read, and no names are needed. */
 export function rowsAfter(rows: readonly EventRow[], after: number): readonly EventRow[] {
   return rows.filter(({ seq, n }) => seq > 0 && seq + n - 1 > after);
 }
 
-/** What the numbers in rows of events are called. */
+/** The names of the queues and workers in rows of events. */
 export interface EventNames {
   readonly queues: ReadonlyMap<number, string>;
   readonly workers: ReadonlyMap<number, string>;
 }
 
-/** A page from rows that begin with the one that holds the number after `after`, or the newest before it. */
+/** A page of events. The rows begin with the one that holds the number after `after`, or with the newest before it. */
 export function pageOf(rows: readonly EventRow[], names: EventNames, after: number, limit: number): EventPage {
   const first = rows[0] as EventRow;
   const newest = rows.at(-1) as EventRow;
-  const ahead = newest.seq + newest.n - 1 < after; // of a store that was restored from a backup
+  const ahead = newest.seq + newest.n - 1 < after; // the store was restored from a backup
   if (ahead) return { events: [], reset: true, last: newest.seq + newest.n - 1 };
   const events: FeedEvent[] = [];
   for (const row of rows) {
-    if (row.seq === 0) continue; // the founding row stands for no event
+    if (row.seq === 0) continue; // the founding row holds no event
     for (let i = Math.max(0, after + 1 - row.seq); i < row.n && events.length < limit; i++) {
       events.push(eventOf(row, i, names));
     }

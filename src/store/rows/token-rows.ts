@@ -1,7 +1,7 @@
 import { type EngineError, fault } from '../../core/errors.ts';
 import type { TokenKind, TokenRecord, TokenRole } from '../store.ts';
 
-/** Records of tokens from rows whose columns have the same names in every store. The hash is read by nobody. */
+/** Records of tokens from rows whose columns have the same names in every store. The hash is never read. */
 export const TOKEN_COLUMNS =
   'id, kind, role, name, prefix, made_by, created_at, expires_at, used_at, revoked_at' as const;
 

@@ -1,6 +1,6 @@
 import { REASONS, type Reason } from '../../core/task/task.ts';
 import { stateOf } from '../codes.ts';
-import type { TreeRecord } from '../tree-store.ts';
+import type { TreeRecord } from '../port/tree-store.ts';
 
 /** Members of trees from rows whose columns have the same names in every store. */
 

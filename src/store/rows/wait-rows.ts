@@ -14,7 +14,7 @@ export interface WaitRow {
   readonly deadline: number | null;
   readonly state: number;
   readonly body: string | null;
-  /** Its task still waits, as the attempt that parked it. */
+  /** Whether its task still waits in the attempt that parked it. */
   readonly waits: number | boolean | null;
 }
 
@@ -27,7 +27,7 @@ export function waitOf(row: WaitRow): WaitRecord {
     form: row.form ?? undefined,
     since: row.since,
     deadline: row.deadline ?? undefined,
-    // The end of its children wakes a task without a word to its wait.
+    // The end of children wakes a task without a change of its wait.
     outcome: outcome === 'open' && !row.waits ? 'woken' : outcome,
     body: row.body ?? undefined,
   };

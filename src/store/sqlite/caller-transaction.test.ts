@@ -150,7 +150,7 @@ for (const options of [{ readBigInts: true }, { returnArrays: true }, { readBigI
 test('a handle of better-sqlite3 that reads large integers gets the same answers', async (t) => {
   const { store, file } = await open(t);
   const db = handle(t, file, { readBigInts: true });
-  /** As far as it differs: other names for the switches. */
+  /** The differences: other names for the switches. */
   const like = {
     get inTransaction() {
       return db.isTransaction;

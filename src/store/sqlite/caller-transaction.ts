@@ -12,42 +12,62 @@ import type { SqliteParts } from './parts.ts';
 import { internLane, internSpec } from './verbs/queue/intern.ts';
 import { pushTasks } from './verbs/queue/push.ts';
 
-/** What is prepared on a caller's handle, for the file that the handle was found to belong to. */
+/** What is prepared on a caller's handle, which was found to belong to the file of the store. */
 interface CallerStatements {
-  readonly file: string;
   readonly sql: Prepared;
-  readonly mark: StatementSync;
+  readonly savepoint: StatementSync;
   readonly undo: StatementSync;
   readonly release: StatementSync;
 }
 
-/** They go when the handle goes. */
-const preparedFor = new WeakMap<SqliteTransaction, CallerStatements>();
-
 /**
- * Pushes through the caller's own handle, inside its open transaction. Lanes and specs are interned there too and cached
- * nowhere: the caller may still roll back. The caller's open transaction stops every other writer of the file, so it should
- * end within a second.
+ * Pushes through the caller's own handle, inside its open transaction. Lanes and specs are interned there too and
+ * cached nowhere, because the caller may roll back. The open transaction blocks every other writer of the file, so it
+ * should end within a second.
  */
-export function pushInCallerTransaction(
-  caller: SqliteTransaction,
-  items: readonly NamedTask[],
-  parts: SqliteParts,
-): readonly PushAnswer[] {
-  const { clock } = parts.writer;
-  try {
-    requireTransaction(caller);
-    const statements = setMark(caller, parts);
+export class CallerTransactions {
+  readonly #parts: SqliteParts;
+  /** Entries go with their handle. */
+  readonly #prepared = new WeakMap<SqliteTransaction, CallerStatements>();
+
+  constructor(parts: SqliteParts) {
+    this.#parts = parts;
+  }
+
+  push(caller: SqliteTransaction, items: readonly NamedTask[]): readonly PushAnswer[] {
+    const { clock } = this.#parts.writer;
     try {
-      const answers = push(statements.sql, items, clock);
-      statements.release.run();
-      return answers;
+      requireTransaction(caller);
+      const statements = this.#setSavepoint(caller);
+      try {
+        const answers = push(statements.sql, items, clock);
+        statements.release.run();
+        return answers;
+      } catch (error) {
+        rollBack(statements);
+        throw error;
+      }
     } catch (error) {
-      backToMark(statements);
-      throw error;
+      throw translate(error, this.#parts.file);
     }
-  } catch (error) {
-    throw translate(error, parts.file);
+  }
+
+  /** Sets a savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
+  #setSavepoint(caller: SqliteTransaction): CallerStatements {
+    const kept = this.#prepared.get(caller);
+    if (kept !== undefined) {
+      try {
+        kept.savepoint.run();
+        return kept;
+      } catch (error) {
+        // Closing a handle finalizes its statements, and a `DatabaseSync` can be opened again.
+        if ((error as { code?: unknown }).code !== 'ERR_INVALID_STATE') throw error;
+      }
+    }
+    const fresh = prepareFor(caller, this.#parts);
+    this.#prepared.set(caller, fresh);
+    fresh.savepoint.run();
+    return fresh;
   }
 }
 
@@ -55,10 +75,11 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
   const tx = {
     sql,
     ledger: new Ledger(),
-    slots: new LimitCounters(),
+    counters: new LimitCounters(),
     leaseNow: clock.lease(),
     now: clock.calendar(),
     laneOf: laneReader(sql),
+    dependents: undefined,
   };
   const tasks = items.map(({ queue, handler, placement, limits, fairness, specBody, ...task }) => ({
     ...task,
@@ -70,25 +91,7 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
   return answers;
 }
 
-/** Sets the savepoint that makes the push all or nothing: the caller may catch its error and commit what else it wrote. */
-function setMark(caller: SqliteTransaction, parts: SqliteParts): CallerStatements {
-  const kept = preparedFor.get(caller);
-  if (kept?.file === parts.file) {
-    try {
-      kept.mark.run();
-      return kept;
-    } catch (error) {
-      // Closing a handle finalizes its statements, and a `DatabaseSync` can be opened again.
-      if ((error as { code?: unknown }).code !== 'ERR_INVALID_STATE') throw error;
-    }
-  }
-  const fresh = prepareFor(caller, parts);
-  preparedFor.set(caller, fresh);
-  fresh.mark.run();
-  return fresh;
-}
-
-function backToMark({ undo, release }: CallerStatements): void {
+function rollBack({ undo, release }: CallerStatements): void {
   try {
     undo.run();
     release.run();
@@ -108,15 +111,14 @@ function prepareFor(caller: SqliteTransaction, parts: SqliteParts): CallerStatem
     );
   }
   return {
-    file: parts.file,
     sql: new Prepared({ prepare }),
-    mark: prepare('SAVEPOINT leasehold_push'),
+    savepoint: prepare('SAVEPOINT leasehold_push'),
     undo: prepare('ROLLBACK TO leasehold_push'),
     release: prepare('RELEASE leasehold_push'),
   };
 }
 
-/** Rows as our own handles give them, whatever the caller set for its handle. */
+/** Makes a statement return rows as our own handles do, whatever the caller set for its handle. */
 function asOurs(statement: unknown): StatementSync {
   const { setReadBigInts, setReturnArrays, safeIntegers } = statement as Partial<StatementSync> & {
     readonly safeIntegers?: (on: boolean) => unknown; // better-sqlite3, which has arrays by statement only
@@ -127,9 +129,9 @@ function asOurs(statement: unknown): StatementSync {
   return statement as StatementSync;
 }
 
-/** Outside a transaction there is nothing that the tasks could share their fate with. */
+/** Outside of a transaction the tasks could not commit together with the caller's work. */
 function requireTransaction(caller: SqliteTransaction): void {
-  // `DatabaseSync` has the `is` ones, better-sqlite3 the others; of a handle with neither the caller's word is taken.
+  // `DatabaseSync` has the `is` properties, better-sqlite3 the others. A handle with neither is trusted.
   const { isOpen, open } = caller as { readonly isOpen?: unknown; readonly open?: unknown };
   if (isOpen === false || open === false) throw badHandle('the handle is closed');
   const { isTransaction, inTransaction } = caller as {

@@ -28,7 +28,7 @@ test('a page of events reads the rows that it brings, and not all that follow', 
 
   const { events, last } = await store.eventRead({ after: 2050, limit: 500 });
   assert.deepEqual([events.length, events[0]?.seq, last], [500, 2051, 2550]);
-  // Behind a gap of pruned ones a page is as long.
+  // Behind a gap of pruned events a page has the same length.
   db.exec('DELETE FROM event WHERE seq < 4000');
   const page = await store.eventRead({ after: 10, limit: 500 });
   assert.deepEqual([page.reset, page.events[0]?.seq, page.events.length], [true, 4001, 500]);

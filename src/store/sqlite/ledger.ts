@@ -3,7 +3,7 @@ import { CHANGES, type Change, STATES, type TaskState } from '../../core/task/ta
 import { workerKind } from '../rows/records.ts';
 import type { Prepared } from './file/connection.ts';
 
-/** Tasks of one queue that went the same way. */
+/** Tasks of one queue with the same change. */
 interface Group {
   readonly queue: number;
   readonly change: Change;
@@ -18,11 +18,11 @@ interface Group {
 const MAX_PACKED = 250;
 
 /**
- * What one transaction did to its tasks: the events and the counters, written once at its end. Packed: one event row per
- * queue, change and states (a row per task costs 38 % of a drain).
+ * The changes of one transaction to its tasks: events and counters, written once at its end. Events are packed into one
+ * row per queue, change and states (a row per task costs 38 % of a drain).
  *
- * Groups keep the order of their first entry. A verb touches a task once per change, and `seal()` between verbs that may
- * touch the same tasks keeps cause before effect.
+ * Groups keep the order of their first entry. A verb touches a task once per change, and `seal()` between verbs that
+ * may touch the same tasks keeps cause before effect.
  */
 export class Ledger {
   #open: Group[] = [];
@@ -30,16 +30,16 @@ export class Ledger {
   #last: Group | undefined;
   readonly #workers = new Map<WorkerChange, { readonly worker: number; readonly born: number }[]>();
 
-  /** Nothing is told. */
+  /** There are no events. */
   get isEmpty(): boolean {
     return this.#open.length + this.#sealed.length + this.#workers.size === 0;
   }
 
-  /** A sign of a worker. */
-  tell(change: WorkerChange, worker: number, born: number): void {
-    const told = this.#workers.get(change);
-    if (told === undefined) this.#workers.set(change, [{ worker, born }]);
-    else told.push({ worker, born });
+  /** Adds an event of a worker. */
+  noteWorker(change: WorkerChange, worker: number, born: number): void {
+    const events = this.#workers.get(change);
+    if (events === undefined) this.#workers.set(change, [{ worker, born }]);
+    else events.push({ worker, born });
   }
 
   note(
@@ -71,9 +71,9 @@ export class Ledger {
   write(sql: Prepared, at: number): void {
     this.seal();
     const eventAdd = sql.get('eventAdd');
-    for (const [change, told] of this.#workers) {
-      for (let from = 0; from < told.length; from += MAX_PACKED) {
-        const some = told.slice(from, from + MAX_PACKED);
+    for (const [change, events] of this.#workers) {
+      for (let from = 0; from < events.length; from += MAX_PACKED) {
+        const some = events.slice(from, from + MAX_PACKED);
         const ids = some.map(({ worker }) => worker);
         eventAdd.run(ids.length, at, 0, workerKind(change), 0, `[${ids}]`, '[0]', pack(some.map(({ born }) => born)));
       }
@@ -103,7 +103,7 @@ export class Ledger {
   }
 }
 
-/** Tasks pushed together have the same time, and first attempts the same number: one stands for all. */
+/** Tasks that were pushed together have the same time, and first attempts the same number: equal values are stored once. */
 function pack(values: readonly number[]): string {
   const [first] = values;
   return values.every((value) => value === first) ? `[${first}]` : `[${values}]`;

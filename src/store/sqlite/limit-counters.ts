@@ -1,35 +1,35 @@
 import type { CounterChange, LimitCounter } from '../../core/limits/limit.ts';
-import { type SlotRow, slotOf } from '../rows/limit-counter-rows.ts';
+import { type CounterRow, counterOf } from '../rows/limit-counter-rows.ts';
 import type { NamedUse } from '../store.ts';
 import type { Prepared } from './file/connection.ts';
 
 /**
- * What one transaction gives back to the slots of limits: written once, at its end or before a claim reads them, so that a
- * flush of settles costs one update a slot.
+ * Collects what one transaction gives back to the counters of limits. It is written once, at the end or before a claim
+ * reads the counters, so that a flush of settles costs one update per counter.
  */
 export class LimitCounters {
   readonly #back = new Map<number, number>();
 
   give(uses: readonly NamedUse[]): void {
-    for (const { slot, weight } of uses) this.#back.set(slot, (this.#back.get(slot) ?? 0) + weight);
+    for (const { counter, weight } of uses) this.#back.set(counter, (this.#back.get(counter) ?? 0) + weight);
   }
 
-  read(sql: Prepared, slots: Iterable<number>): ReadonlyMap<number, LimitCounter> {
+  read(sql: Prepared, counters: Iterable<number>): ReadonlyMap<number, LimitCounter> {
     this.write(sql);
     const read = new Map<number, LimitCounter>();
-    for (const id of slots) {
-      const row = sql.get('slotGet').get(id) as SlotRow | undefined;
-      if (row !== undefined) read.set(id, slotOf(row));
+    for (const id of counters) {
+      const row = sql.get('slotGet').get(id) as CounterRow | undefined;
+      if (row !== undefined) read.set(id, counterOf(row));
     }
     return read;
   }
 
   take(sql: Prepared, changes: readonly CounterChange[]): void {
-    for (const { slot, active, tat, costTat } of changes) sql.get('slotTake').run(active, tat, costTat, slot);
+    for (const { counter, active, tat, costTat } of changes) sql.get('slotTake').run(active, tat, costTat, counter);
   }
 
   write(sql: Prepared): void {
-    for (const [slot, n] of this.#back) sql.get('slotGive').run(n, slot);
+    for (const [counter, n] of this.#back) sql.get('slotGive').run(n, counter);
     this.#back.clear();
   }
 }

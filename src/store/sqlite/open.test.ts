@@ -94,7 +94,7 @@ test('full durability is the default and is told; normal durability is not calle
         durable: true,
         callerTransactions: true,
         numbersEvents: true,
-        commitsTurns: true,
+        sharesCommits: true,
         whole: true,
       },
       {
@@ -103,7 +103,7 @@ test('full durability is the default and is told; normal durability is not calle
         durable: false,
         callerTransactions: true,
         numbersEvents: true,
-        commitsTurns: true,
+        sharesCommits: true,
         whole: true,
       },
       {
@@ -112,7 +112,7 @@ test('full durability is the default and is told; normal durability is not calle
         durable: false,
         callerTransactions: false,
         numbersEvents: true,
-        commitsTurns: true,
+        sharesCommits: true,
         whole: true,
       },
     ],
@@ -135,7 +135,7 @@ test('a durability that is not one of the two is refused, and not taken for the 
 test('a file that cannot keep a write-ahead log is refused, and the hint says where that happens', async (t) => {
   const world = new VirtualWorld();
   const file = join(folder, 'no-log.db');
-  // Where the index of the log cannot be shared, SQLite does not fail: it stays with the old journal and says so.
+  // Where the index of the WAL cannot be shared, SQLite does not fail. It keeps the old journal mode and reports it.
   const prepare = Reflect.get(DatabaseSync.prototype, 'prepare') as (this: DatabaseSync, sql: string) => StatementSync;
   t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
     return prepare.call(this, sql.replace('journal_mode = WAL', 'journal_mode = DELETE'));

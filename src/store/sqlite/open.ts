@@ -10,14 +10,17 @@ import { isBusy, translate } from './file/errors.ts';
 import { Housekeeper } from './file/housekeeper.ts';
 import { Writer } from './file/writer.ts';
 import { STATEMENTS, type StatementTexts } from './statements.ts';
-import { SqliteStore } from './store.ts';
+import { type SqliteStore, sqliteStore } from './store.ts';
 import { migrate } from './upkeep/migrate.ts';
 
 export interface SqliteOptions {
   /** A path, or `memory:` or `memory:NAME` for a database that lives and dies with this process. */
   readonly file: string;
   readonly world: World;
-  /** `full`: an acknowledged write survives the loss of power. `normal`: it survives kill -9, and the last ones may go. */
+  /**
+   * `full`: an acknowledged write survives the loss of power. `normal`: it survives kill -9, but the last writes may be
+   * lost with the power.
+   */
   readonly durability?: Durability;
   /** How long a write waits for other processes before it is refused as busy. */
   readonly busyDeadlineMs?: number;
@@ -29,7 +32,7 @@ export interface SqliteOptions {
   readonly statements?: Partial<StatementTexts>;
 }
 
-/** Versions 3.7.0 to 3.51.2 can corrupt a log that two connections reset at the same time. */
+/** Versions 3.7.0 to 3.51.2 can corrupt a WAL that two connections reset at the same time. */
 const MIN_SQLITE = [3, 51, 3] as const;
 
 export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
@@ -55,21 +58,21 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
       if (!inMemory) useLog(writer.connection.db, file);
       return prepare(writer, options);
     });
-    return new SqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
+    return sqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
   } catch (error) {
     writer.close();
     throw error;
   }
 }
 
-/** A typing error must not buy less durability than was meant. */
+/** A typing error must not lead to less durability. */
 function durabilityOf({ durability = 'full' }: SqliteOptions): Durability {
   if (durability === 'full' || durability === 'normal') return durability;
   const problem = `${JSON.stringify(durability)} is neither full nor normal`;
   throw fault('INVALID_INPUT', { field: 'durability', problem });
 }
 
-/** Where SQLite cannot keep a log it does not fail, it answers with the mode that it stays in. */
+/** Where SQLite cannot use a WAL it does not fail, but reports the mode that it stays in. */
 function useLog(db: DatabaseSync, file: string): void {
   const mode = db.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
   if (mode === 'wal') return;
@@ -80,7 +83,7 @@ function useLog(db: DatabaseSync, file: string): void {
   );
 }
 
-/** Schema, clock and cluster key; in one write transaction, so that processes that start together agree. */
+/** Prepares schema, clock and cluster key in one write transaction, so that processes that start together agree. */
 function prepare(writer: Writer, options: SqliteOptions): string {
   const { db, sql } = writer.connection;
   db.exec('BEGIN IMMEDIATE');
@@ -98,7 +101,7 @@ function prepare(writer: Writer, options: SqliteOptions): string {
   }
 }
 
-/** A handle on the same data as before, not on another store that lies in its place now. */
+/** Checks that a new handle is on the same data, and not on another store at the same path. */
 function requireCluster(connection: Connection, clusterKey: string | undefined): Connection {
   try {
     const kept = connection.sql.get('metaGet').get('cluster_key') as { value: string } | undefined;

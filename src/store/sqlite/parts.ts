@@ -3,7 +3,7 @@ import type { Durability } from './file/connection.ts';
 import type { Housekeeper } from './file/housekeeper.ts';
 import type { Writer } from './file/writer.ts';
 
-/** What `open.ts` puts together and the store works with. */
+/** What `open.ts` builds and the store works with. */
 export interface SqliteParts {
   readonly file: string;
   /** A database without a file lives and dies with this process. */

@@ -41,13 +41,13 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH attempt USING PRIMARY KEY (task=? AND attempt=?)',
     ...BY_ID,
   ],
-  // The whole index on purpose, as the reaper does.
+  // The whole index, as for the reaper.
   held: ['SCAN task USING INDEX task_running'],
   heldBy: ['SEARCH task USING INDEX task_running (holder=?)'],
   logFence: BY_ID,
   logRead: ['SEARCH log USING PRIMARY KEY (task=? AND (attempt,seq)>(?,?))'],
   pruneLog: ['SEARCH log USING PRIMARY KEY (task=?)'],
-  // The whole index on purpose: it never holds more rows than the fleet has slots.
+  // The whole index: it never has more rows than the workers have slots.
   overdue: ['SCAN task USING INDEX task_running'],
   nextExpiry: ['SEARCH task USING INDEX task_running'],
   firstExpiry: ['SEARCH task USING INDEX task_running'],
@@ -56,7 +56,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   reapEnd: BY_ID,
   stageLook: ['SEARCH task USING INDEX task_due (run_at<?)'],
   stageOne: BY_ID,
-  // The first entry that has a time: LIMIT 1 ends it there.
+  // The first entry with a time: LIMIT 1 ends it there.
   stageNext: ['SEARCH task USING INDEX task_due (run_at>?)'],
   parkTask: BY_ID,
   parkChild: BY_ID,
@@ -64,7 +64,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   wake: BY_ID,
   waitTaken: WAIT_BY_ID,
   waitGet: ['SEARCH w USING INTEGER PRIMARY KEY (rowid=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN'],
-  // As far as a LIMIT goes.
+  // Up to a LIMIT.
   waitList: ['SCAN w USING INDEX wait_form', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'],
   waitOldest: ['SEARCH wait USING INDEX wait_open (channel=?)'],
   waitAll: ['SEARCH wait USING INDEX wait_open (channel=?)'],
@@ -103,7 +103,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
   ],
   pruneNeeded: ['SEARCH d USING PRIMARY KEY (up=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'],
-  // Once a round of the pruner, and only where an old signal is kept: over all that is unfinished, by numbers alone.
+  // Once per round of the pruner, and only if an old signal is kept: over all unfinished tasks, by numbers alone.
   oldestUnfinished: [
     'SEARCH task USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH task USING COVERING INDEX task_ready',
@@ -114,7 +114,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   documentGet: ['SEARCH d USING INDEX sqlite_autoindex_task_document_1 (id=?)', ...SHOWN],
   documentOf: ['SEARCH d USING INDEX task_document_task (task=?)', ...SHOWN],
   documentTree: ['SEARCH d USING INDEX task_document_root (root=?)', ...SHOWN],
-  // As far as a LIMIT goes.
+  // Up to a LIMIT.
   documentList: ['SEARCH d USING INTEGER PRIMARY KEY (rowid<?)', ...SHOWN],
   documentListUser: ['SEARCH d USING INDEX task_document_user (user_id=? AND num<?)', ...SHOWN],
   pruneDocument: [
@@ -189,10 +189,10 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   depNeeds: ['SEARCH dep USING INDEX dep_down (down=?)'],
   pruneDeps: ['SEARCH dep USING INDEX dep_down (down=?)'],
   pruneWalk: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
-  // The second is the largest id, one step down the right edge of the tree.
+  // The second is the largest id, one descent of the right edge of the tree.
   pruneTask: [...BY_ID, 'SEARCH task'],
   pruneJournal: ['SEARCH journal USING INDEX journal_key (task=?)'],
-  // The first ones of the table's own tree: LIMIT ends it there.
+  // The first rows of the table's own tree: LIMIT ends it there.
   pruneSignals: ['SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN signal', 'SCAN (subquery-1)'],
   pruneUniq: ['SEARCH uniq USING INDEX uniq_task (task=?)'],
   resultFence: BY_ID,
@@ -202,7 +202,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH kept_result USING COVERING INDEX kept_result_expires (expires_at<?)',
   ],
   pruneOps: ['SEARCH op USING PRIMARY KEY (id=?)', 'SEARCH op USING COVERING INDEX op_until (until<?)'],
-  // Workers are few, and this is the pruner's.
+  // Workers are few, and only the pruner runs this.
   pruneWorkers: [
     'SEARCH worker USING INTEGER PRIMARY KEY (rowid=?)',
     'SCAN w',
@@ -235,15 +235,15 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   triggerFirst: ['SEARCH trigger_def USING COVERING INDEX trigger_next'],
 };
 
-/** Sorting in a temporary tree, or building an index for the occasion. */
+/** Sorts in a temporary tree, or builds an index on the fly. */
 const DETOUR = /TEMP B-TREE|AUTOMATIC/;
-/** Reading a table that grows with the work from end to end. */
+/** Reads a table that grows with the work from end to end. */
 const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec|kept_result)\b(?! USING)/;
-/** Not on the way of any task: the auditor's recount groups, in its own thread. */
+/** No task waits for these: the auditor's recount groups, in its own thread. */
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
-/** Read all triggers or documents: only people ask. */
+/** These read all triggers or documents, for the web UI only. */
 const LISTS: readonly StatementName[] = ['triggerList', 'documentCount'];
-/** Sorts as many handlers as there are, when a worker comes with something new. */
+/** Sorts all handlers, when a worker reports a new schema. */
 const SORTS: readonly StatementName[] = ['schemaTrim'];
 
 function planOf(db: DatabaseSync, name: StatementName): readonly string[] {
@@ -257,7 +257,7 @@ function emptyDatabase(): DatabaseSync {
   return db;
 }
 
-/** 20,000 tasks in all states over 100 lanes, and what belongs to them, with statistics for the planner. */
+/** 20,000 tasks in all states over 100 lanes, with the rows that belong to them and statistics for the planner. */
 function loadedDatabase(): DatabaseSync {
   const db = emptyDatabase();
   const many = (n: number): string => `WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < ${n}) `;
@@ -367,8 +367,8 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
       'uniqGet', // one key, by the table's own tree
       'taskMax', // the last entry of the table's own tree
       'taskFirst', // the first one
-      'documentCount', // for people, and of all documents
-      'taskGet', // for people, by id; its joins are covered by the rules above
+      'documentCount', // for the web UI, over all documents
+      'taskGet', // for the web UI, by id; its joins are covered by the rules above
       ...RECOUNTS,
     ].toSorted(),
   );

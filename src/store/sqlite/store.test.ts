@@ -34,7 +34,7 @@ storeContract({
   open: ({ world }) => openSqlite({ file: 'memory:', world }),
 });
 
-// The housekeeping thread takes 70 ms to start, so only the topics that it takes part in are run with it too.
+// The housekeeping thread takes 70 ms to start, so only the topics that it takes part in are run with it.
 for (const housekeeping of [false, true]) {
   storeContract({
     name: housekeeping ? 'sqlite with its housekeeping thread' : 'sqlite',

@@ -11,7 +11,7 @@ import { openSqlite } from './open.ts';
 const folder = tempFolder('views');
 let files = 0;
 
-/** A store on a file, and handles of somebody else. */
+/** A store on a file, and handles of another program. */
 async function open(t: TestContext, wall: number): Promise<ViewRig & { readonly world: VirtualWorld }> {
   const world = new VirtualWorld({ wall });
   const file = join(folder, `${files++}.db`);

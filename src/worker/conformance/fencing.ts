@@ -29,7 +29,7 @@ function overtaken(verb: Verb): LinkCase {
     const before = await scene.get(stale.task);
     assert.equal(await refusal(verb(session, stale)), 'LEASE_LOST');
     assert.deepEqual(await scene.get(stale.task), before);
-    assert.deepEqual(await scene.operator.readLog(stale.task), []);
+    assert.deepEqual(await scene.operator.logs.read(stale.task), []);
     assert.deepEqual(await scene.operator.journal(stale.task), []);
     await session.complete(fresh, 'fresh');
     assert.equal((await scene.get(stale.task)).result, '"fresh"');

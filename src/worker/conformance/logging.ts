@@ -5,7 +5,7 @@ import { type LinkScene, type LinkTopic, refusal } from './scene.ts';
 const entry = (seq: number, text = `line ${seq}`): LogEntry => ({ seq, at: 1000 + seq, stream: 'log', text });
 
 async function lines(scene: LinkScene, task: number): Promise<readonly string[]> {
-  return (await scene.operator.readLog(task)).map(({ attempt, seq, text }) => `${attempt}.${seq} ${text}`);
+  return (await scene.operator.logs.read(task)).map(({ attempt, seq, text }) => `${attempt}.${seq} ${text}`);
 }
 
 export const LOGGING: LinkTopic = {
@@ -21,7 +21,7 @@ export const LOGGING: LinkTopic = {
         { seq: 4, at: 1004, stream: 'system', text: 'stop' },
       ];
       await session.log(held, said);
-      const kept = await scene.operator.readLog(held.task);
+      const kept = await scene.operator.logs.read(held.task);
       assert.deepEqual(
         kept.map(({ seq, at, stream, text }) => ({ seq, at, stream, text })),
         said,
@@ -69,7 +69,7 @@ export const LOGGING: LinkTopic = {
         held,
         Array.from({ length: 150 }, (_, i) => entry(i + 1, 'x'.repeat(1000))),
       );
-      assert.equal((await scene.operator.readLog(held.task)).length, 150);
+      assert.equal((await scene.operator.logs.read(held.task)).length, 150);
     },
   },
 };

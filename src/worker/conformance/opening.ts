@@ -20,10 +20,10 @@ export const OPENING: LinkTopic = {
     'what its handlers take is known to all, as the last one said it': async (scene) => {
       const [text, number] = ['{"type":"string"}', '{"type":"number"}'];
       await scene.open({ handlers: ['send', 'render'], schemas: [{ handler: 'send', schema: text }] });
-      assert.deepEqual(await scene.operator.schemas(), [{ handler: 'send', schema: text }]);
+      assert.deepEqual(await scene.operator.workers.schemas(), [{ handler: 'send', schema: text }]);
       await scene.open({ schemas: [{ handler: 'send', schema: number }] });
       await scene.open();
-      assert.deepEqual(await scene.operator.schemas(), [{ handler: 'send', schema: number }]);
+      assert.deepEqual(await scene.operator.workers.schemas(), [{ handler: 'send', schema: number }]);
     },
 
     'what its handlers take is refused where it is not theirs, or no schema': async (scene) => {
@@ -35,13 +35,13 @@ export const OPENING: LinkTopic = {
       const handlers = Array.from({ length: 9 }, (_, n) => `h${n}`);
       const schemas = handlers.map((handler) => ({ handler, schema: `{"a":"${'x'.repeat(32_000)}"}` }));
       assert.equal(await refusal(scene.open({ handlers, schemas })), 'TOO_LARGE');
-      assert.deepEqual([await scene.operator.schemas(), await scene.operator.workers()], [[], []]);
+      assert.deepEqual([await scene.operator.workers.schemas(), await scene.operator.workers.list()], [[], []]);
     },
 
     'each start is a worker of its own, even under the same name': async (scene) => {
       await scene.open({ name: 'box', incarnation: 'first' });
       await scene.open({ name: 'box', incarnation: 'second' });
-      const names = (await scene.operator.workers()).map(({ name, incarnation }) => `${name} ${incarnation}`);
+      const names = (await scene.operator.workers.list()).map(({ name, incarnation }) => `${name} ${incarnation}`);
       assert.deepEqual(names.toSorted(), ['box first', 'box second']);
     },
 
@@ -49,12 +49,12 @@ export const OPENING: LinkTopic = {
       assert.equal(await refusal(scene.open({ name: '' })), 'INVALID_INPUT');
       assert.equal(await refusal(scene.open({ slots: 0 })), 'INVALID_INPUT');
       assert.equal(await refusal(scene.open({ handlers: ['not a name!'] })), 'INVALID_INPUT');
-      assert.deepEqual(await scene.operator.workers(), []);
+      assert.deepEqual(await scene.operator.workers.list(), []);
     },
 
     'queues that cannot exist are refused at the opening, not at every claim': async (scene) => {
       assert.equal(await refusal(scene.open({ queues: ['no such queue!'] })), 'INVALID_INPUT');
-      assert.deepEqual(await scene.operator.workers(), []);
+      assert.deepEqual(await scene.operator.workers.list(), []);
     },
 
     'a beat shows in the list of workers': async (scene) => {

@@ -52,7 +52,7 @@ export const REMEMBERING: LinkTopic = {
       assert.deepEqual(await park(session, held, { key: 'w#0', channel: 'c', form: { title: 'Go?' } }), PARKED);
       assert.equal(await scene.brief(held.task), 'waiting none 0/1');
       assert.deepEqual(await session.renew([held]), ['lost']);
-      await scene.operator.signal('c', { say: 'hello' });
+      await scene.operator.waits.signal('c', { say: 'hello' });
       const next = await again(scene, session);
       assert.deepEqual([next.task, next.attempt, next.tries], [held.task, 2, 1]);
       const { key, outcome, body } = (await session.waited(next)) ?? {};
@@ -68,7 +68,7 @@ export const REMEMBERING: LinkTopic = {
     'what is there already is told at once, and the lease is kept': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
-      await scene.operator.signal('c', 7);
+      await scene.operator.waits.signal('c', 7);
       assert.deepEqual(await park(session, held, { key: 'w', channel: 'c' }), { ...PARKED, went: 'woken', body: '7' });
       assert.equal(await scene.brief(held.task), 'running none 1/1');
       assert.equal((await session.waited(held))?.body, '7');
@@ -98,7 +98,7 @@ export const REMEMBERING: LinkTopic = {
       const held = await scene.running(session);
       await park(session, held, { key: 'w', channel: 'c', timeoutMs: 5000 });
       await scene.world.advance(2000);
-      await scene.operator.signal('c', 1);
+      await scene.operator.waits.signal('c', 1);
       assert.equal((await session.waited(await again(scene, session)))?.leftMs, 2000);
     },
 

@@ -10,15 +10,14 @@ import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../proto
 export interface LinkOperator {
   push(request: LinkPush): Promise<{ readonly task: number; readonly id: string }>;
   pushGraph(requests: readonly LinkGraphPush[]): Promise<readonly { readonly task: number; readonly id: string }[]>;
-  signal(channel: string, body: unknown): Promise<unknown>;
   journal(task: number): Promise<readonly LinkEntry[]>;
   get(task: number): Promise<LinkRecord | undefined>;
   cancel(task: number): Promise<unknown>;
   pause(queue: string): Promise<void>;
   attempts(task: number): Promise<readonly LinkAttempt[]>;
-  readLog(task: number): Promise<readonly (LogEntry & { readonly attempt: number })[]>;
-  workers(): Promise<readonly LinkWorker[]>;
-  schemas(): Promise<readonly HandlerSchema[]>;
+  readonly logs: { read(task: number): Promise<readonly (LogEntry & { readonly attempt: number })[]> };
+  readonly waits: { signal(channel: string, body: unknown): Promise<unknown> };
+  readonly workers: { list(): Promise<readonly LinkWorker[]>; schemas(): Promise<readonly HandlerSchema[]> };
 }
 
 export interface LinkPush {
@@ -179,7 +178,7 @@ export class LinkScene {
   }
 
   async worker(incarnation: string): Promise<LinkWorker> {
-    const found = (await this.operator.workers()).find((worker) => worker.incarnation === incarnation);
+    const found = (await this.operator.workers.list()).find((worker) => worker.incarnation === incarnation);
     assert.ok(found, `no worker registered as ${incarnation}`);
     return found;
   }

@@ -104,7 +104,7 @@ export const TURNS: LinkTopic = {
       assert.deepEqual([turned.went, v, e, m, s], ['parked', '{"to":"ü"}', 'null', '1', 'null']);
       assert.equal(await scene.brief(held.task), 'waiting none 0/1');
       assert.equal(await scene.brief(childOf(c).task), 'ready none 0/0');
-      await scene.operator.signal('c', 1);
+      await scene.operator.waits.signal('c', 1);
       await scene.world.advance(1000);
       const next = await scene.claimOne(session);
       const read = new Map((await session.journal(next)).map((one) => [one.key, one.value]));

@@ -88,7 +88,7 @@ export class Trial {
   }
 
   async signal(channel: string, body: unknown): Promise<void> {
-    await this.engine.signal(channel, body);
+    await this.engine.waits.signal(channel, body);
     await this.pass(10);
   }
 
@@ -109,7 +109,7 @@ export class Trial {
   }
 
   async log(number: number): Promise<readonly string[]> {
-    return (await this.engine.readLog(number)).filter(({ stream }) => stream === 'log').map(({ text }) => text);
+    return (await this.engine.logs.read(number)).filter(({ stream }) => stream === 'log').map(({ text }) => text);
   }
 
   async close(): Promise<void> {

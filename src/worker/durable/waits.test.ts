@@ -149,7 +149,7 @@ test('an approval has a form that people see, a channel of its own, and comes ba
   const approval = { title: 'Publish?', actions: ['yes', 'no'], context: { words: 800 }, form: { type: 'string' } };
   await it.serve({ publish: (_, ctx) => ctx.wait('review', { approval, timeout: '2d' }) });
   const { task, id } = await it.push('publish');
-  const [open] = await it.engine.openWaits();
+  const [open] = await it.engine.waits.open();
   assert.equal(open?.task, task);
   assert.equal(open.key, 'review#0');
   assert.equal(open.channel, `approval:${id}:review#0`);

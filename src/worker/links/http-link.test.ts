@@ -30,7 +30,7 @@ class Enrolling implements Link {
   }
 
   async open(hello: Hello): Promise<Session> {
-    await this.#engine.setWorker({ name: hello.name, tags: hello.tags });
+    await this.#engine.workers.set({ name: hello.name, tags: hello.tags });
     const secret = await this.#front.enrolment.secret(hello.name, 'test');
     const session = await new HttpLink({ url: this.#url, secret, world: this.#world }).open(hello);
     this.sessions.push(session);

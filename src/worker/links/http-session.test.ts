@@ -70,8 +70,8 @@ test('after a restart of its node a worker is back with its leases, and what it 
     'completed',
     'running',
   ]);
-  assert.equal((await second.engine.readLog(b.task)).length, 1);
-  assert.equal((await second.engine.workers()).length, 1);
+  assert.equal((await second.engine.logs.read(b.task)).length, 1);
+  assert.equal((await second.engine.workers.list()).length, 1);
 });
 
 test('a network that is cut again and again costs no lease and no try', async (t) => {

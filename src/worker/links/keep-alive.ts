@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { Silence } from '../../protocol/silence.ts';
+import { PeerLiveness } from '../../protocol/peer-liveness.ts';
 import { tickMs } from './reconnect.ts';
 
 export interface KeepAliveOptions {
@@ -18,25 +18,25 @@ export interface KeepAlive {
 /** Closes a connection on which nothing is received. */
 export function keepAlive(socket: WebSocket, { leaseMs, holds }: KeepAliveOptions): KeepAlive {
   const everyMs = tickMs(leaseMs);
-  const silence = new Silence(everyMs);
+  const liveness = new PeerLiveness(everyMs);
   let spared = false;
   const look = (): void => {
     const atStake = holds();
-    const ask = silence.tick(atStake);
-    if (silence.isLong) socket.terminate();
+    const ask = liveness.tick(atStake);
+    if (liveness.isDead) socket.terminate();
     else if (ask && (atStake || spared)) socket.ping();
     // An idle worker beats as often as this runs, and its next beat wants an answer.
     else if (ask) spared = true;
   };
   const hear = (): void => {
-    silence.heard();
+    liveness.heard();
     spared = false;
   };
   const timer = setInterval(look, everyMs);
   for (const sign of ['ping', 'pong', 'message']) socket.on(sign, hear);
   return {
     get wantsAnswer() {
-      return silence.isLasting;
+      return liveness.isQuiet;
     },
     stop: () => {
       clearInterval(timer);

@@ -12,7 +12,7 @@ import type {
   ClaimRequest,
   Failing,
   Hello,
-  Remembered,
+  JournalValue,
   RenewalAnswer,
   Reusable,
   Session,
@@ -158,8 +158,8 @@ export abstract class NodeSession implements Session {
     await (this.#outbox === undefined ? this.request(request) : this.#outbox.log(request));
   }
 
-  async journal(lease: Assignment): Promise<readonly Remembered[]> {
-    return (await this.request({ type: 'journal', lease: proofOf(lease) })) as readonly Remembered[];
+  async journal(lease: Assignment): Promise<readonly JournalValue[]> {
+    return (await this.request({ type: 'journal', lease: proofOf(lease) })) as readonly JournalValue[];
   }
 
   async turn(lease: Assignment, turn: TurnRequest): Promise<Turned> {

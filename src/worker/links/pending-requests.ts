@@ -42,7 +42,7 @@ export class PendingRequests {
   }
 
   refuseAll(error: Error): void {
-    for (const n of [...this.#pending.keys()]) this.refuse(n, error);
+    for (const n of this.#pending.keys()) this.refuse(n, error);
   }
 }
 

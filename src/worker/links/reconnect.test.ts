@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TICKS } from '../../protocol/silence.ts';
+import { TICKS } from '../../protocol/peer-liveness.ts';
 import { roundMs } from '../renewal/renewal-rounds.ts';
 import { answerMs, pauseMs, renewMs, tickMs, tryMs } from './reconnect.ts';
 

@@ -2,7 +2,7 @@
  * How soon a worker notices that its node is out of reach, and how soon it reconnects. While leases are held, all of these times
  * together are shorter than a lease: docs/guides/promises.md has the sum.
  */
-import { IDLE_TICK_MS } from '../../protocol/silence.ts';
+import { IDLE_TICK_MS } from '../../protocol/peer-liveness.ts';
 
 /** The longest pause before the n-th try. The pause is a random part of it, so that not all workers come back at once. */
 const BACKOFF_MS = [100, 500, 1000, 2000, 5000, 10_000, 15_000];

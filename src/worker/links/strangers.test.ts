@@ -25,7 +25,7 @@ async function rig(t: TestContext, SomeLink: typeof WsLink | typeof HttpLink): P
   const node = await nodeScene(t);
   const { engine } = node;
   const { task: stranger } = await engine.push({ queue: 'private', handler: 'other' });
-  const own = await engine.registerWorker({ name: 'own', incarnation: 'own', slots: 1 });
+  const own = await engine.workers.register({ name: 'own', incarnation: 'own', slots: 1 });
   const [grant] = await engine.claim({ worker: own, max: 1, queues: ['private'] });
   assert.ok(grant);
   await engine.complete(grant, { salary: 4711 });

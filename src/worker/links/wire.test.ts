@@ -14,7 +14,7 @@ import type { World } from '../../core/world.ts';
 import { SILENT } from '../../engine/log.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import type { Assignment, Hello, Session, Turned, WorkerState } from '../../protocol/link.ts';
-import { IDLE_TICK_MS } from '../../protocol/silence.ts';
+import { IDLE_TICK_MS } from '../../protocol/peer-liveness.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { task } from '../define/task.ts';
@@ -101,12 +101,12 @@ test('after a restart of its node a worker is back with its leases, and what it 
     ],
   );
   assert.deepEqual(
-    (await second.engine.readLog(b.task)).map(({ text }) => text),
+    (await second.engine.logs.read(b.task)).map(({ text }) => text),
     ['said while nobody was there'],
   );
   assert.equal((await second.engine.list({ queue: 'children', limit: 10 })).length, 1);
   assert.deepEqual(
-    (await second.engine.workers()).map(({ name, incarnation }) => [name, incarnation]),
+    (await second.engine.workers.list()).map(({ name, incarnation }) => [name, incarnation]),
     [['a', 'one']],
   );
   const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
@@ -150,7 +150,7 @@ for (const [way, SomeLink] of [
     );
     const completed = (await changesOf(second, 'work')).filter((change) => change === 'completed');
     assert.equal(completed.length, 2);
-    assert.equal((await second.engine.workers()).length, 1, 'it is the same worker there');
+    assert.equal((await second.engine.workers.list()).length, 1, 'it is the same worker there');
   });
 
   test(`over ${way}: a worker whose first address is away begins at the next one, and goes round when all have been tried`, async (t) => {
@@ -362,7 +362,7 @@ test('a worker beats as often as its node asks, stops what runs too long, and sa
   const worker = makeWorker({ tasks }, { link, world, log: SILENT, name: 'a' });
   await worker.start();
   t.after(() => worker.stop({ drain: false }));
-  const seen = async (): Promise<number> => (await node.engine.workers())[0]?.seenAt ?? 0;
+  const seen = async (): Promise<number> => (await node.engine.workers.list())[0]?.seenAt ?? 0;
   const first = await seen();
   const bounded = await node.engine.push({ queue: 'work', handler: 'unbound', input: 'bounded', maxAttempts: 1 });
   assert.equal((await node.engine.finished(bounded.task)).state, 'failed');
@@ -537,7 +537,7 @@ test('results and logs of a megabyte pass, and what is larger is refused as it i
   const lines = Array.from({ length: 16 }, (_, i) => ({ seq: i + 1, at: 5, stream: 'stdout' as const, text }));
   await session.log(log, lines);
   assert.deepEqual(
-    (await node.engine.readLog(log.task)).map((line) => line.text === text),
+    (await node.engine.logs.read(log.task)).map((line) => line.text === text),
     lines.map(() => true),
   );
   await assert.rejects(session.log(log, [{ seq: 17, at: 5, stream: 'stdout', text: `${text}x` }]), {

@@ -40,7 +40,7 @@ class Enrolling implements Link {
 
   async open(hello: Hello): Promise<Session> {
     const secret = await new Enrolment(this.#engine.store).secret(hello.name, 'test');
-    await this.#engine.setWorker({ name: hello.name, tags: hello.tags });
+    await this.#engine.workers.set({ name: hello.name, tags: hello.tags });
     const link = new WsLink({ url: this.#url, secret, world: this.#world, spool: this.#spool });
     const session = await link.open(hello);
     this.sessions.push(session);

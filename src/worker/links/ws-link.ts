@@ -89,7 +89,7 @@ class WsSession extends NodeSession {
 
   /** A beat with the same state is a mere sign of life, without an answer, unless the node was silent for a while. */
   override async beat(state: WorkerState): Promise<void> {
-    const { connections: connections, wantsAnswer } = this.#wire;
+    const { connections, wantsAnswer } = this.#wire;
     const isKnown = this.#lastBeat?.state === state && this.#lastBeat.connections === connections;
     if (isKnown && !wantsAnswer) {
       this.#wire.sendAlive();

@@ -1,5 +1,13 @@
 import type { Stream } from '../../core/task/log.ts';
-import type { Assignment, Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../protocol/link.ts';
+import type {
+  Assignment,
+  JournalValue,
+  TaskRef,
+  TaskResult,
+  Turned,
+  TurnRequest,
+  Waited,
+} from '../../protocol/link.ts';
 
 /** One attempt as a runner sees it: the assignment without the proof and the time of its lease. */
 export interface RunRequest
@@ -21,7 +29,7 @@ export interface LogSink {
  * the lease they are refused with `LEASE_LOST`.
  */
 export interface AttemptSession {
-  journal(): Promise<readonly Remembered[]>;
+  journal(): Promise<readonly JournalValue[]>;
   /** After `parked`, `cancelled`, `ended` and `back` the run is over: nothing that it does then counts. */
   turn(turn: TurnRequest): Promise<Turned>;
   waited(): Promise<Waited | undefined>;

@@ -14,7 +14,7 @@ async function openApp(t: TestContext, leaseMs: number): Promise<App> {
 
 /** A worker claims all tasks of this queue and falls silent for good. */
 async function loseAll(app: App, queue: string, count: number): Promise<void> {
-  const worker = await app.engine.registerWorker({ name: 'dead', incarnation: 'dead', slots: 1 });
+  const worker = await app.engine.workers.register({ name: 'dead', incarnation: 'dead', slots: 1 });
   await app.engine.claim({ worker, max: count, queues: [queue] });
   while ((await app.stats(queue)).running > 0) await pause(5);
 }

@@ -52,7 +52,7 @@ async function claimed(session: Session, { node }: Rig, count = 1): Promise<read
 
 const line = (seq: number, text = `line ${seq}`) => ({ seq, at: 5, stream: 'stdout', text }) as const;
 const words = async ({ node }: Rig, { task: number }: Assignment): Promise<readonly string[]> =>
-  (await node.engine.readLog(number)).map(({ text }) => text);
+  (await node.engine.logs.read(number)).map(({ text }) => text);
 
 /** Out of reach: connections break, and new ones get no answer. */
 function sever({ proxy }: Rig): void {
@@ -193,7 +193,7 @@ test('what comes after its lease was taken back is refused, told of, and not kep
   first.complete(lease, 'late').catch(() => {});
   await first.close();
   // The reaper takes it back, and another worker has it.
-  const worker = await it.node.engine.registerWorker({ name: 'b', incarnation: 'b', slots: 1 });
+  const worker = await it.node.engine.workers.register({ name: 'b', incarnation: 'b', slots: 1 });
   const [grant] = await it.node.engine.claim({ worker, max: 1, waitMs: 60_000 });
   assert.deepEqual([grant?.task, grant?.attempt], [lease.task, 2]);
   it.proxy.heal();
@@ -260,7 +260,7 @@ test('a worker that speaks more than its memory holds while its node is away has
   await worker.stop();
   const log: string[] = [];
   for (let after: { attempt: number; seq: number } | undefined; ; ) {
-    const page = await it.node.engine.readLog(pushed.task, { ...(after === undefined ? {} : { after }), limit: 500 });
+    const page = await it.node.engine.logs.read(pushed.task, { ...(after === undefined ? {} : { after }), limit: 500 });
     if (page.length === 0) break;
     log.push(...page.map(({ text }) => text));
     after = page.at(-1);

@@ -59,7 +59,7 @@ export function houseOfThisFile(
           [],
         );
         const { forgive = [] } = visiting;
-        const reports = house.said.slice(saidBefore).match(/^.*a browser kept a page from something.*$/gm) ?? [];
+        const reports = house.said.slice(saidBefore).match(/^.*a browser blocked something on a page.*$/gm) ?? [];
         assert.deepEqual(
           reports.filter((report) => !forgive.some((pattern) => pattern.test(report))),
           [],

@@ -9,7 +9,7 @@ import { Client } from '../../../src/client/client.ts';
 import type { AnswerOf, RouteName } from '../../../src/protocol/routes.ts';
 import { BIN, type Ends, ROOT, type Running, run, temporaryFolder } from '../../support/leasehold.ts';
 
-/** A machine that is busy may need long; what never comes fails then. */
+/** A host that is busy may need long; what never comes fails then. */
 export const PATIENCE_MS = 30_000;
 
 const HANDLERS = fileURLToPath(new URL('tasks.ts', import.meta.url));

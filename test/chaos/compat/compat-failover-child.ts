@@ -9,7 +9,7 @@ if (kind === 'item') {
   const backend = await createWorkBackend(configOf(url), { leaseMs: Number(leaseMs), dutyMs: 1000 });
   const item = await backend.pool('papers').claim('victim');
   say({ word: 'claimed', id: item?.id });
-  // A thread that keeps the lease is started by this loop, and takes its time where the machine is busy.
+  // A thread that keeps the lease is started by this loop, and takes its time where the host is busy.
   await new Promise((resolve) => void setTimeout(resolve, Number(leaseMs) / 4));
   // The whole loop stands still: neither a timer nor a promise gets a turn.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(number));

@@ -81,7 +81,7 @@ onEach('B1: a run is taken over at once also by a process that starts after ever
 onEach('A5, B11: a worker that blocks its loop for four leases keeps its item', async (t, url) => {
   const mine = await pool(t, url);
   const id = await mine.push('long');
-  // Long enough that a thread starts and connects while others keep the machine busy.
+  // Long enough that a thread starts and connects while others keep the host busy.
   const leaseMs = 2500;
   const child = new Nursery(t).start(CHILD, ['item', url, `${4 * leaseMs}`, `${leaseMs}`]);
   assert.equal((await child.hear('claimed')).id, id);

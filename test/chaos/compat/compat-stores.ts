@@ -13,7 +13,7 @@ export async function newStore(t: TestContext, kind: (typeof STORES)[number]): P
     : `${await freshDatabase('compat')}&pool=3`;
 }
 
-/** The same as a configuration of document 000. */
+/** The same as a FlatMachines configuration. */
 export function configOf(url: string): BackendConfig {
   return url.startsWith('sqlite:')
     ? { type: 'sqlite', work_path: url.slice('sqlite:'.length) }

@@ -9,7 +9,7 @@ import { Rng } from '../../sim/rng.ts';
 import { type Running, run } from '../../support/leasehold.ts';
 import { isAlive, until } from '../survivors.ts';
 
-/** Processes take their time while other tests keep the machine busy. */
+/** Processes take their time while other tests keep the host busy. */
 export const PATIENCE_MS = 120_000;
 const TOKEN = 'an-admin-token-of-a-test';
 const BATCH = 20;

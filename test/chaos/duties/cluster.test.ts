@@ -24,7 +24,7 @@ import { checkWitness, installWitness } from './duties-witness.ts';
 const SCHEMA = 'cluster';
 const NODES = 5;
 /**
- * At full length it strikes as often as the promise says, which takes nine minutes. By hand, on a machine of its own:
+ * At full length it strikes as often as the promise says, which takes nine minutes. By hand, on a host of its own:
  * `LEASEHOLD_CLUSTER=full` does so too and allows no standstill, `LEASEHOLD_CLUSTER=defaults` has the leases that nobody has set.
  */
 const LONG = process.env['LEASEHOLD_CLUSTER'] === 'full';
@@ -36,9 +36,9 @@ const LEASE_MS = DEFAULTS ? 30_000 : 3000;
 const LEADER_LEASE_MS = DEFAULTS ? 30_000 : 2000;
 const LEADER_RENEW_MS = DEFAULTS ? 10_000 : 600;
 const POLL_MS = 1000;
-/** By hand, on a machine of its own, it is the poll itself; a busy one stands still now and then. */
+/** By hand, on a host of its own, it is the poll itself; a busy one stands still now and then. */
 const STANDSTILL_MS = LONG || DEFAULTS ? POLL_MS : 3 * POLL_MS;
-/** Seven processes and their children take a while to start where others keep the machine busy. */
+/** Seven processes and their children take a while to start where others keep the host busy. */
 const TIMEOUT_MS = LONG ? 3_600_000 : scaled(600_000, 3_600_000);
 /** Of duties, after a blow. */
 const RESUMED_MS = LEADER_LEASE_MS + 2000;

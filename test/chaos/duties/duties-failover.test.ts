@@ -221,7 +221,7 @@ function worked(notes: readonly Note[], by = ''): readonly Write[] {
 
 /** Gives the stager, the reaper and the feed something to do until it is told to stop; then everything must end. */
 async function traffic(engine: Engine, until: () => boolean): Promise<number> {
-  const worker = await engine.registerWorker({ name: 'w', incarnation: 'w', slots: 50 });
+  const worker = await engine.workers.register({ name: 'w', incarnation: 'w', slots: 50 });
   let pushed = 0;
   // Some are abandoned again and again: with the usual policy they would come back after minutes.
   const work = { queue: 'work', handler: 'run', maxAttempts: 200, retry: { maxMs: 1000 } };

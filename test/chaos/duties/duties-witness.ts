@@ -35,7 +35,7 @@ export interface Sighted {
   readonly terms: Readonly<Record<string, number>>;
 }
 
-/** A leader that was killed, and when; who starts on its machine sees that it is gone, and may free its term before the time. */
+/** A leader that was killed, and when; who starts on its host sees that it is gone, and may free its term before the time. */
 export interface Killed {
   readonly epoch: number;
   readonly from: number;

@@ -130,7 +130,7 @@ async function signal(channel: string): Promise<void> {
     ask(
       { verb: 'signal', kind: channel, keys: [body] },
       ops,
-      () => app.engine.signal(channel, body, ops ? { op: body } : {}),
+      () => app.engine.waits.signal(channel, body, ops ? { op: body } : {}),
       ({ woken }) => ({ woken }),
     );
   await send();
@@ -213,7 +213,7 @@ async function cancel(kind: string, id: string): Promise<void> {
 /** Most are cancelled while they run, some before. Returns when the task has ended. */
 async function cancelInTime(kind: string, id: string): Promise<void> {
   const handle = app.handle(id);
-  // A few are waited for: on a busy machine none of the others has started when it is cancelled.
+  // A few are waited for: on a busy host none of the others has started when it is cancelled.
   const patient = rng.chance(0.15);
   const patience = now() + (patient ? 30_000 : rng.int(0, 1500));
   while (now() < patience && (await handle.state()) !== 'running') await pause(patient ? 150 : 30);

@@ -22,6 +22,6 @@ export function usesOf(kind: string, key: string): readonly LimitUseInput[] {
 
 export async function setLimits(url: string): Promise<void> {
   const store = await openNode(url, { duties: false });
-  for (const [name, limit] of Object.entries(LIMITS)) await store.engine.setLimit(name, limit, 'the farm');
+  for (const [name, limit] of Object.entries(LIMITS)) await store.engine.limits.set(name, limit, 'the farm');
   await store.close();
 }

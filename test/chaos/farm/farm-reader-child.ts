@@ -30,7 +30,7 @@ async function tell(queue: string): Promise<void> {
       // One attempt that ended its task leaves nothing to ask for.
       const simple = attempt === 1 && state === 'completed';
       const attempts = simple ? [] : await engine.attempts(task);
-      const lines = handler === 'chatty' ? await engine.readLog(task, { limit: 1000 }) : [];
+      const lines = handler === 'chatty' ? await engine.logs.read(task, { limit: 1000 }) : [];
       const log = lines.filter((line) => line.stream === 'log' && line.attempt === attempt).map(({ text }) => text);
       const final: Final = {
         id: engine.idOf(record),

@@ -20,7 +20,7 @@ const MANY = 60;
 const RETRY = { baseMs: 20, maxMs: 100 };
 const OUTCOME = Symbol.for('leasehold.outcome');
 const worker = Number(process.env['FARM_WORKER'] ?? process.pid);
-const notes = new Notes(process.env['FARM_FOLDER'] ?? '..', 'run');
+const notes = new Notes(process.env['FARM_FOLDER'] ?? '.', 'run');
 
 function begin({ id, attempt, tries, maxAttempts }: TaskContext): void {
   notes.write({ note: 'start', id, attempt, tries, max: maxAttempts, pid: process.pid, worker, at: now() });

@@ -34,7 +34,7 @@ async function farm(t: TestContext, options: Farmed): Promise<void> {
   if (options.kills < 300) return;
   assert.ok(report.looks.full > 0, 'no limit was ever full');
   for (const [what, count] of Object.entries(report.gates)) {
-    // On a loaded machine no long task of the Postgres farm had started when its client cancelled it (seen twice).
+    // On a loaded host no long task of the Postgres farm had started when its client cancelled it (seen twice).
     if (options.store === 'postgres' && what === 'cancelledWhileRunning') continue;
     assert.ok(count > 0, `the run never met: ${what}`);
   }
@@ -108,7 +108,7 @@ async function startOf({ folder }: Quiet, id: string, attempt: number): Promise<
 
 test('what a killed worker was running runs again within its lease and a second', async (t) => {
   const it = await quiet(t);
-  // Other work on the machine can spoil a series, so there is a second one.
+  // Other work on the host can spoil a series, so there is a second one.
   for (const last of [false, true]) {
     const took: number[] = [];
     for (let kill = 0; kill < QUIET_KILLS; kill++) took.push(await killOne(it));

@@ -9,7 +9,7 @@ import { type Running, run } from '../../support/leasehold.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { isAlive, until } from '../survivors.ts';
 
-/** Processes take their time while other tests keep the machine busy. */
+/** Processes take their time while other tests keep the host busy. */
 const PATIENCE_MS = 60_000;
 const BATCH = 10;
 const WATCH_MS = 50;
@@ -22,7 +22,7 @@ export type Kind = (typeof KINDS)[number];
 
 /** What was done, to whom, and when by the calendar. */
 export interface Fault {
-  /** `busy`: the machine let this very process wait, and so perhaps any of them. */
+  /** `busy`: the host let this very process wait, and so perhaps any of them. */
   readonly kind: Kind | 'busy';
   /** Undefined: the node, and so everybody. */
   readonly worker: string | undefined;

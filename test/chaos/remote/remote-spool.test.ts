@@ -10,7 +10,7 @@ import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { scratch } from '../children.ts';
 import { until } from '../survivors.ts';
 
-/** Processes take their time while other tests keep the machine busy. */
+/** Processes take their time while other tests keep the host busy. */
 const PATIENCE_MS = 60_000;
 const TOKEN = 'an-admin-token-of-a-test';
 const LINES = 400;
@@ -162,7 +162,7 @@ async function judge(ground: Ground, id: string, by: number): Promise<void> {
     const said: string[] = [];
     let after = { attempt: 0, seq: 0 };
     for (;;) {
-      const page = await node.engine.readLog(task, { after, limit: 200 });
+      const page = await node.engine.logs.read(task, { after, limit: 200 });
       if (page.length === 0) break;
       said.push(...page.filter(({ attempt }) => attempt === by).map(({ text }) => text));
       after = page.at(-1) as typeof after;

@@ -20,8 +20,8 @@ console.log(`LEASEHOLD_SEED=${SEED}`);
 /** More of them by hand: `LEASEHOLD_ROUNDS=20`. */
 const ROUNDS = Number.parseInt(process.env['LEASEHOLD_ROUNDS'] ?? '', 10) || 1;
 
-test('workers on other machines lose nothing and repeat nothing while they, their network and their node are struck', async (t) => {
-  // A machine that is busy with other things can keep a worker from renewing in time, so there is a second run.
+test('workers on other hosts lose nothing and repeat nothing while they, their network and their node are struck', async (t) => {
+  // A host that is busy with other things can keep a worker from renewing in time, so there is a second run.
   for (const last of [false, true]) {
     const late = await farmOnce(t, last ? SEED + 1 : SEED);
     for (const one of late) t.diagnostic(one);
@@ -50,7 +50,7 @@ async function farmOnce(t: TestContext, seed: number): Promise<readonly string[]
     const { tasks, expired, released } = counts;
     t.diagnostic(
       `seed ${seed}: ${tasks} tasks completed, ${farm.pids.size} worker processes, ${farm.probes.length} probes; ` +
-        `${expired} tries lost, ${released} given back; ${faults.join(', ')}; the machine was busy ${busy} times; ` +
+        `${expired} tries lost, ${released} given back; ${faults.join(', ')}; the host was busy ${busy} times; ` +
         `${((performance.now() - began) / 1000).toFixed(1)} s`,
     );
     return counts.late;
@@ -77,7 +77,7 @@ async function judge(farm: RemoteFarm, { engine }: Node): Promise<Counts> {
   const ids = [...farm.acknowledged.values()].flat();
   assert.equal(new Set(ids).size, ids.length, 'each push has its own tasks');
   const completions = await completionsOf({ engine });
-  const names = new Map((await engine.workers()).map(({ worker, name }) => [worker, name]));
+  const names = new Map((await engine.workers.list()).map(({ worker, name }) => [worker, name]));
   const late: string[] = [];
   let expired = 0;
   let released = 0;
@@ -108,7 +108,7 @@ async function judge(farm: RemoteFarm, { engine }: Node): Promise<Counts> {
     const fates = JSON.stringify(attempts);
     late.push(`${id} was in flight while its worker was cut off for a moment: ${fates}\n${farm.wordsOn(id)}`);
   }
-  const pids = (await engine.workers()).map(({ pid }) => pid);
+  const pids = (await engine.workers.list()).map(({ pid }) => pid);
   assert.equal(pids.length, farm.pids.size, 'each process that was started is one worker');
   assert.deepEqual(new Set(pids), farm.pids);
   return { tasks: ids.length, expired, released, late };

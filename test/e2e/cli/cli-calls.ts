@@ -74,6 +74,6 @@ export async function workAt(t: TestContext, url: string) {
   const node = await openNode(url, { duties: false, housekeeping: false });
   t.after(() => node.close());
   const { engine } = node;
-  const worker = await engine.registerWorker({ name: 'tester', incarnation: crypto.randomUUID(), slots: 10 });
+  const worker = await engine.workers.register({ name: 'tester', incarnation: crypto.randomUUID(), slots: 10 });
   return { engine, worker };
 }

@@ -13,7 +13,7 @@ test('whatever a task holds, no command prints a control character of it', async
   const { engine, worker } = await workAt(t, url);
   const [grant] = await engine.claim({ worker, max: 1 });
   assert.ok(grant);
-  await engine.appendLog(grant, [
+  await engine.logs.append(grant, [
     { seq: 1, at: 0, stream: 'stdout', text: EVIL },
     { seq: 2, at: 0, stream: 'progress', text: JSON.stringify(EVIL) },
     { seq: 3, at: 0, stream: 'stderr', text: '1970-01-01T00:00:00.000Z\t1\tsystem\tforged\n2nd' },

@@ -54,7 +54,7 @@ test('a store moves to Postgres with everything in it, once and for good', async
   await call([...gpu, '200ms']);
   assert.match((await call(['tasks', 'explain', picky])).stdout, /openai:alice +0 of 1 in use; nothing starts before/);
   await call(['limits', 'resume', 'openai', '--key', 'alice']);
-  // It ends with the task; on a busy machine the first look alone may take longer than a moment.
+  // It ends with the task; on a busy host the first look alone may take longer than a moment.
   assert.equal((await call([...gpu, '30s'])).code, 0);
   const [ran] = (await call(['tasks', 'show', picky, '--json'])).objects();
   assert.deepEqual([ran?.state, ran?.worker], ['completed', 'gpu-box']);

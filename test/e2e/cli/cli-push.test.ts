@@ -80,7 +80,7 @@ test('who follows a push sees states and logs, and its result as JSON; the statu
     const following = run(t, ['push', 'job', '{}', '--max-attempts', '1', '--follow'], { cwd });
     const [grant] = await engine.claim({ worker, max: 1, queues: ['job'], waitMs: 30_000 });
     assert.ok(grant);
-    await engine.appendLog(grant, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'working \u001b[2Jhard' }]);
+    await engine.logs.append(grant, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'working \u001b[2Jhard' }]);
     await following.says(/\tstdout\tworking hard\n/);
     await end(grant);
     return { following, ...(await following.ended) };
@@ -116,10 +116,10 @@ test('a log is read to its end, and followed until the task ends', async (t) => 
   const { engine, worker } = await workAt(t, url);
   const [grant] = await engine.claim({ worker, max: 1 });
   assert.ok(grant);
-  await engine.appendLog(grant, [{ seq: 1, at: 0, stream: 'log', text: 'one' }]);
+  await engine.logs.append(grant, [{ seq: 1, at: 0, stream: 'log', text: 'one' }]);
   const following = run(t, ['tasks', 'logs', id, '-f'], { cwd });
   await following.says(/\tlog\tone\n/);
-  await engine.appendLog(grant, [{ seq: 2, at: 0, stream: 'log', text: 'two' }]);
+  await engine.logs.append(grant, [{ seq: 2, at: 0, stream: 'log', text: 'two' }]);
   await following.says(/\tlog\ttwo\n/);
   await engine.complete(grant);
   assert.equal((await following.ended).code, 0);

@@ -1,4 +1,4 @@
-/** Cases of document 003 and of the program that was built from it, by JSON-RPC against a node over HTTP, on both stores. */
+/** Cases of apflow, by JSON-RPC against a node over HTTP, on both stores. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { PollingWorker } from '../../support/rpc-worker.ts';
 
 let files = 0;
 const STORES: Readonly<Record<string, () => Promise<string>>> = {
-  sqlite: async () => `sqlite:${join(tempFolder('acceptance-003'), `${++files}.db`)}`,
+  sqlite: async () => `sqlite:${join(tempFolder('acceptance-apflow'), `${++files}.db`)}`,
   postgres: () => freshDatabase('acceptance_003'),
 };
 
@@ -41,7 +41,7 @@ async function placed(it: RpcScene, id: string, placement_constraints?: object):
 function suite(name: string, store: () => Promise<string>): void {
   const open: Open = async (t, options = {}) => rpcScene(t, { store: await store(), ...options });
 
-  describe(`document 003 by JSON-RPC on ${name}`, () => {
+  describe(`apflow by JSON-RPC on ${name}`, () => {
     placementCases(open);
     idempotencyCases(open);
     workerCases(open);
@@ -289,7 +289,7 @@ function workerCases(open: Open): void {
     assert.equal(await it.refusal('report_completion', late), -32006);
     const done = { ...late, lease_token: newer.lease_token, result: 'right' };
     const answer = await it.ask('report_completion', done);
-    // On a slow machine the second lease may have run out as well: then it is refused too, and the late one stays so.
+    // On a slow host the second lease may have run out as well: then it is refused too, and the late one stays so.
     if (answer.result !== undefined) assert.equal((await it.call('tasks.get', { id: 'a' })).result, 'right');
     assert.equal(await it.refusal('report_completion', late), -32006);
   });

@@ -1,5 +1,5 @@
 /**
- * Document 003: what its program's own tests say of leadership, leases, cleanup and the registry of nodes (cases 1 to 6), and the
+ * apflow: what its own tests say of leadership, leases, cleanup and the registry of nodes (cases 1 to 6), and the
  * integration tests that it names and never had: a coordinator with two workers, a crash, a long task, a restart. Real processes and a
  * real Postgres; time is moved in the rows where a test would have to wait for it.
  */
@@ -20,7 +20,7 @@ const TERM_MS = 30_000;
 const LEASE_MS = 30_000;
 /** For so long after the server has started, the reaper takes nothing back. */
 const GRACE_MS = 1000;
-/** Several processes and their children, on a machine that may be busy. */
+/** Several processes and their children, on a host that may be busy. */
 const TIMEOUT_MS = 600_000;
 /** For nodes that should follow each other while a test waits. */
 const SHORT = ['--leader-lease', '2s', '--leader-renew', '600ms', '--lease-duration', '3s'];
@@ -208,8 +208,8 @@ test('D.3 4: a lease has one holder, is renewed by it alone, and is replaced whe
   const here = await ground(t);
   const { engine, roster } = here.node;
   const [a, b] = [
-    await engine.registerWorker({ name: 'a', incarnation: 'a1', slots: 9 }),
-    await engine.registerWorker({ name: 'b', incarnation: 'b1', slots: 9 }),
+    await engine.workers.register({ name: 'a', incarnation: 'a1', slots: 9 }),
+    await engine.workers.register({ name: 'b', incarnation: 'b1', slots: 9 }),
   ];
   const retry = { baseMs: 0, jitter: 0 } as const;
   const { task } = await engine.push({ queue: 'work', handler: 'run', retry });
@@ -238,7 +238,7 @@ test('D.3 4: a lease has one holder, is renewed by it alone, and is replaced whe
 test('D.3 5: cleanup puts expired tasks back, tells of it, and leaves completed ones alone', async (t) => {
   const here = await ground(t);
   const { engine, roster } = here.node;
-  const worker = await engine.registerWorker({ name: 'a', incarnation: 'a1', slots: 9 });
+  const worker = await engine.workers.register({ name: 'a', incarnation: 'a1', slots: 9 });
   const push = async (): Promise<number> =>
     (await engine.push({ queue: 'work', handler: 'run', retry: { baseMs: 0, jitter: 0 } })).task;
   const [lost, done, kept] = [await push(), await push(), await push()];

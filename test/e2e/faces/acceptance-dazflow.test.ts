@@ -1,4 +1,4 @@
-/** What document 004 promises, tried on real processes over real sockets. The numbers are those of the list of its cases. */
+/** What dazflow promises its agents, tried on real processes over real sockets. The numbers are those of the list of its cases. */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { type TestContext, test } from 'node:test';
@@ -343,7 +343,7 @@ test('an agent that comes by the address of old is served where that is asked fo
   assert.ok(!said.includes(secret) && !said.includes('wrong-secret'), said);
 });
 
-test('a worker of another machine that is drained ends what it has, takes nothing more, and goes on when it is enabled', async (t) => {
+test('a worker of another host that is drained ends what it has, takes nothing more, and goes on when it is enabled', async (t) => {
   const cwd = temporaryFolder(t);
   const node = await RealNode.start(t, ALONE, cwd);
   const secret = await node.enrol('box');

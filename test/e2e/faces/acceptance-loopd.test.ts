@@ -1,5 +1,5 @@
 /**
- * What document 002 asks for, case by case, of a real node over HTTP alone: its runs are tasks here, its workspaces queues, its steps
+ * What loopd asks for, case by case, of a real node over HTTP alone: its runs are tasks here, its workspaces queues, its steps
  * tasks that a worker has claimed.
  */
 import assert from 'node:assert/strict';
@@ -120,7 +120,7 @@ const done = (step: Wire, more: object = {}): object => ({
 });
 const proof = (step: Wire): object => ({ step_id: step.step_id, lease_token: step.lease_token });
 
-test('document 002: runs, their streams, who is let in, and claims', async (t) => {
+test('loopd: runs, their streams, who is let in, and claims', async (t) => {
   const controller = await new Controller(t, '30s').open();
   const { get, post } = controller;
 
@@ -241,7 +241,7 @@ test('document 002: runs, their streams, who is let in, and claims', async (t) =
       await worker.post(`/steps/${one.id}/complete`, done(steps[0]));
       const next = await worker.claim();
       assert.equal(next.step_id, two.id);
-      const lease = { task: next.task, attempt: next.attempt, token: next.lease_token.split('..')[1] };
+      const lease = { task: next.task, attempt: next.attempt, token: next.lease_token.split('.')[1] };
       const released = await worker.post(`/workers/${worker.id}/ask`, {
         asked: [{ type: 'task_release', n: 1, lease }],
       });
@@ -251,7 +251,7 @@ test('document 002: runs, their streams, who is let in, and claims', async (t) =
   );
 });
 
-test('document 002: what becomes of leases (15)', async (t) => {
+test('loopd: what becomes of leases (15)', async (t) => {
   const controller = await new Controller(t, '3s').open();
 
   await t.test('15. a lease that runs out is taken back, and its late completion is refused', async () => {

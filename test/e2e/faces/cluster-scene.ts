@@ -47,7 +47,7 @@ export class ClusterScene {
     return run(this.#t, args, { cwd: this.#place(name), env: { LEASEHOLD_TOKEN: TOKEN } });
   }
 
-  /** A worker on another machine that has joined these nodes, and works. */
+  /** A worker on another host that has joined these nodes, and works. */
   async worker(name: string, addresses: readonly [string, ...string[]], slots = 2): Promise<Running> {
     const { secret } = await ask<{ secret: string }>(addresses[0], '/api/v1/workers', { name });
     const joins = addresses.flatMap((address) => ['--join', address]);

@@ -1,6 +1,6 @@
 /**
- * An agent of document 004 as a program of its own, which knows nothing of leasehold but the messages of the document:
- * `plain-agent-child.ts URL NAME SECRET`. It says on a line of its own what happens.
+ * A dazflow agent as a program of its own. It knows nothing of leasehold but the messages:
+ * `dazflow-agent-child.ts URL NAME SECRET`. It says on a line of its own what happens.
  */
 const [url = '', name = '', secret = ''] = process.argv.slice(2);
 

@@ -61,7 +61,7 @@ function agrees(shown: string, wanted: string): boolean {
   );
 }
 
-/** Both machines, and who sits at them. */
+/** Both hosts, and who sits at them. */
 class Walk {
   readonly #t: TestContext;
   readonly #one: string;
@@ -69,7 +69,7 @@ class Walk {
   readonly #second: SecondMachine;
   readonly #running = new Map<string, Running>();
   #code = '';
-  /** The last commands on machine one, and what they have printed. */
+  /** The last commands on host one, and what they have printed. */
   #commands = '';
   #shown = '';
 
@@ -125,7 +125,7 @@ class Walk {
     return run(this.#t, [...before, '-c', scriptOf(text)], { cwd, command, group: true });
   }
 
-  /** Commands on machine one, as somebody does who sits at its terminal; to their end. */
+  /** Commands on host one, as somebody does who sits at its terminal; to their end. */
   async #type(text: string): Promise<string> {
     const line = `stty cols 140 rows 40 -echo 2>/dev/null\n${scriptOf(text)}`;
     const env = { SHELL: '/bin/sh', TERM: 'xterm', NO_COLOR: '1' };
@@ -175,7 +175,7 @@ function patternOf(line: string): RegExp {
 
 const skip = noOpenssl() || noSecondMachine();
 
-test('a machine is added as the guide says, word by word, over a network of its own', {
+test('a host is added as the guide says, word by word, over a network of its own', {
   skip,
   timeout: 600_000,
 }, async (t) => {

@@ -8,7 +8,7 @@ import { BIN, ROOT, type Running, run, temporaryFolder } from '../../support/lea
 import { freshDatabase } from '../../support/postgres.ts';
 
 const PAGE = join(ROOT, 'docs/guides/three-nodes.md');
-/** What a loaded machine may take until the last look shows what the page says. */
+/** What a loaded host may take until the last look shows what the page says. */
 const PATIENCE_MS = 120_000;
 
 async function freePort(): Promise<number> {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { BIN, ROOT, type Running, run, temporaryFolder } from '../../support/leasehold.ts';
 
-/** What a loaded machine may take until a look shows what the page says. */
+/** What a loaded host may take until a look shows what the page says. */
 const PATIENCE_MS = 60_000;
 
 /** A fenced block: its language, the word behind that, and its text. */

@@ -12,7 +12,7 @@ const LIMITS = join(ROOT, 'docs/guides/limits-and-placement.md');
 const README = join(ROOT, 'README.md');
 /** Gives a command a terminal; it comes with Linux and macOS. */
 const TERMINAL = 'script';
-/** What a loaded machine may take for one command, its repetitions included. */
+/** What a loaded host may take for one command, its repetitions included. */
 const PATIENCE_MS = 20_000;
 
 /** A fenced block: commands of a terminal, or what that terminal shows then. */

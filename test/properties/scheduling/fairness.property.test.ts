@@ -19,7 +19,7 @@ async function inWorlds(make: GroundMaker, count: number, body: Body): Promise<v
     const [engine] = ground.engines;
     try {
       const tags = ['t0', 't1', 't2', 't3'];
-      const worker = await engine.registerWorker({ name: 'w', incarnation: `${seed}`, slots: 100, tags });
+      const worker = await engine.workers.register({ name: 'w', incarnation: `${seed}`, slots: 100, tags });
       await body(engine, worker, new Rng(seed));
     } catch (error) {
       throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });

@@ -101,7 +101,7 @@ class Trial {
       const priority = priorities ? this.#roll(2) : 0;
       const version = 1 + this.#roll(3);
       const queues = this.#roll(6) === 0 ? [this.#one(QUEUES)] : undefined;
-      const id = await this.#engine.registerWorker({
+      const id = await this.#engine.workers.register({
         name,
         incarnation: `${name}1`,
         slots: 50,
@@ -355,13 +355,14 @@ class Trial {
   async #signal(channel: string): Promise<void> {
     const word = `word ${this.#words++}`;
     const engine = this.#engine;
-    const { woken } = await engine.signal(channel, word, { op: word });
+    const { woken } = await engine.waits.signal(channel, word, { op: word });
     const due = this.#model.signal(channel, word);
     assert.deepEqual(woken, due, `a signal on ${channel}`);
-    if (this.#roll(3) === 0) assert.deepEqual((await this.#engine.signal(channel, word, { op: word })).woken, due);
+    if (this.#roll(3) === 0)
+      assert.deepEqual((await this.#engine.waits.signal(channel, word, { op: word })).woken, due);
     const [first] = due;
     if (first === undefined) this.#seen.signalsKept++;
-    else this.#heard(this.#model.tasks.get(first) as Task, (await engine.waitOf(first))?.body);
+    else this.#heard(this.#model.tasks.get(first) as Task, (await engine.waits.of(first))?.body);
   }
 
   #heard({ id, heard }: Task, body: string | undefined): void {
@@ -399,7 +400,7 @@ class Trial {
     this.#seen.edits++;
     if (roll(8) === 0 && this.#model.limits.has(name)) {
       this.#model.limits.delete(name);
-      return this.#engine.removeLimit(name);
+      return this.#engine.limits.remove(name);
     }
     const limit: LimitInput = {
       ...(roll(3) > 0 ? { concurrent: roll(7) } : {}),
@@ -409,19 +410,19 @@ class Trial {
       ...(roll(6) === 0 ? { cost: this.#rate(15 + roll(20)) } : {}),
     };
     this.#model.setLimit(name, limit);
-    await this.#engine.setLimit(name, limit);
+    await this.#engine.limits.set(name, limit);
   }
 
   async #switch(): Promise<void> {
     const worker = this.#one(this.#model.workers);
     if (this.#roll(4) === 0) {
       worker.draining = !worker.draining;
-      await this.#engine.beat({ worker: worker.id, state: worker.draining ? 'draining' : 'online' });
+      await this.#engine.workers.beat({ worker: worker.id, state: worker.draining ? 'draining' : 'online' });
       return;
     }
     if (this.#roll(3) === 0) worker.enabled = !worker.enabled;
     else worker.given = this.#some(TAGS, 4);
-    await this.#engine.setWorker({ name: worker.name, enabled: worker.enabled, tags: worker.given });
+    await this.#engine.workers.set({ name: worker.name, enabled: worker.enabled, tags: worker.given });
   }
 
   async #stage(): Promise<void> {
@@ -429,7 +430,7 @@ class Trial {
     for (const task of this.#model.overdueWaits()) {
       this.#model.wake(task);
       this.#seen.deadlines++;
-      assert.equal((await this.#engine.waitOf(task.id))?.outcome, 'timed_out');
+      assert.equal((await this.#engine.waits.of(task.id))?.outcome, 'timed_out');
     }
   }
 
@@ -460,7 +461,7 @@ class Trial {
     const some = all.length === 0 ? [] : [this.#one(all)];
     await Promise.all([
       ...[...this.#model.limits.keys()].map(async (name) => {
-        for (const { key, active } of await this.#engine.limitUse(name)) {
+        for (const { key, active } of await this.#engine.limits.use(name)) {
           assert.equal(active, use.get(`${name}/${key}`) ?? 0, `${name}/${key} is kept wrong`);
         }
       }),
@@ -488,7 +489,7 @@ class Trial {
     for (const name of LIMITS) {
       const { rate: _rate, cost: _cost, ...limit } = this.#model.limits.get(name) ?? {};
       this.#model.setLimit(name, limit);
-      await this.#engine.setLimit(name, limit);
+      await this.#engine.limits.set(name, limit);
     }
     for (const task of this.#model.in('running')) {
       await this.#engine.complete(task.grant as Grant);
@@ -547,12 +548,12 @@ class Trial {
   async drain(): Promise<void> {
     for (const worker of this.#model.workers) {
       Object.assign(worker, { enabled: true, draining: false, given: TAGS });
-      await this.#engine.beat({ worker: worker.id, state: 'online' });
-      await this.#engine.setWorker({ name: worker.name, enabled: true, tags: TAGS });
+      await this.#engine.workers.beat({ worker: worker.id, state: 'online' });
+      await this.#engine.workers.set({ name: worker.name, enabled: true, tags: TAGS });
     }
     for (const name of LIMITS) {
       this.#model.setLimit(name, { concurrent: 10 });
-      await this.#engine.setLimit(name, { concurrent: 10 });
+      await this.#engine.limits.set(name, { concurrent: 10 });
     }
     for (let i = 0; this.#model.unfinished().length > 0; i++) {
       const left = this.#model.unfinished();
@@ -583,7 +584,8 @@ class Trial {
       }
     }
     for (const name of LIMITS) {
-      for (const { key, active } of await this.#engine.limitUse(name)) assert.equal(active, 0, `${name}/${key} leaks`);
+      for (const { key, active } of await this.#engine.limits.use(name))
+        assert.equal(active, 0, `${name}/${key} leaks`);
     }
     assert.equal(await this.#ground.roster.tick('auditor'), 0, 'the auditor found a difference');
   }

@@ -10,7 +10,7 @@ import type {
   SettleItem,
   Turn,
   TurnAnswer,
-  Went,
+  TurnOutcome,
 } from '../../../src/store/store.ts';
 import type { Board, Known } from '../board.ts';
 import type { Gate } from '../gates.ts';
@@ -99,7 +99,7 @@ export class TurnModel {
     for (const gate of gatesOf(turn, REPEATED)) board.gates.reach(gate);
   }
 
-  #wentBefore({ task, attempt, then }: Turn): Went | undefined {
+  #wentBefore({ task, attempt, then }: Turn): TurnOutcome | undefined {
     const { board } = this.#parts;
     const known = board.tasks.get(task);
     if (known === undefined || board.isPruned(task) || then.go === 'on') return undefined;

@@ -1,5 +1,5 @@
 import type { Lease } from '../../../src/core/task/lease.ts';
-import type { NewSignal, Park, SignalAnswer, WaitRecord, Went } from '../../../src/store/store.ts';
+import type { NewSignal, Park, SignalAnswer, TurnOutcome, WaitRecord } from '../../../src/store/store.ts';
 import type { Board, Known, Wait } from '../board.ts';
 import { must } from '../trace.ts';
 import type { GraphModel } from './graph-model.ts';
@@ -18,7 +18,7 @@ interface ParkItem extends Lease, Omit<Park, 'children'> {
 }
 
 interface Parked {
-  readonly went: Went;
+  readonly went: TurnOutcome;
   readonly body?: string | undefined;
 }
 

@@ -1,23 +1,25 @@
-import { client, type FeedEvent, isRefusal, onAway } from '../api.ts';
-import { Signal } from './signal.ts';
-
 /**
- * What happens, over one stream for the whole page. It goes on behind the last number that it has seen: after a lost connection, a restart of the node or
- * a night in a closed laptop nothing is missed, or it hears that too much was, and everything is looked at again.
+ * The feed: one stream of events for the whole page. It resumes after the last event that it has seen, so that nothing is
+ * missed after a lost connection, a restart of the node or a night in a closed laptop. If the node no longer has those events,
+ * it sends a reset and everything is read again.
  *
- * A page that nobody sees lets go of its stream after a minute, since a browser has only a few for one node, and takes it up again when it is seen.
+ * A hidden page closes its stream after a minute, because a browser allows only a few connections to one node, and opens it
+ * again when it is shown.
  */
 
-export type Link = 'connecting' | 'live' | 'away' | 'resting';
+import { client, type FeedEvent, isRefusal, onUnreachable } from '../api.ts';
+import { Signal } from './signal.ts';
+
+export type Connection = 'connecting' | 'live' | 'lost' | 'paused';
 
 export interface FeedState {
-  readonly link: Link;
-  /** Since when it is away. */
+  readonly connection: Connection;
+  /** Since when the connection is as it is. */
   readonly since: number;
   readonly problem: string;
 }
 
-export const feedState = new Signal<FeedState>({ link: 'connecting', since: Date.now(), problem: '' });
+export const feedState = new Signal<FeedState>({ connection: 'connecting', since: Date.now(), problem: '' });
 
 type OnEvents = (events: readonly FeedEvent[]) => void;
 type OnReset = () => void;
@@ -25,9 +27,9 @@ type OnReset = () => void;
 const onEvents = new Set<OnEvents>();
 const onReset = new Set<OnReset>();
 
-/** The newest of what has passed, for pages that open later. */
-export const RECENT = 2000;
-export const recent: FeedEvent[] = [];
+/** The newest events, for screens that open later. */
+export const MAX_RECENT = 2000;
+export const recentEvents: FeedEvent[] = [];
 
 export function listen(events: OnEvents, reset: OnReset = () => {}): () => void {
   onEvents.add(events);
@@ -53,12 +55,12 @@ export function startFeed(): void {
   void run();
 }
 
-/** At the end of a session; a new one begins from now. */
+/** Ends the stream with the session. The next session begins with the events of then. */
 export function stopFeed(): void {
   stopped = true;
   last = undefined;
   running?.abort();
-  recent.length = 0;
+  recentEvents.length = 0;
 }
 
 async function run(): Promise<void> {
@@ -67,15 +69,15 @@ async function run(): Promise<void> {
     running = end;
     try {
       if (last === undefined) last = (await client.call('readEvents', { signal: end.signal })).last;
-      say('live');
+      setConnection('live');
       for await (const { event, data, id } of client.stream('streamEvents', {
         last: String(last),
         signal: end.signal,
       })) {
         if (id !== undefined && /^\d+$/.test(id)) last = Number(id);
-        if (feedState.value.link !== 'live') say('live');
+        if (feedState.value.connection !== 'live') setConnection('live');
         if (event === 'reset') reset();
-        else take(JSON.parse(data) as FeedEvent);
+        else addToBatch(JSON.parse(data) as FeedEvent);
       }
     } catch (error) {
       if (stopped || isRefusal(error, 'UNAUTHENTICATED', 'UNAUTHORIZED')) {
@@ -84,11 +86,11 @@ async function run(): Promise<void> {
         return;
       }
       if (!end.signal.aborted) {
-        say('away', error instanceof Error ? error.message : String(error));
+        setConnection('lost', error instanceof Error ? error.message : String(error));
         await new Promise((resolve) => setTimeout(resolve, 1000 + Math.random() * 2000));
       }
     }
-    if (document.hidden && feedState.value.link === 'resting') {
+    if (document.hidden && feedState.value.connection === 'paused') {
       await new Promise<void>((resolve) =>
         document.addEventListener('visibilitychange', () => resolve(), { once: true }),
       );
@@ -96,16 +98,16 @@ async function run(): Promise<void> {
   }
 }
 
-/** The session has ended: who sees the page has to log in. */
+/** Whether the session has ended, so that the user has to log in. */
 export const unauthenticated = new Signal(false);
 
-function say(link: Link, problem = ''): void {
+function setConnection(connection: Connection, problem = ''): void {
   const before = feedState.value;
-  if (before.link === link && before.problem === problem) return;
-  feedState.set({ link, since: before.link === link ? before.since : Date.now(), problem });
+  if (before.connection === connection && before.problem === problem) return;
+  feedState.set({ connection, since: before.connection === connection ? before.since : Date.now(), problem });
 }
 
-function take(event: FeedEvent): void {
+function addToBatch(event: FeedEvent): void {
   batch.push(event);
   batching ??= setTimeout(flush, BATCH_MS);
 }
@@ -114,31 +116,31 @@ function flush(): void {
   batching = undefined;
   const events = batch;
   batch = [];
-  recent.push(...events.slice(-RECENT));
-  if (recent.length > RECENT * 1.5) recent.splice(0, recent.length - RECENT);
-  for (const hear of onEvents) hear(events);
+  recentEvents.push(...events.slice(-MAX_RECENT));
+  if (recentEvents.length > MAX_RECENT * 1.5) recentEvents.splice(0, recentEvents.length - MAX_RECENT);
+  for (const listener of onEvents) listener(events);
 }
 
 function reset(): void {
   flush();
-  for (const hear of onReset) hear();
+  for (const listener of onReset) listener();
 }
 
-onAway((error) => {
-  if (error === undefined) say('live');
-  else if (!stopped) say('away', error.message);
+onUnreachable((error) => {
+  if (error === undefined) setConnection('live');
+  else if (!stopped) setConnection('lost', error.message);
 });
 
-// A machine that has slept has a clock that jumped; its connection may look alive for most of a minute.
-let beat = Date.now();
+// After sleep the clock of the host has jumped, and the dead connection may look alive for most of a minute.
+let lastTick = Date.now();
 setInterval(() => {
-  const slept = Date.now() - beat > 20_000;
-  beat = Date.now();
+  const slept = Date.now() - lastTick > 20_000;
+  lastTick = Date.now();
   if (slept && !stopped && !document.hidden) running?.abort();
 }, 5_000);
 
 addEventListener('online', () => {
-  if (!stopped && feedState.value.link === 'away') running?.abort();
+  if (!stopped && feedState.value.connection === 'lost') running?.abort();
 });
 
 let hiding: ReturnType<typeof setTimeout> | undefined;
@@ -146,7 +148,7 @@ document.addEventListener('visibilitychange', () => {
   clearTimeout(hiding);
   if (!document.hidden || stopped) return;
   hiding = setTimeout(() => {
-    say('resting');
+    setConnection('paused');
     running?.abort();
   }, HIDDEN_MS);
 });

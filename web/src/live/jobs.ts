@@ -1,7 +1,8 @@
-import { sayError } from '../api.ts';
+/** Bulk jobs: one action on many tasks, one by one and at a rate, until done or stopped. A job ends with the page. */
+
+import { errorText } from '../api.ts';
 import { Signal } from './signal.ts';
 
-/** Something that is done to many tasks, one by one, at a pace, until it is done or stopped. It lives as long as the page. */
 export interface Job {
   readonly id: number;
   readonly title: string;
@@ -20,7 +21,7 @@ export interface JobPlan {
   readonly title: string;
   readonly ids: readonly string[];
   readonly act: (id: string) => Promise<unknown>;
-  /** So many a second at most; default as fast as eight at once go. */
+  /** The most calls in a second; by default as fast as eight at once can go. */
   readonly perSecond?: number;
 }
 
@@ -42,14 +43,14 @@ export function startJob({ title, ids, act, perSecond }: JobPlan): number {
     while (!stopped && at < ids.length) {
       const mine = at++;
       if (perSecond !== undefined) {
-        // By the clock and not by pauses, so that slow answers do not slow it down.
+        // Paced by the clock, not by pauses, so that slow answers do not lower the rate.
         const wait = began + (mine / perSecond) * 1000 - performance.now();
         if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
         if (stopped) return;
       }
       await act(ids[mine] as string).then(
         () => change((job) => ({ done: job.done + 1 })),
-        (error: unknown) => change((job) => ({ refused: job.refused + 1, problem: sayError(error) })),
+        (error: unknown) => change((job) => ({ refused: job.refused + 1, problem: errorText(error) })),
       );
     }
   };

@@ -1,6 +1,7 @@
+/** A value that notifies its listeners when it changes. All shared state of the UI is in signals. */
+
 import { useSyncExternalStore } from 'react';
 
-/** A value that tells when it changes: all that this UI has of a store. */
 export class Signal<T> {
   #value: T;
   readonly #listeners = new Set<() => void>();

@@ -1,13 +1,15 @@
+/** A live list of tasks: one page at first, then only tasks that events name. Its rules are in model/task-rows.ts. */
+
 import { client, type FeedEvent, isRefusal, type Task } from '../api.ts';
-import { askedOf, type TaskFilter } from '../model/filter.ts';
+import { requestOf, type TaskFilter } from '../model/filter.ts';
 import { changeRows, emptyRows, idsOf, rowOf, type TaskRows } from '../model/task-rows.ts';
 import { listen, unauthenticated } from './feed.ts';
 import { Signal } from './signal.ts';
 
-const LOOK_EVERY_MS = 250;
-const FLOOD_EVERY_MS = 1000;
-/** Of one request by id. */
-const AT_ONCE = 50;
+const REFRESH_EVERY_MS = 250;
+const FLOOD_REFRESH_MS = 1000;
+/** Ids in one request. */
+const MAX_IDS = 50;
 const PAGE = 100;
 const NEXT_PAGE = 500;
 
@@ -16,19 +18,18 @@ export interface TaskListState extends TaskRows {
   readonly loadingMore: boolean;
 }
 
-/** A list of tasks that lives: one page at the beginning, then only the tasks of which something was told. See model/task-rows.ts for its rules. */
 export class TaskList {
   readonly state: Signal<TaskListState>;
   readonly #end = new AbortController();
   readonly #stale = new Set<string>();
-  #looking: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #busy = false;
   readonly #unlisten: () => void;
 
   constructor(filter: TaskFilter) {
     this.state = new Signal<TaskListState>({ ...emptyRows(filter), error: undefined, loadingMore: false });
     this.#unlisten = listen(
-      (events) => this.#hear(events),
+      (events) => this.#onEvents(events),
       () => void this.reload(),
     );
     void this.reload();
@@ -37,25 +38,25 @@ export class TaskList {
   close(): void {
     this.#unlisten();
     this.#end.abort();
-    clearTimeout(this.#looking);
+    clearTimeout(this.#timer);
   }
 
   freeze(frozen: boolean): void {
-    this.#change({ act: 'freeze', frozen });
-    if (!frozen) this.#plan();
+    this.#change({ type: 'freeze', frozen });
+    if (!frozen) this.#schedule();
   }
 
-  /** The first page again; what was further down comes again by scrolling. */
+  /** Reads the first page again; the rest comes again by scrolling. */
   async reload(): Promise<void> {
     try {
       const { filter } = this.state.value;
-      // As many as are shown, so that a place further down stays where it is.
+      // As many tasks as are shown, so that the scroll position stays.
       const limit = Math.min(NEXT_PAGE, Math.max(PAGE, this.state.value.rows.length));
       const { tasks, cursor } = await client.call('listTasks', {
-        query: { ...askedOf(filter, Date.now()), limit },
+        query: { ...requestOf(filter, Date.now()), limit },
         signal: this.#end.signal,
       });
-      this.#change({ act: 'page', rows: tasks.map(rowOf), cursor, first: true });
+      this.#change({ type: 'page', rows: tasks.map(rowOf), cursor, first: true });
       this.#set({ error: undefined });
     } catch (error) {
       this.#failed(error);
@@ -68,12 +69,12 @@ export class TaskList {
     this.#set({ loadingMore: true });
     try {
       const { tasks, cursor: next } = await client.call('listTasks', {
-        query: { ...askedOf(filter, Date.now()), limit: NEXT_PAGE, cursor },
+        query: { ...requestOf(filter, Date.now()), limit: NEXT_PAGE, cursor },
         signal: this.#end.signal,
       });
-      // What was read again meanwhile goes on from its own end.
+      // If the list was read again meanwhile, it continues from its own end.
       if (this.state.value.cursor === cursor)
-        this.#change({ act: 'page', rows: tasks.map(rowOf), cursor: next, first: false });
+        this.#change({ type: 'page', rows: tasks.map(rowOf), cursor: next, first: false });
     } catch (error) {
       this.#failed(error);
     } finally {
@@ -81,29 +82,23 @@ export class TaskList {
     }
   }
 
-  /** Looked at soon, as if something had been told of them. */
-  touch(ids: Iterable<string>): void {
-    for (const id of ids) this.#stale.add(id);
-    this.#plan();
-  }
-
-  #hear(events: readonly FeedEvent[]): void {
+  #onEvents(events: readonly FeedEvent[]): void {
     const { rows, loaded } = this.state.value;
     if (!loaded) return;
     const shown = idsOf(rows);
     for (const { task } of events) if (task !== undefined && shown.has(task)) this.#stale.add(task);
-    this.#change({ act: 'events', events });
-    this.#plan();
+    this.#change({ type: 'events', events });
+    this.#schedule();
   }
 
-  #plan(): void {
+  #schedule(): void {
     const { frozen, arrivals, flooded } = this.state.value;
     if (this.#stale.size === 0 && (frozen || arrivals.size === 0)) return;
-    this.#looking ??= setTimeout(() => void this.#look(), flooded && !frozen ? FLOOD_EVERY_MS : LOOK_EVERY_MS);
+    this.#timer ??= setTimeout(() => void this.#refresh(), flooded && !frozen ? FLOOD_REFRESH_MS : REFRESH_EVERY_MS);
   }
 
-  async #look(): Promise<void> {
-    this.#looking = undefined;
+  async #refresh(): Promise<void> {
+    this.#timer = undefined;
     if (this.#busy || this.#end.signal.aborted) return;
     this.#busy = true;
     try {
@@ -112,23 +107,23 @@ export class TaskList {
         this.#stale.clear();
         await this.reload();
       } else {
-        const ids = [...this.#stale, ...(frozen ? [] : [...arrivals].reverse())].slice(0, AT_ONCE);
-        if (ids.length > 0) await this.#lookAt(ids);
+        const ids = [...this.#stale, ...(frozen ? [] : [...arrivals].reverse())].slice(0, MAX_IDS);
+        if (ids.length > 0) await this.#readTasks(ids);
       }
     } catch (error) {
       this.#failed(error);
     } finally {
       this.#busy = false;
     }
-    this.#plan();
+    this.#schedule();
   }
 
-  async #lookAt(ids: readonly string[]): Promise<void> {
+  async #readTasks(ids: readonly string[]): Promise<void> {
     const { tasks, cursor } = await client.call('listTasks', { query: { id: [...ids] }, signal: this.#end.signal });
-    // Large ones come in several answers: the rest is asked for next time.
-    const looked = cursor === undefined ? ids : ids.slice(0, ids.indexOf(cursor) + 1);
-    for (const id of looked) this.#stale.delete(id);
-    this.#change({ act: 'looked', ids: looked, rows: (tasks as readonly Task[]).map(rowOf) });
+    // Large tasks come in several answers: the rest is read next time.
+    const read = cursor === undefined ? ids : ids.slice(0, ids.indexOf(cursor) + 1);
+    for (const id of read) this.#stale.delete(id);
+    this.#change({ type: 'read', ids: read, rows: (tasks as readonly Task[]).map(rowOf) });
   }
 
   #failed(error: unknown): void {
@@ -141,10 +136,10 @@ export class TaskList {
     this.state.update((state) => ({ ...state, ...part }));
   }
 
-  #change(act: Parameters<typeof changeRows>[1]): void {
+  #change(action: Parameters<typeof changeRows>[1]): void {
     this.state.update((state) => {
       const { error, loadingMore } = state;
-      const next = changeRows(state, act);
+      const next = changeRows(state, action);
       return next === state ? state : { ...next, error, loadingMore };
     });
   }

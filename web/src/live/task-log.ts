@@ -1,14 +1,16 @@
+/** The log of a task: read from its beginning and followed, over as many connections as needed. */
+
 import { Client } from '../../../src/client/client.ts';
 import type { AnswerOf } from '../../../src/protocol/routes.ts';
 import { ownFetch } from '../api.ts';
-import { type Look, PLAIN, parseAnsi } from '../model/ansi.ts';
+import { PLAIN, parseAnsi, type TextStyle } from '../model/ansi.ts';
 import { Signal } from './signal.ts';
 
 type Line = AnswerOf<'readLog'>['lines'][number];
 
 export interface LogLine extends Line {
-  /** How a line before it has left the colours. */
-  readonly before: Look;
+  /** The style in which the line before it has ended. */
+  readonly styleBefore: TextStyle;
 }
 
 export interface LogState {
@@ -19,21 +21,20 @@ export interface LogState {
   readonly error: unknown;
 }
 
-/** More than this is for a file: `leasehold tasks log` has all of it. */
-const MOST = 50_000;
+/** Older lines are dropped; `leasehold tasks log` has all of them. */
+const MAX_LINES = 50_000;
 const BATCH_MS = 100;
 
-// Its own client: a log that breaks off says nothing about the feed.
+// A client of its own, because a broken log says nothing about the connection of the feed.
 const logs = new Client({ url: location.origin, fetch: ownFetch, streamPatienceMs: 24 * 3_600_000 });
 
-/** The log of a task from its beginning, and what is added to it, over as many connections as it takes. */
 export class TaskLog {
   readonly state = new Signal<LogState>({ lines: [], dropped: 0, state: 'reading', error: undefined });
   readonly #end = new AbortController();
   readonly #id: string;
   #batch: LogLine[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #look: Look = PLAIN;
+  #style: TextStyle = PLAIN;
   #last: string | undefined;
 
   constructor(id: string) {
@@ -46,7 +47,7 @@ export class TaskLog {
     clearTimeout(this.#timer);
   }
 
-  /** A task that was run again writes on. */
+  /** Reads on: a task that was run again writes more. */
   again(): void {
     if (this.state.value.state === 'reading') return;
     this.state.update((state) => ({ ...state, state: 'reading', error: undefined }));
@@ -62,7 +63,7 @@ export class TaskLog {
       })) {
         this.#last = id ?? this.#last;
         if (event === undefined || event === 'message' || event === 'line' || event === 'log')
-          this.#take(JSON.parse(data) as Line);
+          this.#add(JSON.parse(data) as Line);
       }
       this.#flush();
       this.state.update((state) => ({ ...state, state: 'ended' }));
@@ -71,11 +72,11 @@ export class TaskLog {
     }
   }
 
-  #take(line: Line): void {
+  #add(line: Line): void {
     if (typeof line.text !== 'string') return;
-    this.#batch.push({ ...line, before: this.#look });
-    // Only what has an escape can change the look of what follows.
-    if (line.text.includes('\u001b')) this.#look = parseAnsi(line.text, this.#look).after;
+    this.#batch.push({ ...line, styleBefore: this.#style });
+    // Only an escape can change the style of the lines that follow.
+    if (line.text.includes('\u001b')) this.#style = parseAnsi(line.text, this.#style).after;
     this.#timer ??= setTimeout(() => this.#flush(), BATCH_MS);
   }
 
@@ -87,7 +88,7 @@ export class TaskLog {
     this.#batch = [];
     this.state.update((state) => {
       const lines = [...state.lines, ...fresh];
-      const over = Math.max(0, lines.length - MOST);
+      const over = Math.max(0, lines.length - MAX_LINES);
       return { ...state, lines: over > 0 ? lines.slice(over) : lines, dropped: state.dropped + over };
     });
   }

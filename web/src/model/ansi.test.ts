@@ -9,30 +9,30 @@ const texts = (line: string): string =>
 
 test('colours become spans and end with a reset', () => {
   assert.deepEqual(parseAnsi('a \x1b[1;31merror\x1b[0m b').spans, [
-    { text: 'a ', look: {} },
-    { text: 'error', look: { bold: true, fg: 1 } },
-    { text: ' b', look: {} },
+    { text: 'a ', style: {} },
+    { text: 'error', style: { bold: true, fg: 1 } },
+    { text: ' b', style: {} },
   ]);
   assert.deepEqual(parseAnsi('\x1b[91mx\x1b[39my\x1b[102mz\x1b[m.').spans, [
-    { text: 'x', look: { fg: 9 } },
-    { text: 'y', look: {} },
-    { text: 'z', look: { bg: 10 } },
-    { text: '.', look: {} },
+    { text: 'x', style: { fg: 9 } },
+    { text: 'y', style: {} },
+    { text: 'z', style: { bg: 10 } },
+    { text: '.', style: {} },
   ]);
 });
 
 test('a colour that was not reset goes on in the next line', () => {
   const { after } = parseAnsi('\x1b[32mgreen');
-  assert.deepEqual(parseAnsi('still', after).spans, [{ text: 'still', look: { fg: 2 } }]);
+  assert.deepEqual(parseAnsi('still', after).spans, [{ text: 'still', style: { fg: 2 } }]);
 });
 
 test('of 256 and of all colours the exact one is taken', () => {
   assert.deepEqual(parseAnsi('\x1b[38;5;208mo\x1b[48;2;1;2;255mb').spans, [
-    { text: 'o', look: { fg: '#ff8700' } },
-    { text: 'b', look: { fg: '#ff8700', bg: '#0102ff' } },
+    { text: 'o', style: { fg: '#ff8700' } },
+    { text: 'b', style: { fg: '#ff8700', bg: '#0102ff' } },
   ]);
-  assert.deepEqual(parseAnsi('\x1b[38;5;3;1mx').spans, [{ text: 'x', look: { fg: 3, bold: true } }]);
-  assert.deepEqual(parseAnsi('\x1b[38;2;999;0;0mx').spans, [{ text: 'x', look: {} }]);
+  assert.deepEqual(parseAnsi('\x1b[38;5;3;1mx').spans, [{ text: 'x', style: { fg: 3, bold: true } }]);
+  assert.deepEqual(parseAnsi('\x1b[38;2;999;0;0mx').spans, [{ text: 'x', style: {} }]);
 });
 
 test('titles, links and whatever else talks to a terminal is dropped whole', () => {
@@ -52,7 +52,7 @@ test('no control character comes out', () => {
 
 test('markup stays text', () => {
   const line = '<img src=x onerror=alert(1)>';
-  assert.deepEqual(parseAnsi(line).spans, [{ text: line, look: PLAIN }]);
+  assert.deepEqual(parseAnsi(line).spans, [{ text: line, style: PLAIN }]);
 });
 
 test('of a progress bar the last state stays', () => {

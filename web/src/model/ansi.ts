@@ -1,5 +1,7 @@
-/** How a piece of a log line looks. Colours are one of 16 of the theme (`0`–`15`) or a fixed one (`#rrggbb`). */
-export interface Look {
+/** ANSI escapes of log lines: which become styles, and which are dropped. */
+
+/** The style of a piece of a log line. A colour is one of the 16 of the theme (`0`–`15`) or a fixed one (`#rrggbb`). */
+export interface TextStyle {
   readonly fg?: number | string;
   readonly bg?: number | string;
   readonly bold?: true;
@@ -12,34 +14,34 @@ export interface Look {
 
 export interface Span {
   readonly text: string;
-  readonly look: Look;
+  readonly style: TextStyle;
 }
 
-export const PLAIN: Look = {};
+export const PLAIN: TextStyle = {};
 
 const ESC = 0x1b;
 const BEL = 0x07;
 
 /**
- * A line as pieces of text with a look. Only colours and weights (SGR) mean something; every other escape is dropped whole: those that move the
- * cursor, set titles, make links (OSC) or talk to a terminal. No control character comes out of it, so nothing of it can reach a terminal or a page.
+ * Splits a line into pieces of text with a style. Only colours and weights (SGR) have a meaning. Every other escape is dropped
+ * whole: cursor movement, titles, links (OSC), terminal commands. No control character is left in the result.
  */
 export function parseAnsi(
   line: string,
-  before: Look = PLAIN,
-): { readonly spans: readonly Span[]; readonly after: Look } {
+  before: TextStyle = PLAIN,
+): { readonly spans: readonly Span[]; readonly after: TextStyle } {
   const spans: Span[] = [];
-  let look = before;
+  let style = before;
   let text = '';
   const flush = (): void => {
-    if (text !== '') spans.push({ text, look });
+    if (text !== '') spans.push({ text, style });
     text = '';
   };
   for (let at = 0; at < line.length; ) {
     const code = line.charCodeAt(at);
     const escape = code === ESC ? line.charCodeAt(at + 1) : code >= 0x80 && code <= 0x9f ? code - 0x40 : -1;
     if (escape === -1) {
-      // What a carriage return goes back over is overwritten: of a progress bar the last state stays.
+      // A carriage return overwrites the line, so that a progress bar shows its last state.
       if (code === 0x0d) {
         if (at < line.length - 1 && line.charCodeAt(at + 1) !== 0x0a) {
           spans.length = 0;
@@ -55,14 +57,14 @@ export function parseAnsi(
     at = read.end;
     if (read.sgr !== undefined) {
       flush();
-      look = applySgr(look, read.sgr);
+      style = applySgr(style, read.sgr);
     }
   }
   flush();
-  return { spans, after: look };
+  return { spans, after: style };
 }
 
-/** Without any look: for titles and lists. */
+/** The text without styles, for titles and lists. */
 export function plainText(text: string): string {
   return text
     .split('\n')
@@ -74,7 +76,7 @@ export function plainText(text: string): string {
     .join('\n');
 }
 
-/** Where an escape ends, and its numbers if it is one of looks. One that has no end takes the rest of the line. */
+/** Where an escape ends, and its numbers if it sets a style. An escape without an end takes the rest of the line. */
 function readEscape(line: string, start: number, kind: number): { readonly end: number; readonly sgr?: string } {
   if (Number.isNaN(kind)) return { end: start };
   // CSI: parameters, then one letter.
@@ -82,7 +84,7 @@ function readEscape(line: string, start: number, kind: number): { readonly end: 
     let end = start;
     while (end < line.length && !(line.charCodeAt(end) >= 0x40 && line.charCodeAt(end) <= 0x7e)) {
       const code = line.charCodeAt(end);
-      // Not a part of one: it was cut off, and what follows is text or another escape.
+      // The escape was cut off: text or another escape follows.
       if (code < 0x20 || code > 0x7e) return { end };
       end += 1;
     }
@@ -98,48 +100,48 @@ function readEscape(line: string, start: number, kind: number): { readonly end: 
     }
     return { end: line.length };
   }
-  // Two letters, or with something between them such as the choice of a character set.
+  // Two letters, possibly with others between them, such as the choice of a character set.
   let end = start;
   if (kind >= 0x20 && kind <= 0x2f)
     while (end < line.length && line.charCodeAt(end) >= 0x20 && line.charCodeAt(end) <= 0x2f) end += 1;
   return { end: kind >= 0x20 && kind <= 0x2f ? Math.min(end + 1, line.length) : end };
 }
 
-function applySgr(before: Look, numbers: string): Look {
+function applySgr(before: TextStyle, numbers: string): TextStyle {
   const codes = numbers === '' ? [0] : numbers.split(/[;:]/).map(Number);
-  let look: { -readonly [K in keyof Look]: Look[K] } = { ...before };
+  let style: { -readonly [K in keyof TextStyle]: TextStyle[K] } = { ...before };
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i] as number;
-    if (code === 0) look = {};
-    else if (code === 1) look.bold = true;
-    else if (code === 2) look.dim = true;
-    else if (code === 3) look.italic = true;
-    else if (code === 4) look.underline = true;
-    else if (code === 7) look.inverse = true;
-    else if (code === 9) look.strike = true;
+    if (code === 0) style = {};
+    else if (code === 1) style.bold = true;
+    else if (code === 2) style.dim = true;
+    else if (code === 3) style.italic = true;
+    else if (code === 4) style.underline = true;
+    else if (code === 7) style.inverse = true;
+    else if (code === 9) style.strike = true;
     else if (code === 22) {
-      delete look.bold;
-      delete look.dim;
-    } else if (code === 23) delete look.italic;
-    else if (code === 24) delete look.underline;
-    else if (code === 27) delete look.inverse;
-    else if (code === 29) delete look.strike;
-    else if (code >= 30 && code <= 37) look.fg = code - 30;
-    else if (code >= 90 && code <= 97) look.fg = code - 82;
-    else if (code === 39) delete look.fg;
-    else if (code >= 40 && code <= 47) look.bg = code - 40;
-    else if (code >= 100 && code <= 107) look.bg = code - 92;
-    else if (code === 49) delete look.bg;
+      delete style.bold;
+      delete style.dim;
+    } else if (code === 23) delete style.italic;
+    else if (code === 24) delete style.underline;
+    else if (code === 27) delete style.inverse;
+    else if (code === 29) delete style.strike;
+    else if (code >= 30 && code <= 37) style.fg = code - 30;
+    else if (code >= 90 && code <= 97) style.fg = code - 82;
+    else if (code === 39) delete style.fg;
+    else if (code >= 40 && code <= 47) style.bg = code - 40;
+    else if (code >= 100 && code <= 107) style.bg = code - 92;
+    else if (code === 49) delete style.bg;
     else if (code === 38 || code === 48) {
       const [colour, used] = extended(codes.slice(i + 1));
-      if (colour !== undefined) look[code === 38 ? 'fg' : 'bg'] = colour;
+      if (colour !== undefined) style[code === 38 ? 'fg' : 'bg'] = colour;
       i += used;
     }
   }
-  return look;
+  return style;
 }
 
-/** `5;n` of 256 colours, `2;r;g;b` of all. */
+/** `5;n` is one of 256 colours, `2;r;g;b` is any. Returns the colour and how many codes it took. */
 function extended(codes: readonly number[]): readonly [number | string | undefined, number] {
   if (codes[0] === 5) {
     const n = codes[1] ?? 0;

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askedOf, filterOfQuery, matches, NO_FILTER, queryOfFilter, readTyped, sayFilter, toggled } from './filter.ts';
+import {
+  filterOfQuery,
+  filterText,
+  matches,
+  NO_FILTER,
+  parseTyped,
+  queryOfFilter,
+  requestOf,
+  toggled,
+} from './filter.ts';
 
 test('a filter goes into an address and comes back', () => {
   const filter = { state: ['failed', 'running'], queue: ['a&b', 'c d'], handler: ['x=1'], from: 5, until: 9 } as const;
@@ -21,14 +30,14 @@ test('fixed times win over a time that goes on', () => {
 });
 
 test('the server is asked for a time before now', () => {
-  assert.deepEqual(askedOf({ ...NO_FILTER, last: '15m' }, 1_000_000), { from: 100_000 });
-  assert.deepEqual(askedOf({ ...NO_FILTER, state: ['ready'], until: 3 }, 0), { state: ['ready'], until: 3 });
+  assert.deepEqual(requestOf({ ...NO_FILTER, last: '15m' }, 1_000_000), { from: 100_000 });
+  assert.deepEqual(requestOf({ ...NO_FILTER, state: ['ready'], until: 3 }, 0), { state: ['ready'], until: 3 });
 });
 
 test('a person reads what would be done to which tasks', () => {
-  assert.equal(sayFilter(NO_FILTER), 'every task');
+  assert.equal(filterText(NO_FILTER), 'every task');
   assert.equal(
-    sayFilter({ state: ['failed', 'cancelled'], queue: ['mail'], handler: [], last: '1h' }),
+    filterText({ state: ['failed', 'cancelled'], queue: ['mail'], handler: [], last: '1h' }),
     'state = failed or cancelled, queue = mail, created in the last 1h',
   );
 });
@@ -42,11 +51,11 @@ test('a task is matched by what is known of it', () => {
 });
 
 test('what is typed is a pair, an id or a text', () => {
-  assert.deepEqual(readTyped(' State : failed '), { kind: 'filter', name: 'state', value: 'failed' });
-  assert.deepEqual(readTyped('queue=a b'), { kind: 'filter', name: 'queue', value: 'a b' });
+  assert.deepEqual(parseTyped(' State : failed '), { kind: 'filter', name: 'state', value: 'failed' });
+  assert.deepEqual(parseTyped('queue=a b'), { kind: 'filter', name: 'queue', value: 'a b' });
   const id = 'task_01a1de00-1c2a-7000-8000-00000d79a779';
-  assert.deepEqual(readTyped(id), { kind: 'task', id });
-  assert.deepEqual(readTyped('mail'), { kind: 'text', text: 'mail' });
+  assert.deepEqual(parseTyped(id), { kind: 'task', id });
+  assert.deepEqual(parseTyped('mail'), { kind: 'text', text: 'mail' });
 });
 
 test('a value is switched on and off', () => {

@@ -1,22 +1,23 @@
-/** Which tasks a list is of. What is empty asks for everything. */
+/** The filter of a list of tasks: its address, its request, its words. */
+
+import { TASK_STATES, type TaskState } from './task-states.ts';
+
+/** Which tasks a list shows. An empty part matches everything. */
 export interface TaskFilter {
   readonly state: readonly TaskState[];
   readonly queue: readonly string[];
   readonly handler: readonly string[];
-  /** Created then or later; calendar milliseconds. */
+  /** Created at this time or later; calendar milliseconds. */
   readonly from?: number;
-  /** Created before. */
+  /** Created before this time. */
   readonly until?: number;
-  /** Created within this time before now, which goes on; a brush in the histogram replaces it by two fixed times. */
+  /** Created within this time before now. A brush in the histogram replaces it by two fixed times. */
   readonly last?: string;
 }
 
-export const TASK_STATES = ['waiting', 'scheduled', 'ready', 'running', 'completed', 'failed', 'cancelled'] as const;
-export type TaskState = (typeof TASK_STATES)[number];
-
 export const NO_FILTER: TaskFilter = { state: [], queue: [], handler: [] };
 
-/** What can be chosen as `last`, with its length. */
+/** The choices for `last`, with their lengths. */
 export const SPANS: Readonly<Record<string, number>> = {
   '15m': 900_000,
   '1h': 3_600_000,
@@ -26,7 +27,7 @@ export const SPANS: Readonly<Record<string, number>> = {
   '30d': 2_592_000_000,
 };
 
-/** From the query of an address, whoever wrote it: what makes no sense is left out. */
+/** The filter of an address. Anybody may have written the address: parts that make no sense are left out. */
 export function filterOfQuery(query: string): TaskFilter {
   const search = new URLSearchParams(query);
   const time = (name: string): number | undefined => {
@@ -49,7 +50,7 @@ export function filterOfQuery(query: string): TaskFilter {
 const named = (texts: readonly string[]): readonly string[] =>
   [...new Set(texts)].filter((text) => text !== '').slice(0, 50);
 
-/** For an address; the same filter has one query. */
+/** The query of an address. A filter has exactly one. */
 export function queryOfFilter(filter: TaskFilter): string {
   const search = new URLSearchParams();
   for (const name of ['state', 'queue', 'handler'] as const)
@@ -60,8 +61,8 @@ export function queryOfFilter(filter: TaskFilter): string {
   return search.toString();
 }
 
-/** As the server takes it; `last` is counted back from now. */
-export function askedOf(filter: TaskFilter, now: number) {
+/** The filter as the server takes it; `last` counts back from now. */
+export function requestOf(filter: TaskFilter, now: number) {
   const { last } = filter;
   const from = filter.from ?? (last === undefined ? undefined : now - (SPANS[last] ?? 0));
   return {
@@ -73,8 +74,8 @@ export function askedOf(filter: TaskFilter, now: number) {
   };
 }
 
-/** For a person who is asked whether to do something to all of them. */
-export function sayFilter(filter: TaskFilter, say: (at: number) => string = String): string {
+/** The filter in words, for a dialog that acts on all matching tasks. */
+export function filterText(filter: TaskFilter, say: (at: number) => string = String): string {
   const parts = [
     ...(['state', 'queue', 'handler'] as const).flatMap((name) =>
       filter[name].length === 0 ? [] : [`${name} = ${filter[name].join(' or ')}`],
@@ -98,13 +99,13 @@ export function matches(
   return (from === undefined || task.createdAt >= from) && (until === undefined || task.createdAt < until);
 }
 
-/** What somebody typed: `queue:mail`, `state:failed`, `handler:echo`, an id, or the beginning of a value. */
+/** What was typed: `queue:mail`, `state:failed`, `handler:echo`, an id, or the beginning of a value. */
 export type Typed =
   | { readonly kind: 'filter'; readonly name: 'state' | 'queue' | 'handler'; readonly value: string }
   | { readonly kind: 'task'; readonly id: string }
   | { readonly kind: 'text'; readonly text: string };
 
-export function readTyped(text: string): Typed {
+export function parseTyped(text: string): Typed {
   const trimmed = text.trim();
   if (/^task_[0-9a-f-]{36}$/i.test(trimmed)) return { kind: 'task', id: trimmed };
   const pair = /^(state|queue|handler)\s*[:=]\s*(.+)$/i.exec(trimmed);
@@ -112,7 +113,7 @@ export function readTyped(text: string): Typed {
   return { kind: 'filter', name: (pair[1] as string).toLowerCase() as 'state', value: pair[2] as string };
 }
 
-/** With a value, or without it if it was there. */
+/** Adds a value, or removes it if it was there. */
 export function toggled(filter: TaskFilter, name: 'state' | 'queue' | 'handler', value: string): TaskFilter {
   const values = filter[name] as readonly string[];
   return { ...filter, [name]: values.includes(value) ? values.filter((one) => one !== value) : [...values, value] };

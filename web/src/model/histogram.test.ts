@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { barsOf, brushed, linesOf, ticksOf } from './histogram.ts';
+import { barsOf, brushRange, polylinesOf, ticksOf } from './histogram.ts';
 
 const none = { ready: 0, running: 0, scheduled: 0, waiting: 0, completed: 0, failed: 0, cancelled: 0 };
 const histogram = {
@@ -31,9 +31,9 @@ test('one task beside thousands is still seen', () => {
 });
 
 test('a brush takes the whole steps that it touches, from either side', () => {
-  assert.deepEqual(brushed(0.4, 0.1, histogram), { from: 1000, until: 1200 });
-  assert.deepEqual(brushed(-1, 2, histogram), { from: 1000, until: 1300 });
-  assert.deepEqual(brushed(0.99, 0.99, histogram), { from: 1200, until: 1300 });
+  assert.deepEqual(brushRange(0.4, 0.1, histogram), { from: 1000, until: 1200 });
+  assert.deepEqual(brushRange(-1, 2, histogram), { from: 1000, until: 1300 });
+  assert.deepEqual(brushRange(0.99, 0.99, histogram), { from: 1200, until: 1300 });
 });
 
 test('marks of an axis are few and round', () => {
@@ -45,6 +45,6 @@ test('marks of an axis are few and round', () => {
 });
 
 test('a line has a gap where nothing is known', () => {
-  assert.deepEqual(linesOf([0, 1, null, 2, 2], 100, 10), ['0,10 25,5', '75,0 100,0']);
-  assert.deepEqual(linesOf([], 100, 10), []);
+  assert.deepEqual(polylinesOf([0, 1, null, 2, 2], 100, 10), ['0,10 25,5', '75,0 100,0']);
+  assert.deepEqual(polylinesOf([], 100, 10), []);
 });

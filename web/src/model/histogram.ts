@@ -1,4 +1,4 @@
-/** Bars of a histogram and the brush over it: everything that is arithmetic and not drawing. */
+/** Arithmetic for charts: the bars of a histogram, the brush over it, axis ticks, polylines. */
 
 const STACK = ['failed', 'cancelled', 'completed', 'running', 'ready', 'scheduled', 'waiting'] as const;
 export type StackState = (typeof STACK)[number];
@@ -7,7 +7,7 @@ type Counts = Readonly<Record<StackState, number>>;
 export interface Segment {
   readonly state: StackState;
   readonly count: number;
-  /** Both as a part of the height, from the bottom. */
+  /** `from` and `to` are parts of the height, from the bottom. */
   readonly from: number;
   readonly to: number;
 }
@@ -19,7 +19,7 @@ export interface Bar {
   readonly segments: readonly Segment[];
 }
 
-/** A bar for each step; what failed stands at the bottom, where it is seen. Anything that is there is at least a sliver high. */
+/** A bar for each step. Failed tasks are at the bottom, where they are seen. A bar that is not empty has a least height. */
 export function barsOf({
   from,
   stepMs,
@@ -30,10 +30,10 @@ export function barsOf({
   readonly buckets: readonly Counts[];
 }): readonly Bar[] {
   const totals = buckets.map((counts) => STACK.reduce((sum, state) => sum + counts[state], 0));
-  const most = Math.max(1, ...totals);
+  const max = Math.max(1, ...totals);
   return buckets.map((counts, i) => {
     const total = totals[i] as number;
-    const height = total === 0 ? 0 : Math.max(0.04, total / most);
+    const height = total === 0 ? 0 : Math.max(0.04, total / max);
     let below = 0;
     const segments = STACK.flatMap((state) => {
       const count = counts[state];
@@ -46,8 +46,8 @@ export function barsOf({
   });
 }
 
-/** Two places on it (0 is the left edge, 1 the right one) as the whole steps that they touch. */
-export function brushed(
+/** Two positions (0 is the left edge, 1 the right one) as the range of whole steps that they touch. */
+export function brushRange(
   a: number,
   b: number,
   {
@@ -64,29 +64,29 @@ export function brushed(
   };
 }
 
-/** Marks for an axis: at most so many, at round times of the local day. */
-export function ticksOf(from: number, until: number, most: number): readonly number[] {
+/** At most `max` ticks for a time axis, at round times of the local day. */
+export function ticksOf(from: number, until: number, max: number): readonly number[] {
   const STEPS = [
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
     2_592_000,
   ];
   const span = until - from;
-  if (!(span > 0) || most < 1) return [];
-  const step = (STEPS.find((seconds) => span / (seconds * 1000) <= most) ?? (STEPS.at(-1) as number)) * 1000;
-  // Round in local time: a day begins at midnight here, not in Greenwich.
+  if (!(span > 0) || max < 1) return [];
+  const step = (STEPS.find((seconds) => span / (seconds * 1000) <= max) ?? (STEPS.at(-1) as number)) * 1000;
+  // Round in local time: a day begins at local midnight.
   const shift = new Date(from).getTimezoneOffset() * 60_000;
   const ticks: number[] = [];
-  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= until && ticks.length <= most; at += step)
+  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= until && ticks.length <= max; at += step)
     ticks.push(at);
   return ticks;
 }
 
-/** A polyline through figures, where null is a gap; each piece is a list of points in a box of width × height. */
-export function linesOf(
+/** Polylines through values, in a box of width × height. A null is a gap that begins a new line. */
+export function polylinesOf(
   values: readonly (number | null)[],
   width: number,
   height: number,
-  most = Math.max(1, ...values.map((value) => value ?? 0)),
+  max = Math.max(1, ...values.map((value) => value ?? 0)),
 ): readonly string[] {
   const pieces: string[][] = [];
   let piece: string[] | undefined;
@@ -100,7 +100,7 @@ export function linesOf(
       pieces.push(piece);
     }
     const x = values.length < 2 ? width : (i / (values.length - 1)) * width;
-    piece.push(`${round(x)},${round(height - (Math.min(value, most) / most) * height)}`);
+    piece.push(`${round(x)},${round(height - (Math.min(value, max) / max) * height)}`);
   });
   return pieces.map((points) => points.join(' '));
 }

@@ -1,6 +1,8 @@
+/** JSON values: exact numbers, previews, pretty printing, error messages. */
+
 import { plainText } from './ansi.ts';
 
-/** A number that JavaScript would write differently than it came: `12345678901234567890`, `1.10`, `1e400`. */
+/** A number that JavaScript would write in another way than it came: `12345678901234567890`, `1.10`, `1e400`. */
 export class ExactNumber {
   readonly source: string;
   constructor(source: string) {
@@ -10,7 +12,7 @@ export class ExactNumber {
 
 type Reviver = (this: unknown, key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-/** As JSON.parse, but numbers that it would change keep their digits. */
+/** JSON.parse, except that a number which it would change keeps its digits. */
 export function parseExact(text: string): unknown {
   const keep: Reviver = (_, value, context) =>
     typeof value === 'number' && context?.source !== undefined && JSON.stringify(value) !== context.source
@@ -19,7 +21,7 @@ export function parseExact(text: string): unknown {
   return JSON.parse(text, keep as (this: unknown, key: string, value: unknown) => unknown);
 }
 
-/** One value in one line, cut where it is long; for lists. */
+/** A value in one line, cut where it is long; for lists. */
 export function previewOf(value: unknown, most = 140): string {
   let text = '';
   const room = (): boolean => text.length <= most;
@@ -49,7 +51,7 @@ export function previewOf(value: unknown, most = 140): string {
   return room() ? text : `${text.slice(0, most)}…`;
 }
 
-/** Written out with indentation, exact numbers as they came. */
+/** A value with indentation, exact numbers as they came. */
 export function prettyJson(value: unknown, indent = ''): string {
   const deeper = `${indent}  `;
   if (value instanceof ExactNumber) return value.source;
@@ -66,7 +68,7 @@ export function prettyJson(value: unknown, indent = ''): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** What went wrong: most errors are objects with a message. What colours a terminal in it is dropped. */
+/** The message of an error, without terminal colours. Most errors are objects with a message. */
 export function messageOf(error: unknown): string {
   return plainText(rawMessage(error));
 }

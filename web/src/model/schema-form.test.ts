@@ -59,7 +59,7 @@ test('what is written becomes a value, and what is left empty is left out', () =
 
 test('each problem stands at its place', () => {
   const { problems } = valueOf(fields, { command: '', count: '1.5', env: '{', retry: { base: 'x' } });
-  assert.deepEqual(problems, { command: 'is needed', count: 'must be a whole number', env: 'is not JSON' });
+  assert.deepEqual(problems, { command: 'is required', count: 'must be a whole number', env: 'is not JSON' });
   assert.deepEqual(valueOf(fields, { command: 'x', count: '99' }).problems, { count: 'must be at most 9' });
 });
 

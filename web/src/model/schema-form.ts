@@ -1,6 +1,6 @@
 /**
- * A form from a JSON Schema. What a form cannot draw well (a choice between objects, deep nesting) becomes a field of JSON, so that every schema gives
- * a form that can say everything. Whoever takes the input checks it; this only helps to write it.
+ * A form from a JSON Schema. What a form cannot draw well (a choice between objects, deep nesting) becomes a field of JSON, so
+ * that every schema gives a form for every value. The form does not validate: the handler does.
  */
 
 export type Field =
@@ -28,9 +28,9 @@ interface Common {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const DEEPEST = 3;
+const MAX_DEPTH = 3;
 
-/** The fields of an object; undefined where the input is no object, so that only JSON can be written. */
+/** The fields of an object; undefined if the input is not an object and can only be written as JSON. */
 export function fieldsOf(schema: unknown): readonly Field[] | undefined {
   const root = isObject(schema) ? schema : {};
   const resolved = resolve(root, root);
@@ -81,7 +81,7 @@ function fieldOf(name: string, schema: Schema, root: Schema, required: boolean, 
       return { ...common, kind: typeOf(items) === 'string' && items.enum === undefined ? 'texts' : 'json' };
     }
     case 'object':
-      if (isObject(schema.properties) && depth < DEEPEST)
+      if (isObject(schema.properties) && depth < MAX_DEPTH)
         return { ...common, kind: 'group', fields: groupFields(schema, root, depth + 1) };
       return { ...common, kind: 'json' };
     default:
@@ -89,7 +89,7 @@ function fieldOf(name: string, schema: Schema, root: Schema, required: boolean, 
   }
 }
 
-/** Texts that people write in several lines. */
+/** Whether people write this text in several lines. */
 function isLong(name: string, schema: Schema): boolean {
   return (
     /^(command|prompt|text|body|message|content|code|script|query|stdin)$/i.test(name) ||
@@ -97,13 +97,13 @@ function isLong(name: string, schema: Schema): boolean {
   );
 }
 
-/** The one type of it; a type that may also be null is that type. */
+/** The type of a schema. A type that may also be null counts as that type. */
 function typeOf(schema: Schema): string | undefined {
   const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter((type) => type !== 'null');
   return types.length === 1 && typeof types[0] === 'string' ? types[0] : undefined;
 }
 
-/** Follows references inside the document; one that goes in a circle or elsewhere is left as it is. */
+/** Follows references inside the schema. A circular or external reference is left as it is. */
 function resolve(schema: Schema, root: Schema): Schema {
   let now = schema;
   for (let i = 0; i < 8 && typeof now.$ref === 'string' && now.$ref.startsWith('#'); i++) {
@@ -122,22 +122,22 @@ function isObject(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What stands in the fields as somebody writes: texts, switches, groups of these. */
+/** The contents of the fields: texts, switches, groups of these. */
 export type Draft = Readonly<Record<string, unknown>>;
 
-/** A draft that says the same as a value; what is not known stays in `rest`, so that nothing is lost. */
+/** The draft of a value. Properties without a field go to `rest`, so that nothing is lost. */
 export function draftOf(fields: readonly Field[], value: unknown): { readonly draft: Draft; readonly rest: Draft } {
   const given = isObject(value) ? value : {};
   const known = new Set(fields.map(({ name }) => name));
   const draft: Record<string, unknown> = {};
   for (const field of fields) {
     const has = Object.hasOwn(given, field.name);
-    draft[field.name] = writtenOf(field, has ? given[field.name] : value === undefined ? field.initial : undefined);
+    draft[field.name] = fieldTextOf(field, has ? given[field.name] : value === undefined ? field.initial : undefined);
   }
   return { draft, rest: Object.fromEntries(Object.entries(given).filter(([name]) => !known.has(name))) };
 }
 
-function writtenOf(field: Field, value: unknown): unknown {
+function fieldTextOf(field: Field, value: unknown): unknown {
   switch (field.kind) {
     case 'flag':
       return value === undefined ? '' : String(value as boolean);
@@ -155,14 +155,14 @@ function writtenOf(field: Field, value: unknown): unknown {
   }
 }
 
-export interface Written {
+export interface FormValue {
   readonly value: Readonly<Record<string, unknown>>;
   /** By path: `retry.count`. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
-/** The value that a draft says; fields that were left empty are left out. */
-export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}, path = ''): Written {
+/** The value of a draft. Empty fields are left out. */
+export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}, path = ''): FormValue {
   const value: Record<string, unknown> = { ...rest };
   const problems: Record<string, string> = {};
   for (const field of fields) {
@@ -170,22 +170,22 @@ export function valueOf(fields: readonly Field[], draft: Draft, rest: Draft = {}
     const read = readField(field, draft[field.name], at);
     if ('problems' in read) Object.assign(problems, read.problems);
     if (read.value !== undefined) value[field.name] = read.value;
-    else if (field.required && problems[at] === undefined) problems[at] = 'is needed';
+    else if (field.required && problems[at] === undefined) problems[at] = 'is required';
   }
   return { value, problems };
 }
 
-type Read = { readonly value: unknown; readonly problems?: Readonly<Record<string, string>> };
+type FieldValue = { readonly value: unknown; readonly problems?: Readonly<Record<string, string>> };
 
-function readField(field: Field, written: unknown, at: string): Read {
-  const wrong = (problem: string): Read => ({ value: undefined, problems: { [at]: problem } });
+function readField(field: Field, entered: unknown, at: string): FieldValue {
+  const wrong = (problem: string): FieldValue => ({ value: undefined, problems: { [at]: problem } });
   if (field.kind === 'group') {
-    const inner = valueOf(field.fields, isObject(written) ? written : {}, {}, `${at}.`);
+    const inner = valueOf(field.fields, isObject(entered) ? entered : {}, {}, `${at}.`);
     const empty = Object.keys(inner.value).length === 0;
-    // A group that nobody has touched is not there, and then nothing of it is needed.
+    // An untouched group is left out, and then none of its fields is required.
     return empty && !field.required ? { value: undefined } : { value: inner.value, problems: inner.problems };
   }
-  const text = typeof written === 'string' ? written : '';
+  const text = typeof entered === 'string' ? entered : '';
   if (text === '' && !(field.kind === 'text' && field.required && field.minLength === 0)) return { value: undefined };
   switch (field.kind) {
     case 'text':

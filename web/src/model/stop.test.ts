@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stopsOf } from './stop.ts';
+import { stopTimes } from './stop.ts';
 
 const line = (text: string, more: object = {}) => ({ at: 1, attempt: 2, stream: 'system', text, ...more });
 
@@ -11,7 +11,7 @@ test('how far a stop has come is what the worker says of it, each step at its fi
     line('stop (cancelled): SIGTERM after 2,100 ms', { at: 2100 }),
   ];
   assert.deepEqual(
-    [...stopsOf(lines, 2)],
+    [...stopTimes(lines, 2)],
     [
       ['abort', 10],
       ['SIGTERM', 2010],
@@ -26,5 +26,5 @@ test('neither what a task prints nor what was said of another attempt counts', (
     line('the child was started'),
     line('stop (cancelled): the handler ignores its signal and runs on inside the worker'),
   ];
-  assert.deepEqual([...stopsOf(lines, 2)], []);
+  assert.deepEqual([...stopTimes(lines, 2)], []);
 });

@@ -1,3 +1,5 @@
+/** The steps by which a worker stops an attempt, read from the log. */
+
 export const STOPS = ['abort', 'SIGTERM', 'SIGKILL'] as const;
 export type Stop = (typeof STOPS)[number];
 
@@ -8,14 +10,14 @@ interface Line {
   readonly text: string;
 }
 
-const SAID = /^stop \([^)]*\): (abort|SIGTERM|SIGKILL)\b/;
+const STOP_LINE = /^stop \([^)]*\): (abort|SIGTERM|SIGKILL)\b/;
 
-/** How far the worker had to go to stop an attempt, and when: what it has written to the log about that. What a task prints is not believed. */
-export function stopsOf(lines: readonly Line[], attempt: number): ReadonlyMap<Stop, number> {
+/** When each step was taken to stop an attempt. Only lines that the worker wrote count, never what the task printed. */
+export function stopTimes(lines: readonly Line[], attempt: number): ReadonlyMap<Stop, number> {
   const found = new Map<Stop, number>();
   for (const line of lines) {
     if (line.stream !== 'system' || line.attempt !== attempt) continue;
-    const stop = SAID.exec(line.text)?.[1] as Stop | undefined;
+    const stop = STOP_LINE.exec(line.text)?.[1] as Stop | undefined;
     if (stop !== undefined && !found.has(stop)) found.set(stop, line.at);
   }
   return found;

@@ -1,7 +1,9 @@
+/** The rules by which a live list of tasks changes: pages, events, reads, freezing. */
+
 import { matches, type TaskFilter } from './filter.ts';
 import { messageOf, previewOf } from './json.ts';
 
-/** A task as a list shows it: light, since a list has many and inputs can be large. */
+/** A task as a list shows it. It is small, because a list has many tasks and an input can be large. */
 export interface TaskRow {
   readonly id: string;
   readonly queue: string;
@@ -23,11 +25,20 @@ export interface TaskRow {
   readonly cancelRequestedAt?: number;
 }
 
-type Always = 'id' | 'queue' | 'handler' | 'state' | 'priority' | 'attempt' | 'tries' | 'maxAttempts' | 'createdAt';
-type Shown = Omit<TaskRow, 'preview' | 'error'>;
+type RequiredField =
+  | 'id'
+  | 'queue'
+  | 'handler'
+  | 'state'
+  | 'priority'
+  | 'attempt'
+  | 'tries'
+  | 'maxAttempts'
+  | 'createdAt';
+type RowFields = Omit<TaskRow, 'preview' | 'error'>;
 
 export function rowOf(
-  task: { readonly [K in keyof Shown]: Shown[K] | undefined } & Pick<Required<TaskRow>, Always> & {
+  task: { readonly [K in keyof RowFields]: RowFields[K] | undefined } & Pick<Required<TaskRow>, RequiredField> & {
       readonly input: unknown;
       readonly error?: unknown;
     },
@@ -57,65 +68,68 @@ export function rowOf(
 }
 
 /**
- * A list of tasks that lives. Rows stand newest first, as pages of the server bring them. Events only name tasks: those that are shown are looked at
- * again and patched in place; others that may belong here are arrivals. While it is frozen, no row comes, goes or moves: arrivals are counted.
+ * A live list of tasks, newest first, as the pages of the server bring them. Events only name tasks: a task that is shown is
+ * read again and patched in place, any other that may belong here is an arrival. While the list is frozen, no row comes, goes
+ * or moves, and arrivals are counted.
  */
 export interface TaskRows {
   readonly filter: TaskFilter;
   readonly rows: readonly TaskRow[];
   /** Where the next page begins; undefined: there is none. */
   readonly cursor: string | undefined;
-  /** A first page has come. */
+  /** Whether the first page has come. */
   readonly loaded: boolean;
   readonly frozen: boolean;
-  /** Tasks that are not shown and may belong here; to be looked at, the newest last. */
+  /** Tasks that are not shown and may belong here, still to be read; the newest last. */
   readonly arrivals: ReadonlySet<string>;
-  /** There were too many to keep: the first page has to be read again. */
+  /** There were too many arrivals to keep, so that the first page has to be read again. */
   readonly flooded: boolean;
 }
 
-export type RowsAct =
+export type RowsAction =
   | {
-      readonly act: 'page';
+      readonly type: 'page';
       readonly rows: readonly TaskRow[];
       readonly cursor: string | undefined;
       readonly first: boolean;
     }
-  | { readonly act: 'events'; readonly events: readonly TaskSign[] }
-  | { readonly act: 'looked'; readonly ids: readonly string[]; readonly rows: readonly TaskRow[] }
-  | { readonly act: 'freeze'; readonly frozen: boolean };
+  | { readonly type: 'events'; readonly events: readonly TaskEvent[] }
+  | { readonly type: 'read'; readonly ids: readonly string[]; readonly rows: readonly TaskRow[] }
+  | { readonly type: 'freeze'; readonly frozen: boolean };
 
-/** What of an event concerns a list. */
-export interface TaskSign {
+/** The part of an event that a list needs. */
+export interface TaskEvent {
   readonly task?: string | undefined;
   readonly kind: string;
   readonly queue?: string | undefined;
   readonly state?: string | undefined;
 }
 
-/** Beyond so many, one page is cheaper than looking at each. */
-const MOST_ARRIVALS = 200;
-/** What a list at its top keeps; more comes again by scrolling. */
-export const MOST_AT_TOP = 600;
+/** Above this, reading one page is cheaper than reading each task. */
+const MAX_ARRIVALS = 200;
+/** Rows that a list at its top keeps; the others come again by scrolling. */
+export const MAX_AT_TOP = 600;
 
 export function emptyRows(filter: TaskFilter): TaskRows {
   return { filter, rows: [], cursor: undefined, loaded: false, frozen: false, arrivals: new Set(), flooded: false };
 }
 
-export function changeRows(list: TaskRows, act: RowsAct): TaskRows {
-  switch (act.act) {
+export function changeRows(list: TaskRows, action: RowsAction): TaskRows {
+  switch (action.type) {
     case 'page':
-      return act.first ? firstPage(list, act) : { ...list, rows: merged(list.rows, act.rows), cursor: act.cursor };
+      return action.first
+        ? firstPage(list, action)
+        : { ...list, rows: merged(list.rows, action.rows), cursor: action.cursor };
     case 'events':
-      return noticed(list, act.events);
-    case 'looked':
-      return looked(list, act.ids, act.rows);
+      return withEvents(list, action.events);
+    case 'read':
+      return withRead(list, action.ids, action.rows);
     case 'freeze':
-      return list.frozen === act.frozen ? list : { ...list, frozen: act.frozen };
+      return list.frozen === action.frozen ? list : { ...list, frozen: action.frozen };
   }
 }
 
-/** Read again: what it says replaces what stood there, and the rows that did not change stay the same objects. */
+/** The first page replaces all rows. A row that did not change stays the same object. */
 function firstPage(
   list: TaskRows,
   { rows, cursor }: { readonly rows: readonly TaskRow[]; readonly cursor: string | undefined },
@@ -123,7 +137,7 @@ function firstPage(
   const before = new Map(list.rows.map((row) => [row.id, row]));
   return {
     ...list,
-    rows: rows.map((row) => sameOr(before.get(row.id), row)),
+    rows: rows.map((row) => reuseIfSame(before.get(row.id), row)),
     cursor,
     loaded: true,
     arrivals: new Set(),
@@ -131,98 +145,98 @@ function firstPage(
   };
 }
 
-function noticed(list: TaskRows, events: readonly TaskSign[]): TaskRows {
+function withEvents(list: TaskRows, events: readonly TaskEvent[]): TaskRows {
   if (!list.loaded) return list;
   const shown = idsOf(list.rows);
   const arrivals = new Set(list.arrivals);
-  const born = new Set(events.flatMap(({ kind, task }) => (kind === 'created' && task !== undefined ? [task] : [])));
+  const created = new Set(events.flatMap(({ kind, task }) => (kind === 'created' && task !== undefined ? [task] : [])));
   for (const { task, queue, state } of events) {
     if (task === undefined || queue === undefined || state === undefined || shown.has(task)) continue;
-    // What is further down than the list reaches is no arrival: unless a state is asked for, only what was just created is new.
+    // A task below the loaded part is no arrival. Without a filter by state, only a task that was just created is new.
     const mayBelong = matches(list.filter, { state, queue });
-    if (mayBelong && (list.filter.state.length > 0 || list.cursor === undefined || born.has(task))) {
+    if (mayBelong && (list.filter.state.length > 0 || list.cursor === undefined || created.has(task))) {
       arrivals.delete(task);
       arrivals.add(task);
     } else if (!mayBelong) arrivals.delete(task);
   }
-  if (same(arrivals, list.arrivals)) return list;
-  if (arrivals.size <= MOST_ARRIVALS) return { ...list, arrivals };
-  return { ...list, arrivals: new Set([...arrivals].slice(-MOST_ARRIVALS)), flooded: true };
+  if (sameSet(arrivals, list.arrivals)) return list;
+  if (arrivals.size <= MAX_ARRIVALS) return { ...list, arrivals };
+  return { ...list, arrivals: new Set([...arrivals].slice(-MAX_ARRIVALS)), flooded: true };
 }
 
-const known = new WeakMap<readonly TaskRow[], ReadonlySet<string>>();
+const idSets = new WeakMap<readonly TaskRow[], ReadonlySet<string>>();
 
-/** Made once for rows that stay as they are: a list may have many, and is told of something many times a second. */
+/** Made once for each array of rows: a list may have many rows, and events come many times a second. */
 export function idsOf(rows: readonly TaskRow[]): ReadonlySet<string> {
-  const ids = known.get(rows) ?? new Set(rows.map(({ id }) => id));
-  known.set(rows, ids);
+  const ids = idSets.get(rows) ?? new Set(rows.map(({ id }) => id));
+  idSets.set(rows, ids);
   return ids;
 }
 
-function looked(list: TaskRows, ids: readonly string[], rows: readonly TaskRow[]): TaskRows {
+function withRead(list: TaskRows, ids: readonly string[], rows: readonly TaskRow[]): TaskRows {
   const found = new Map(rows.map((row) => [row.id, row]));
   const asked = new Set(ids);
   const shown = new Set<string>();
   let changed = false;
-  const kept = list.rows.flatMap((row) => {
+  const remaining = list.rows.flatMap((row) => {
     shown.add(row.id);
     if (!asked.has(row.id)) return [row];
     const now = found.get(row.id);
-    // Gone, or no longer what is asked for: it leaves when nobody holds the list still.
+    // The task is gone or no longer matches: its row leaves, unless the list is frozen.
     if (now === undefined || !matches(list.filter, now)) {
       changed = true;
       if (!list.frozen) return [];
       return [now ?? row];
     }
-    const patched = sameOr(row, now);
+    const patched = reuseIfSame(row, now);
     if (patched !== row) changed = true;
     return [patched];
   });
   const arrivals = new Set(list.arrivals);
-  let result: readonly TaskRow[] = changed ? kept : list.rows;
+  let result: readonly TaskRow[] = changed ? remaining : list.rows;
   if (!list.frozen) {
-    const fresh = rows.filter((row) => !shown.has(row.id) && matches(list.filter, row) && reaches(list, row));
+    const fresh = rows.filter((row) => !shown.has(row.id) && matches(list.filter, row) && isInLoadedPart(list, row));
     if (fresh.length > 0) result = merged(result, fresh);
     for (const id of ids) arrivals.delete(id);
   }
-  const cut = !list.frozen && result.length > MOST_AT_TOP * 2;
-  if (cut) result = result.slice(0, MOST_AT_TOP);
+  const cut = !list.frozen && result.length > MAX_AT_TOP * 2;
+  if (cut) result = result.slice(0, MAX_AT_TOP);
   if (result === list.rows && arrivals.size === list.arrivals.size) return list;
   return { ...list, rows: result, arrivals, cursor: cut ? result.at(-1)?.id : list.cursor };
 }
 
-/** Whether a task stands in the part of the list that is loaded. */
-function reaches({ rows, cursor }: TaskRows, row: TaskRow): boolean {
+/** Whether a task belongs to the loaded part of the list. */
+function isInLoadedPart({ rows, cursor }: TaskRows, row: TaskRow): boolean {
   const last = rows.at(-1);
-  return cursor === undefined || last === undefined || before(row, last);
+  return cursor === undefined || last === undefined || isBefore(row, last);
 }
 
-/** Newest first, each once; of two with one id the second one holds. */
+/** Newest first, each id once; `more` wins over `rows`. */
 function merged(rows: readonly TaskRow[], more: readonly TaskRow[]): readonly TaskRow[] {
   const [last, next] = [rows.at(-1), more[0]];
-  // The next page, as it nearly always is: nothing has to be sorted.
-  if ((last === undefined || (next !== undefined && before(last, next))) && isSorted(more)) return [...rows, ...more];
+  // Nearly always this is the next page, which needs no sorting.
+  if ((last === undefined || (next !== undefined && isBefore(last, next))) && isSorted(more)) return [...rows, ...more];
   const replaced = new Set(more.map(({ id }) => id));
   const result = [...rows.filter(({ id }) => !replaced.has(id)), ...more];
-  return result.sort((a, b) => (before(a, b) ? -1 : 1));
+  return result.sort((a, b) => (isBefore(a, b) ? -1 : 1));
 }
 
 function isSorted(rows: readonly TaskRow[]): boolean {
-  return rows.every((row, i) => i === 0 || before(rows[i - 1] as TaskRow, row));
+  return rows.every((row, i) => i === 0 || isBefore(rows[i - 1] as TaskRow, row));
 }
 
-function before(a: TaskRow, b: TaskRow): boolean {
+function isBefore(a: TaskRow, b: TaskRow): boolean {
   return a.createdAt === b.createdAt ? a.id > b.id : a.createdAt > b.createdAt;
 }
 
-/** The old object where nothing has changed, so that its row is not drawn again. */
-function sameOr(old: TaskRow | undefined, now: TaskRow): TaskRow {
+/** Returns the old object if nothing has changed, so that its row is not drawn again. */
+function reuseIfSame(old: TaskRow | undefined, now: TaskRow): TaskRow {
   if (old === undefined) return now;
   const keys = Object.keys(now) as (keyof TaskRow)[];
   return keys.length === Object.keys(old).length && keys.every((key) => old[key] === now[key]) ? old : now;
 }
 
-function same(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   if (a.size !== b.size) return false;
   const [one, other] = [[...a], [...b]];
   return one.every((id, i) => id === other[i]);

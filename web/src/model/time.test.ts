@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clockTime, duration, exactTime, isDuration, millisecondsOf, relativeTime, staysTrueMs } from './time.ts';
+import { clockTime, duration, exactTime, isDuration, millisecondsOf, relativeTime } from './time.ts';
 
 test('what was and what comes is said in one unit', () => {
   const now = 1_000_000_000;
@@ -29,13 +29,6 @@ test('the exact time has its milliseconds, and what is no time is shown as it is
   assert.match(exactTime(1_700_000_000_123), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.123$/);
   assert.match(clockTime(5), /\.005$/);
   assert.equal(exactTime(Number.NaN), 'NaN');
-});
-
-test('what is old is looked at seldom', () => {
-  assert.deepEqual(
-    [0, 120_000, 7_200_000].map((at) => staysTrueMs(at, 0)),
-    [1000, 15_000, 300_000],
-  );
 });
 
 test('a duration is told from other text', () => {

@@ -1,18 +1,20 @@
+/** Times and durations as texts. */
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago, or in how long: `now`, `12s ago`, `in 3m`, `2d ago`. */
+/** How long ago, or how long until: `now`, `12s ago`, `in 3m`, `2d ago`. */
 export function relativeTime(at: number, now: number): string {
   const past = now - at;
   const size = Math.abs(past);
   if (size < 1000) return 'now';
-  const text = roughly(size);
+  const text = roughDuration(size);
   return past > 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** One unit, as people say it: `45s`, `12m`, `3h`, `9d`. */
-export function roughly(ms: number): string {
+/** A duration in one unit: `45s`, `12m`, `3h`, `9d`. */
+export function roughDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))}ms`;
   if (ms < MINUTE) return `${Math.floor(ms / 1000)}s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m`;
@@ -20,52 +22,46 @@ export function roughly(ms: number): string {
   return `${Math.floor(ms / DAY)}d`;
 }
 
-/** Two units at most, for what took so long: `840ms`, `1.2s`, `4m 05s`, `2h 10m`, `3d 4h`. */
+/** A duration in at most two units: `840ms`, `1.2s`, `4m 05s`, `2h 10m`, `3d 4h`. */
 export function duration(ms: number): string {
   if (ms < 0) return '0ms';
   if (ms < 1000) return `${Math.round(ms)}ms`;
   if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
   if (ms < MINUTE) return `${Math.floor(ms / 1000)}s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m ${String(Math.floor((ms % MINUTE) / 1000)).padStart(2, '0')}s`;
-  if (ms < DAY) return two(Math.floor(ms / HOUR), 'h', Math.floor((ms % HOUR) / MINUTE), 'm');
-  return two(Math.floor(ms / DAY), 'd', Math.floor((ms % DAY) / HOUR), 'h');
+  if (ms < DAY) return twoUnits(Math.floor(ms / HOUR), 'h', Math.floor((ms % HOUR) / MINUTE), 'm');
+  return twoUnits(Math.floor(ms / DAY), 'd', Math.floor((ms % DAY) / HOUR), 'h');
 }
 
-function two(large: number, unit: string, small: number, smaller: string): string {
+function twoUnits(large: number, unit: string, small: number, smaller: string): string {
   return small === 0 ? `${large}${unit}` : `${large}${unit} ${small}${smaller}`;
 }
 
-/** For what is exact: local date and time with milliseconds. */
+/** Local date and time with milliseconds. */
 export function exactTime(at: number): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? String(at) : `${dayOf(date)} ${clockTime(at)}`;
 }
 
-/** `14:03:07.250` of the local day. */
+/** Local time of day: `14:03:07.250`. */
 export function clockTime(at: number): string {
   const date = new Date(at);
-  const two = (n: number): string => String(n).padStart(2, '0');
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  const pad = (n: number): string => String(n).padStart(2, '0');
+  return `${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
 function dayOf(date: Date): string {
   return `${date.getFullYear()}-${String(date.getMonth() + 1).padStart(2, '0')}-${String(date.getDate()).padStart(2, '0')}`;
 }
 
-/** How long such a text stays true; what is old is looked at seldom. */
-export function staysTrueMs(at: number, now: number): number {
-  const size = Math.abs(now - at);
-  return size < MINUTE ? 1000 : size < HOUR ? 15_000 : 5 * MINUTE;
-}
-
-/** `30s`, `5m`, `1h30m`, as the server takes it. */
+/** Whether a text is a duration as the server takes it: `30s`, `5m`, `1h30m`. */
 export function isDuration(text: string): boolean {
   return /^(?=\d)(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?$/.test(text.trim());
 }
 
 const UNITS: Readonly<Record<string, number>> = { w: 7 * DAY, d: DAY, h: HOUR, m: MINUTE, s: 1000, ms: 1 };
 
-/** What such a text says; 0 where it is none. */
+/** The milliseconds of such a text; 0 if it is not a duration. */
 export function millisecondsOf(text: string): number {
   if (!isDuration(text)) return 0;
   return [...text.matchAll(/(\d+)(ms|[wdhms])/g)].reduce(

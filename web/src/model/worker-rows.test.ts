@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchesWord, workerRows } from './worker-rows.ts';
+import { matchesSearch, workerRows } from './worker-rows.ts';
 
 const worker = (id: string, name: string, state: string, more = {}) => ({
   id,
@@ -48,7 +48,7 @@ test('a word is looked for in name, state, host and tags', () => {
   const [row] = workerRows([worker('1', 'box', 'online', { host: 'Attic', tags: ['gpu=nvidia'] })], []);
   assert.ok(row);
   assert.deepEqual(
-    ['BOX', 'attic', 'nvidia', 'online', 'cellar'].map((word) => matchesWord(row, word)),
+    ['BOX', 'attic', 'nvidia', 'online', 'cellar'].map((word) => matchesSearch(row, word)),
     [true, true, true, true, false],
   );
 });

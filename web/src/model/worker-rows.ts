@@ -1,4 +1,4 @@
-/** Workers as a list shows them: each process that lives, and of a name under which nobody does the last one, or what was said of it. */
+/** The rows of the list of workers: every living process, and for a name without one its last process or its settings. */
 
 interface Process {
   readonly id: string;
@@ -27,25 +27,25 @@ export interface WorkerRow<P extends Process = Process> {
 }
 
 const ORDER = ['online', 'starting', 'draining', 'lost', 'offline'];
-const place = (state: string): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
-const lives = ({ state }: Process): boolean => place(state) < place('lost');
+const rankOf = (state: string): number => (ORDER.includes(state) ? ORDER.indexOf(state) : ORDER.length);
+const isAlive = ({ state }: Process): boolean => rankOf(state) < rankOf('lost');
 
 export function workerRows<P extends Process>(
   workers: readonly P[],
   absent: readonly Setting[],
 ): readonly WorkerRow<P>[] {
-  const living = new Set(workers.filter(lives).map(({ name }) => name));
+  const living = new Set(workers.filter(isAlive).map(({ name }) => name));
   const last = new Map<string, P>();
   for (const worker of workers) {
     const known = last.get(worker.name);
     if (known === undefined || worker.lastSeenAt > known.lastSeenAt) last.set(worker.name, worker);
   }
   const shown = workers.filter(
-    (worker) => lives(worker) || (!living.has(worker.name) && last.get(worker.name) === worker),
+    (worker) => isAlive(worker) || (!living.has(worker.name) && last.get(worker.name) === worker),
   );
   const names = new Set(shown.map(({ name }) => name));
   const processes = shown
-    .toSorted((a, b) => place(a.state) - place(b.state) || b.priority - a.priority || (a.name < b.name ? -1 : 1))
+    .toSorted((a, b) => rankOf(a.state) - rankOf(b.state) || b.priority - a.priority || (a.name < b.name ? -1 : 1))
     .map((worker) => rowOf(worker.id, worker, worker));
   const settings = absent
     .filter(({ name }) => !names.has(name))
@@ -61,7 +61,7 @@ function rowOf<P extends Process>(
   return { key, name, worker, enabled, priority, tags };
 }
 
-export function matchesWord<P extends Process & { readonly host?: string | undefined }>(
+export function matchesSearch<P extends Process & { readonly host?: string | undefined }>(
   row: WorkerRow<P>,
   word: string,
 ): boolean {

@@ -1,9 +1,13 @@
+/** The screen of approvals: every task that waits for a decision. */
+
 import { client } from '../api.ts';
 import { useResource } from '../live/resource.ts';
 import { Link, segment } from '../router.tsx';
-import { Awaited, Countdown, Empty, Page, Time } from '../ui/basic.tsx';
 import { JsonView } from '../ui/json-view.tsx';
-import { DecideForm } from './decide.tsx';
+import { Page } from '../ui/layout.tsx';
+import { Empty, WhenLoaded } from '../ui/states.tsx';
+import { Countdown, Time } from '../ui/times.tsx';
+import { DecideForm } from './task/decide.tsx';
 
 export default function Approvals() {
   const approvals = useResource(
@@ -16,21 +20,18 @@ export default function Approvals() {
     },
   );
   return (
-    <Page
-      title="Approvals"
-      about="Tasks that wait for somebody to decide, the oldest first. They hold no slot meanwhile."
-    >
-      <Awaited of={approvals}>
+    <Page title="Approvals" about="Tasks that wait for a decision, the oldest first. They hold no slot.">
+      <WhenLoaded of={approvals}>
         {(data) =>
           data.approvals.length === 0 ? (
             <div className="panel">
               <Empty icon="approvals" title="Nothing to decide">
                 <p>
-                  A task asks for a person with{' '}
+                  A task asks for a decision with{' '}
                   <code>
                     ctx.wait(…, {'{'} approval {'}'})
                   </code>
-                  , gives its slot back and goes on with the answer.
+                  . It gives its slot back and continues with the answer.
                 </p>
               </Empty>
             </div>
@@ -45,7 +46,7 @@ export default function Approvals() {
                     form={approval.form}
                     onDone={approvals.refresh}
                   />
-                  {approval.context !== undefined && <JsonView label="What to know" value={approval.context} />}
+                  {approval.context !== undefined && <JsonView label="Context" value={approval.context} />}
                   <p className="quiet">
                     <Link to={`/tasks/${segment(approval.id)}`} className="link">
                       {approval.handler}
@@ -62,7 +63,7 @@ export default function Approvals() {
             </ul>
           )
         }
-      </Awaited>
+      </WhenLoaded>
     </Page>
   );
 }

@@ -1,15 +1,20 @@
+/** The screen of the cluster: nodes, duties, store. */
+
 import { type Cluster as ClusterData, client } from '../api.ts';
 import { useResource } from '../live/resource.ts';
 import { duration } from '../model/time.ts';
 import { useMay, useMe } from '../session.ts';
-import { Awaited, Command, Countdown, KeyValues, Notice, Page, Panel, State, Time } from '../ui/basic.tsx';
+import { Command } from '../ui/buttons.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { attempt } from '../ui/toast.tsx';
+import { KeyValues, Page, Panel } from '../ui/layout.tsx';
+import { Notice, State, WhenLoaded } from '../ui/states.tsx';
+import { Countdown, Time } from '../ui/times.tsx';
+import { runAction } from '../ui/toast.tsx';
 
 const STORES: Readonly<Record<string, string>> = {
-  sqlite: 'One SQLite file. Nodes on this machine may share it; for several machines there is Postgres.',
-  postgres: 'Postgres. Any number of nodes on any machines are one cluster.',
-  memory: 'In memory: gone with the process.',
+  sqlite: 'One SQLite file. Nodes on this host can share it. Several hosts need Postgres.',
+  postgres: 'Postgres. Any number of nodes on any hosts form one cluster.',
+  memory: 'In memory. It is lost when the process ends.',
 };
 
 export default function Cluster() {
@@ -22,14 +27,15 @@ export default function Cluster() {
   return (
     <Page
       title="Cluster"
-      about="The nodes on this store. Any of them takes any call; one leads and does the housekeeping."
+      about="The nodes on this store. Every node takes every call. One node leads and does the housekeeping."
     >
-      <Awaited of={cluster}>
+      <WhenLoaded of={cluster}>
         {(data) => (
           <>
             {data.leader === undefined && (
               <Notice>
-                No node leads at this moment. Tasks run on; leases, schedules and pruning wait for the next leader.
+                No node leads at this moment. Tasks still run. Expired leases, schedules and pruning wait for the next
+                leader.
               </Notice>
             )}
             <Nodes of={data} />
@@ -53,7 +59,7 @@ export default function Cluster() {
             </div>
           </>
         )}
-      </Awaited>
+      </WhenLoaded>
     </Page>
   );
 }
@@ -71,8 +77,8 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
               <th>Role</th>
               <th className="wide-only">Since</th>
               <th className="wide-only">Started as</th>
-              {may && <th>Asked to be</th>}
-              <th className="num">Silent</th>
+              {may && <th>Role override</th>}
+              <th className="num">Silent for</th>
             </tr>
           </thead>
           <tbody>
@@ -106,17 +112,17 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
                     <select
                       className="input"
                       style={{ width: 'auto', minHeight: 28 }}
-                      aria-label={`Role asked of ${node.id}`}
+                      aria-label={`Role override of ${node.id}`}
                       value={node.override}
                       disabled={node.state === 'left' || node.state === 'dead'}
                       onChange={(event) =>
-                        attempt(
+                        runAction(
                           () =>
                             client.call('editNode', {
                               params: { id: node.id },
                               body: { role: event.target.value as 'auto' },
                             }),
-                          'Asked; it has the role within two seconds.',
+                          'Role requested. The node takes it within two seconds.',
                         )
                       }
                     >

@@ -1,9 +1,15 @@
+/** The screen of events: the feed as a table, with filters and a pause. */
+
 import { useEffect, useRef, useState } from 'react';
 import { client, type FeedEvent } from '../api.ts';
-import { listen, recent } from '../live/feed.ts';
-import { go, goQuery, Link, segment, usePlace } from '../router.tsx';
-import { Button, Empty, Page, State, shortId, Time } from '../ui/basic.tsx';
+import { listen, recentEvents } from '../live/feed.ts';
+import { shortId } from '../model/text.ts';
+import { go, Link, segment, setQuery, useLocation } from '../router.tsx';
+import { Button } from '../ui/buttons.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { Page } from '../ui/layout.tsx';
+import { Empty, State } from '../ui/states.tsx';
+import { Time } from '../ui/times.tsx';
 import { type Column, VirtualTable } from '../ui/virtual-table.tsx';
 
 const KINDS = [
@@ -24,13 +30,13 @@ const KINDS = [
   'registered',
   'beat',
 ];
-const MOST = 5000;
+const MAX_EVENTS = 5000;
 
 const COLUMNS: readonly Column<FeedEvent>[] = [
   { head: 'No.', track: '76px', num: true, cell: ({ seq }) => <span className="quiet">{seq}</span> },
-  { head: 'At', track: '96px', cell: ({ at }) => <Time at={at} clock /> },
+  { head: 'Time', track: '96px', cell: ({ at }) => <Time at={at} clock /> },
   {
-    head: 'What',
+    head: 'Event',
     track: 'minmax(110px, 150px)',
     cell: ({ kind }) => (
       <span className={kind === 'expired' || kind === 'failed' || kind === 'timed_out' ? 'bad strong' : 'strong'}>
@@ -38,10 +44,10 @@ const COLUMNS: readonly Column<FeedEvent>[] = [
       </span>
     ),
   },
-  { head: 'Of', track: 'minmax(140px, 2fr)', cell: (event) => <Subject event={event} /> },
+  { head: 'Task or worker', track: 'minmax(140px, 2fr)', cell: (event) => <Subject event={event} /> },
   { head: 'Queue', track: 'minmax(80px, 1fr)', cell: ({ queue }) => queue ?? <span className="quiet">–</span> },
   {
-    head: 'Then',
+    head: 'State after',
     track: '116px',
     cell: ({ state }) => (state === undefined ? <span className="quiet">–</span> : <State state={state} />),
   },
@@ -75,58 +81,58 @@ function Subject({ event: { task, worker } }: { readonly event: FeedEvent }) {
 }
 
 export default function Events() {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const search = new URLSearchParams(query);
   const kinds = search.getAll('kind').filter((kind) => KINDS.includes(kind));
   const text = search.get('text') ?? '';
   const all = useRef<readonly FeedEvent[]>([]);
   const [shown, setShown] = useState<readonly FeedEvent[]>([]);
   const [paused, setPaused] = useState(false);
-  const [away, setAway] = useState(false);
-  const [behind, setBehind] = useState(0);
-  const still = paused || away;
-  const stillNow = useRef(still);
-  stillNow.current = still;
-  const standing = useRef(0);
-  standing.current = shown[0]?.seq ?? 0;
+  const [scrolledAway, setScrolledAway] = useState(false);
+  const [missed, setMissed] = useState(0);
+  const frozen = paused || scrolledAway;
+  const frozenNow = useRef(frozen);
+  frozenNow.current = frozen;
+  const newestShown = useRef(0);
+  newestShown.current = shown[0]?.seq ?? 0;
 
   useEffect(() => {
     const end = new AbortController();
-    const take = (events: readonly FeedEvent[]): void => {
+    const addEvents = (events: readonly FeedEvent[]): void => {
       const known = new Set(all.current.slice(0, 1000).map(({ seq }) => seq));
       all.current = [...events.filter(({ seq }) => !known.has(seq)), ...all.current]
         .sort((a, b) => b.seq - a.seq)
-        .slice(0, MOST);
-      if (!stillNow.current) setShown(all.current);
-      else setBehind(all.current.filter(({ seq, kind }) => seq > standing.current && kind !== 'beat').length);
+        .slice(0, MAX_EVENTS);
+      if (!frozenNow.current) setShown(all.current);
+      else setMissed(all.current.filter(({ seq, kind }) => seq > newestShown.current && kind !== 'beat').length);
     };
-    take(recent);
-    // What was shortly before, so that the page does not begin empty.
+    addEvents(recentEvents);
+    // The last events before now, so that the page does not begin empty.
     client
       .call('readEvents', { signal: end.signal })
       .then(({ last }) =>
         client.call('readEvents', { query: { after: Math.max(0, last - 300), limit: 300 }, signal: end.signal }),
       )
       .then(
-        ({ events }) => take(events),
+        ({ events }) => addEvents(events),
         () => {},
       );
-    const unlisten = listen(take);
+    const unlisten = listen(addEvents);
     return () => {
       end.abort();
       unlisten();
     };
   }, []);
   useEffect(() => {
-    if (!still) setShown(all.current);
-    setBehind(0);
-  }, [still]);
+    if (!frozen) setShown(all.current);
+    setMissed(0);
+  }, [frozen]);
 
   const set = (nextKinds: readonly string[], nextText: string): void => {
     const next = new URLSearchParams();
     for (const kind of nextKinds) next.append('kind', kind);
     if (nextText !== '') next.set('text', nextText);
-    goQuery(next.toString());
+    setQuery(next.toString());
   };
   const word = text.toLowerCase();
   const rows = shown.filter(
@@ -140,10 +146,10 @@ export default function Events() {
   return (
     <Page
       title="Events"
-      about="Everything that happens, in the one order in which it did. Beats of workers are left out unless they are asked for."
+      about="Everything that happens, in order. Beats of workers are shown only when you filter for them."
       actions={
         <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? 'Go on' : 'Pause'}
+          {paused ? 'Resume' : 'Pause'}
         </Button>
       }
     >
@@ -181,7 +187,7 @@ export default function Events() {
             <b>{kind.replaceAll('_', ' ')}</b>
             <button
               type="button"
-              aria-label={`Without ${kind}`}
+              aria-label={`Remove ${kind}`}
               onClick={() =>
                 set(
                   kinds.filter((one) => one !== kind),
@@ -194,24 +200,24 @@ export default function Events() {
           </span>
         ))}
       </div>
-      {behind > 0 && (
+      {missed > 0 && (
         <div className="newchip">
           <button
             type="button"
             onClick={() => {
               setPaused(false);
-              setAway(false);
+              setScrolledAway(false);
               scrollTo({ top: 0 });
             }}
           >
-            Paused, {behind} new
+            Paused, {missed} new
           </button>
         </div>
       )}
       {rows.length === 0 ? (
         <div className="panel">
-          <Empty icon="events" title={shown.length === 0 ? 'It is quiet' : 'Nothing of that kind lately'}>
-            <p>What happens to tasks and workers appears here as it happens.</p>
+          <Empty icon="events" title={shown.length === 0 ? 'No events yet' : 'No recent event matches'}>
+            <p>Events of tasks and workers appear here as they happen.</p>
           </Empty>
         </div>
       ) : (
@@ -239,7 +245,7 @@ export default function Events() {
           onOpen={({ task, worker }) =>
             go(task !== undefined ? `/tasks/${segment(task)}` : `/workers/${segment(worker ?? '')}`)
           }
-          onAway={setAway}
+          onScrolledAway={setScrolledAway}
         />
       )}
     </Page>

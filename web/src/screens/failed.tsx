@@ -1,14 +1,21 @@
+/** The screen of failed tasks, grouped by error, and the dialog that runs a group again. */
+
 import { useState } from 'react';
 import { client, type FailureGroup } from '../api.ts';
 import { jobs, startJob } from '../live/jobs.ts';
 import { useResource } from '../live/resource.ts';
 import { useSignal } from '../live/signal.ts';
 import { plainText } from '../model/ansi.ts';
+import { plural, shortId } from '../model/text.ts';
 import { Link, segment } from '../router.tsx';
 import { useMay } from '../session.ts';
-import { Awaited, Button, Empty, Field, Page, plural, shortId, Time } from '../ui/basic.tsx';
+import { Button } from '../ui/buttons.tsx';
 import { FormDialog } from '../ui/dialog.tsx';
+import { Field } from '../ui/fields.tsx';
 import { StateGlyph } from '../ui/icon.tsx';
+import { Page } from '../ui/layout.tsx';
+import { Empty, WhenLoaded } from '../ui/states.tsx';
+import { Time } from '../ui/times.tsx';
 
 export default function Failed() {
   const may = useMay('operator');
@@ -20,15 +27,15 @@ export default function Failed() {
   const [redriving, setRedriving] = useState<FailureGroup>();
   const busy = useSignal(jobs).some(({ state }) => state === 'running');
   return (
-    <Page title="Failed" about="Tasks that have failed for good, by what their errors have in common.">
-      <Awaited of={failures}>
+    <Page title="Failed" about="Tasks that have failed for good, grouped by error.">
+      <WhenLoaded of={failures}>
         {(data) =>
           data.groups.length === 0 ? (
             <div className="panel">
               <Empty icon="check" title="Nothing has failed">
                 <p>
-                  A task comes here when its tries are used up or its error says that no try helps. From here it can be
-                  run again, one by one or all at a pace.
+                  A task comes here when its tries are used up, or when its error says that no other try helps. Run it
+                  again from here: one task, or a whole group at a rate.
                 </p>
               </Empty>
             </div>
@@ -45,12 +52,12 @@ export default function Failed() {
                 ))}
               </ul>
               <p className="quiet">
-                {plural(data.looked, 'failed task')} looked at{data.cut ? ', the newest: there are more' : ''}.
+                {plural(data.looked, 'failed task')} read{data.cut ? ', the newest; there are more' : ''}.
               </p>
             </>
           )
         }
-      </Awaited>
+      </WhenLoaded>
       {redriving && (
         <RedriveDialog of={redriving} onClose={() => setRedriving(undefined)} onStarted={failures.refresh} />
       )}
@@ -111,7 +118,7 @@ function Group({
         </span>
       </div>
       {group.pattern !== group.message && (
-        <pre className="code quiet" title="What they have in common">
+        <pre className="code quiet" title="The part that the errors have in common">
           {group.pattern}
         </pre>
       )}
@@ -158,14 +165,12 @@ function RedriveDialog({
       <pre className="code">{group.pattern}</pre>
       <p>
         <b>{plural(n, 'task')}</b>
-        {n < group.tasks
-          ? ` of ${group.tasks.toLocaleString('en')}: the newest. The rest comes with the next round.`
-          : '.'}{' '}
-        Each gets its tries back and becomes ready.
+        {n < group.tasks ? ` of ${group.tasks.toLocaleString('en')}, the newest. Repeat this for the rest.` : '.'} Each
+        task becomes ready again, with all its tries.
       </p>
       <Field
-        label="At most a second"
-        hint={perSecond > 0 ? `Takes about ${Math.ceil(n / perSecond)} s; it can be stopped at any time` : undefined}
+        label="Tasks per second"
+        hint={perSecond > 0 ? `Takes about ${Math.ceil(n / perSecond)} s, and can be stopped at any time` : undefined}
       >
         {(props) => (
           <input

@@ -1,8 +1,12 @@
+/** The login page. */
+
 import { type FormEvent, useState } from 'react';
-import { isRefusal, sayError } from '../api.ts';
+import { errorText, isRefusal } from '../api.ts';
 import { logIn } from '../session.ts';
-import { Button, Command, ErrorNote, Field, Notice } from '../ui/basic.tsx';
+import { Button, Command } from '../ui/buttons.tsx';
+import { Field } from '../ui/fields.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { ErrorNote, Notice } from '../ui/states.tsx';
 
 export function Login({ problem }: { readonly problem?: unknown }) {
   const [token, setToken] = useState('');
@@ -13,9 +17,7 @@ export function Login({ problem }: { readonly problem?: unknown }) {
     setBusy(true);
     setError(undefined);
     logIn({ token: token.trim() }).catch((thrown: unknown) => {
-      setError(
-        isRefusal(thrown, 'UNAUTHENTICATED') ? new Error('This token is not known here, or no longer good.') : thrown,
-      );
+      setError(isRefusal(thrown, 'UNAUTHENTICATED') ? new Error('This token is unknown or no longer valid.') : thrown);
       setBusy(false);
     });
   };
@@ -27,18 +29,18 @@ export function Login({ problem }: { readonly problem?: unknown }) {
           <h1 className="grow">Leasehold</h1>
         </header>
         <form className="sheet-body" onSubmit={send}>
-          {problem !== undefined && error === undefined && <Notice>{sayError(problem)}</Notice>}
+          {problem !== undefined && error === undefined && <Notice>{errorText(problem)}</Notice>}
           {error !== undefined && <ErrorNote error={error} />}
           <div className="stack tight">
             <p className="strong">By a link</p>
-            <p className="ink-2">On the machine of the node, this prints one that lets you in once:</p>
+            <p className="ink-2">Run this on the host of the node. It prints a link that works once:</p>
             <Command text="npx leasehold login" />
           </div>
           <Field
             label="Or by a token"
             hint={
               <>
-                That of the admin is the line in <code>.leasehold/token</code>, in the folder of the node.
+                The admin token is in <code>.leasehold/token</code>, in the folder of the node.
               </>
             }
           >

@@ -1,3 +1,5 @@
+/** Lines over time on a canvas, in the colours of the theme. In a chunk of its own, because it brings uPlot. */
+
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -10,7 +12,6 @@ export interface Line {
   readonly fill?: boolean;
 }
 
-/** Lines over time. The canvas takes its colours from the theme and is drawn anew when that changes. */
 export default function Chart({
   lines,
   until,
@@ -24,7 +25,7 @@ export default function Chart({
   readonly stepMs: number;
   readonly format: (value: number) => string;
   readonly label: string;
-  /** The scale goes up to this at least, so that nothing looks like much. */
+  /** The scale reaches at least this value, so that small values look small. */
   readonly least?: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -106,7 +107,7 @@ export default function Chart({
   return <div ref={box} className="chart" role="img" aria-label={label} />;
 }
 
-/** What the lines say where the pointer is. */
+/** Shows the values at the pointer. */
 function showTip(host: HTMLElement, plot: uPlot, format: (value: number) => string): void {
   let tip = host.querySelector<HTMLElement>('.tip');
   const { idx, left = -1 } = plot.cursor;

@@ -1,7 +1,10 @@
-import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
-import { Button, ErrorNote } from './basic.tsx';
+/** Dialogs and drawers. */
 
-/** A native dialog: it takes the focus, keeps it, gives it back, and Escape closes it. */
+import { type FormEvent, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
+import { Button } from './buttons.tsx';
+import { ErrorNote } from './states.tsx';
+
+/** A native dialog takes the focus, keeps it and gives it back. Escape closes it. */
 export function Dialog({
   title,
   onClose,
@@ -12,18 +15,18 @@ export function Dialog({
   readonly title: ReactNode;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** The children bring their own body and foot. */
+  /** The children have their own body and foot. */
   readonly bare?: boolean;
   readonly kind?: 'dialog' | 'dialog wide' | 'drawer';
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Closed while it is still in the page: only then does the browser give the focus back to where it was.
+  // Closed while it is still in the page, or the browser does not give the focus back.
   useLayoutEffect(() => {
     const dialog = ref.current;
     if (dialog && !dialog.open) {
       dialog.showModal();
-      // To where somebody begins to write, else to the title; a close button is no beginning.
+      // The focus goes to the first field, else to the title, never to the close button.
       const field =
         kind === 'drawer' ? null : dialog.querySelector<HTMLElement>('input:not([type="checkbox"]), textarea');
       (field ?? dialog.querySelector('h2'))?.focus();
@@ -64,7 +67,7 @@ export function Drawer(props: {
   return <Dialog kind="drawer" {...props} />;
 }
 
-/** A dialog that does one thing, stays open with the reason when that is refused, and closes when it is done. */
+/** A dialog with one action. It closes when that is done, and stays open with the reason if it is refused. */
 export function FormDialog({
   title,
   onClose,
@@ -78,9 +81,9 @@ export function FormDialog({
   readonly title: ReactNode;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** What the button says: the thing itself, never "OK". */
+  /** The text of the button names the action, never "OK". */
   readonly submit: string;
-  /** False: it stays open. */
+  /** A result of `false` keeps the dialog open. */
   readonly act: () => Promise<unknown>;
   readonly danger?: boolean;
   readonly wide?: boolean;

@@ -1,8 +1,11 @@
+/** The filter of a list of tasks: pills for the active filters, and a box that takes a value, `queue:mail` or the id of a task. */
+
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
-import { isEmptyFilter, NO_FILTER, readTyped, SPANS, TASK_STATES, type TaskFilter, toggled } from '../model/filter.ts';
+import { isEmptyFilter, NO_FILTER, parseTyped, SPANS, type TaskFilter, toggled } from '../model/filter.ts';
+import { TASK_STATES } from '../model/task-states.ts';
 import { exactTime } from '../model/time.ts';
 import { go, segment } from '../router.tsx';
-import { Button } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import { Icon, StateGlyph } from './icon.tsx';
 
 interface Suggestion {
@@ -10,7 +13,6 @@ interface Suggestion {
   readonly value: string;
 }
 
-/** Pills for what is asked for, and one place to type more: a value, `queue:mail`, or the id of a task. */
 export function FilterBar({
   filter,
   onChange,
@@ -36,7 +38,7 @@ export function FilterBar({
     return () => document.removeEventListener('pointerdown', outside);
   }, [open]);
 
-  const typed = readTyped(text);
+  const typed = parseTyped(text);
   const word = (typed.kind === 'text' ? typed.text : typed.kind === 'filter' ? typed.value : '').toLowerCase();
   const only = typed.kind === 'filter' ? typed.name : undefined;
   const of = (name: Suggestion['name'], values: readonly string[]): readonly Suggestion[] =>
@@ -108,7 +110,7 @@ export function FilterBar({
         />
         {text === '' && <kbd>/</kbd>}
         {open && suggestions.length > 0 && (
-          <ul className="list" role="listbox" id={id} aria-label="What to filter by">
+          <ul className="list" role="listbox" id={id} aria-label="Filters">
             {suggestions.map((one, i) => (
               <li
                 key={`${one.name} ${one.value}`}
@@ -135,7 +137,7 @@ export function FilterBar({
       <select
         className="input"
         style={{ width: 'auto' }}
-        aria-label="Created when"
+        aria-label="Creation time"
         value={filter.last ?? (filter.from !== undefined || filter.until !== undefined ? 'chosen' : '')}
         onChange={(event) => {
           const { from: _, until: __, last: ___, ...rest } = filter;
@@ -148,7 +150,7 @@ export function FilterBar({
             Last {span}
           </option>
         ))}
-        {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Chosen</option>}
+        {(filter.from !== undefined || filter.until !== undefined) && <option value="chosen">Selected range</option>}
       </select>
       {(['state', 'queue', 'handler'] as const).flatMap((name) =>
         filter[name].map((value) => (
@@ -157,7 +159,7 @@ export function FilterBar({
             <b className="cut">{value}</b>
             <button
               type="button"
-              aria-label={`Without ${name} ${value}`}
+              aria-label={`Remove ${name} ${value}`}
               onClick={() => onChange(toggled(filter, name, value))}
             >
               <Icon name="close" size={12} />
@@ -174,7 +176,7 @@ export function FilterBar({
           </b>
           <button
             type="button"
-            aria-label="Created at any time"
+            aria-label="Remove the creation time"
             onClick={() => {
               const { from: _, until: __, ...rest } = filter;
               onChange(rest);

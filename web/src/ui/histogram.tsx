@@ -1,10 +1,11 @@
+/** The histogram of tasks by creation time. Dragging over it selects a range; the select box beside it does the same by keyboard. */
+
 import { type PointerEvent, useRef, useState } from 'react';
 import type { Histogram as Data } from '../api.ts';
-import { barsOf, brushed, ticksOf } from '../model/histogram.ts';
+import { barsOf, brushRange, ticksOf } from '../model/histogram.ts';
+import { plural } from '../model/text.ts';
 import { exactTime } from '../model/time.ts';
-import { plural } from './basic.tsx';
 
-/** Tasks by the time of their creation. A part of it is chosen by dragging; keys choose a time beside it. */
 export function Histogram({
   data,
   onBrush,
@@ -16,7 +17,7 @@ export function Histogram({
   const [drag, setDrag] = useState<readonly [number, number]>();
   const [over, setOver] = useState<number>();
   const bars = barsOf(data);
-  const place = (event: PointerEvent): number => {
+  const positionOf = (event: PointerEvent): number => {
     const box = svg.current?.getBoundingClientRect();
     return box === undefined ? 0 : Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
   };
@@ -30,14 +31,14 @@ export function Histogram({
         viewBox="0 0 1000 76"
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Tasks by when they were created: ${plural(data.counted, 'task')} between ${exactTime(data.from)} and ${exactTime(data.until)}`}
+        aria-label={`Tasks by creation time: ${plural(data.counted, 'task')} between ${exactTime(data.from)} and ${exactTime(data.until)}`}
         onPointerDown={(event) => {
           if (event.button !== 0) return;
           svg.current?.setPointerCapture(event.pointerId);
-          setDrag([place(event), place(event)]);
+          setDrag([positionOf(event), positionOf(event)]);
         }}
         onPointerMove={(event) => {
-          const at = place(event);
+          const at = positionOf(event);
           setOver(Math.min(bars.length - 1, Math.floor(at * bars.length)));
           if (drag !== undefined) setDrag([drag[0], at]);
         }}
@@ -45,7 +46,7 @@ export function Histogram({
         onPointerCancel={() => setDrag(undefined)}
         onPointerUp={() => {
           if (drag === undefined) return;
-          onBrush(brushed(drag[0], drag[1], data));
+          onBrush(brushRange(drag[0], drag[1], data));
           setDrag(undefined);
         }}
       >

@@ -1,6 +1,7 @@
+/** Icons and state glyphs, drawn on 16 × 16 with a line of 1.5. */
+
 import type { ReactNode } from 'react';
 
-/** Drawn on 16 × 16 with a line of 1.5; one hand, one weight. */
 const PATHS = {
   key: (
     <>
@@ -149,7 +150,7 @@ export function Icon({
   );
 }
 
-/** Each state has a shape of its own, so that nobody needs to see colours. */
+/** Each state has its own shape, so that colour is never needed to tell it. */
 export function StateGlyph({ state }: { readonly state: string }) {
   return (
     <svg

@@ -1,9 +1,11 @@
+/** The progress of bulk jobs, shown on every screen. */
+
 import { dismissJob, jobs } from '../live/jobs.ts';
 import { useSignal } from '../live/signal.ts';
-import { Button, Meter } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import { StateGlyph } from './icon.tsx';
+import { Meter } from './meters.tsx';
 
-/** What is being done to many tasks, wherever in the UI one is. */
 export function Jobs() {
   return useSignal(jobs).map(({ id, title, total, done, refused, problem, state, stop }) => (
     <div key={id} className={`toast s-${refused > 0 ? 'attention' : state}`} role="status">

@@ -1,8 +1,10 @@
+/** The panel of a JSON value, as a tree that folds or as text. Large values open in parts, so that megabytes do not freeze the page. */
+
 import { useState } from 'react';
 import { ExactNumber, prettyJson, previewOf } from '../model/json.ts';
-import { CopyButton, Segmented } from './basic.tsx';
+import { CopyButton } from './buttons.tsx';
+import { Segmented } from './fields.tsx';
 
-/** A value that can be folded; what is large opens by parts, so that a result of megabytes does not freeze the page. */
 export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {
   const [mode, setMode] = useState<'tree' | 'text'>('tree');
   const simple = typeof value !== 'object' || value === null;
@@ -14,7 +16,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
         <div className="grow" />
         {!simple && (
           <Segmented
-            label={`How ${label} is shown`}
+            label={`View of ${label}`}
             options={[
               { value: 'tree', label: 'Tree' },
               { value: 'text', label: 'Text' },
@@ -23,7 +25,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
             onChange={setMode}
           />
         )}
-        <CopyButton text={mode === 'text' ? pretty : prettyJson(value)} label={`Copy ${label} as JSON`} />
+        <CopyButton text={() => prettyJson(value)} label={`Copy ${label} as JSON`} />
       </div>
       {mode === 'tree' ? (
         <div className="json" tabIndex={0} role="region" aria-label={`${label}, value`}>
@@ -31,7 +33,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
         </div>
       ) : (
         <pre className="json" tabIndex={0}>
-          {pretty.length > 500_000 ? `${pretty.slice(0, 500_000)}\n… cut here: copy has all of it` : pretty}
+          {pretty.length > 500_000 ? `${pretty.slice(0, 500_000)}\n… cut here; the copy has all of it` : pretty}
         </pre>
       )}
     </section>

@@ -1,14 +1,16 @@
+/** Keyboard shortcuts. */
+
 import { useEffect, useRef } from 'react';
 
 export interface Key {
-  /** `j`, `/`, `?`, `Enter`, or two one after the other: `g t`. */
+  /** `j`, `/`, `?`, `Enter`, or two in sequence: `g t`. */
   readonly keys: string;
   readonly does: string;
   readonly run: () => void;
   readonly group: string;
 }
 
-/** The newest layer first: a screen may say something else than the shell. */
+/** The last layer wins: a screen may override a key of the shell. */
 const layers: { current: readonly Key[] }[] = [];
 let pending = '';
 let pendingAt = 0;
@@ -40,7 +42,7 @@ function typing(target: EventTarget | null): boolean {
 addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target)) return;
   if (document.querySelector('dialog[open]') !== null) return;
-  // A button or a link does its own thing on Enter.
+  // A button or a link handles Enter itself.
   if (
     (event.key === 'Enter' || event.key === ' ') &&
     (event.target as HTMLElement).closest?.('button, a, [role="button"], input')

@@ -1,8 +1,9 @@
+/** A button that opens a menu. Arrow keys move through it, Escape closes it. */
+
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Button } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import type { IconName } from './icon.tsx';
 
-/** A button with things to do under it. Arrows go through them, Escape closes. */
 export function Menu({
   label,
   icon,

@@ -1,7 +1,8 @@
-import type { Draft, Field as FormField } from '../model/schema-form.ts';
-import { Field } from './basic.tsx';
+/** The form fields of a JSON Schema. */
 
-/** The fields that a schema asks for. */
+import type { Draft, Field as FormField } from '../model/schema-form.ts';
+import { Field } from './fields.tsx';
+
 export function SchemaForm({
   fields,
   draft,
@@ -18,31 +19,31 @@ export function SchemaForm({
   return (
     <div className="fields">
       {fields.map((field) => (
-        <One
+        <SchemaField
           key={field.name}
           field={field}
-          written={draft[field.name]}
+          entered={draft[field.name]}
           problems={problems}
           path={`${path}${field.name}`}
-          onChange={(written) => onChange({ ...draft, [field.name]: written })}
+          onChange={(entered) => onChange({ ...draft, [field.name]: entered })}
         />
       ))}
     </div>
   );
 }
 
-function One({
+function SchemaField({
   field,
-  written,
+  entered,
   problems,
   path,
   onChange,
 }: {
   readonly field: FormField;
-  readonly written: unknown;
+  readonly entered: unknown;
   readonly problems: Readonly<Record<string, string>>;
   readonly path: string;
-  readonly onChange: (written: unknown) => void;
+  readonly onChange: (entered: unknown) => void;
 }) {
   const label = `${field.title}${field.required ? '' : ' (optional)'}`;
   if (field.kind === 'group') {
@@ -52,7 +53,7 @@ function One({
         {field.about !== '' && <p className="quiet">{field.about}</p>}
         <SchemaForm
           fields={field.fields}
-          draft={(written ?? {}) as Draft}
+          draft={(entered ?? {}) as Draft}
           problems={problems}
           path={`${path}.`}
           onChange={onChange}
@@ -60,7 +61,7 @@ function One({
       </fieldset>
     );
   }
-  const text = typeof written === 'string' ? written : '';
+  const text = typeof entered === 'string' ? entered : '';
   const set = (event: { readonly target: { readonly value: string } }): void => onChange(event.target.value);
   const hint = [field.about, field.kind === 'texts' ? 'One a line.' : '', field.kind === 'json' ? 'JSON.' : '']
     .filter((one) => one !== '')

@@ -1,6 +1,8 @@
-import { layOut } from '../model/graph.ts';
+/** The graph of related tasks: dependencies, dependents and spawned tasks, with time to the right. */
+
+import { layoutGraph } from '../model/graph.ts';
+import { shortId } from '../model/text.ts';
 import { go, hrefOf, segment } from '../router.tsx';
-import { shortId } from './basic.tsx';
 
 export interface GraphTask {
   readonly id: string;
@@ -14,16 +16,15 @@ const WIDTH = 148;
 const HEIGHT = 42;
 const GAP_X = 44;
 const GAP_Y = 14;
-const MOST = 120;
+const MAX_DRAWN = 120;
 
-/** What a task waits for, what waits for it and what it has started: time goes to the right. */
 export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[]; readonly here: string }) {
-  const shown = tasks.slice(0, MOST);
-  const { places, columns, rows } = layOut(
+  const shown = tasks.slice(0, MAX_DRAWN);
+  const { nodes, columns, rows } = layoutGraph(
     shown.map(({ id, after, spawnedBy }) => ({ id, after: [...after, ...spawnedBy] })),
   );
   const at = new Map(
-    places.map(({ id, column, row }) => [id, { x: column * (WIDTH + GAP_X) + 2, y: row * (HEIGHT + GAP_Y) + 2 }]),
+    nodes.map(({ id, column, row }) => [id, { x: column * (WIDTH + GAP_X) + 2, y: row * (HEIGHT + GAP_Y) + 2 }]),
   );
   const width = columns * (WIDTH + GAP_X) - GAP_X + 4;
   const height = rows * (HEIGHT + GAP_Y) - GAP_Y + 4;
@@ -32,7 +33,7 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
     ...spawnedBy.filter((from) => !after.includes(from)).map((from) => ({ from, to: id, spawn: true })),
   ]);
   return (
-    <div className="graph" tabIndex={0} role="group" aria-label="Tasks that hang together">
+    <div className="graph" tabIndex={0} role="group" aria-label="Graph of related tasks">
       <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
         {edges.map(({ from, to, spawn }) => {
           const [a, b] = [at.get(from), at.get(to)];
@@ -48,10 +49,10 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
           );
         })}
         {shown.map(({ id, handler, state }) => {
-          const place = at.get(id) ?? { x: 0, y: 0 };
+          const position = at.get(id) ?? { x: 0, y: 0 };
           const to = `/tasks/${segment(id)}`;
           return (
-            <g key={id} transform={`translate(${place.x} ${place.y})`}>
+            <g key={id} transform={`translate(${position.x} ${position.y})`}>
               <a
                 href={hrefOf(to)}
                 className={`node s-${state} ${id === here ? 'here' : ''}`}
@@ -73,7 +74,7 @@ export function TaskGraph({ tasks, here }: { readonly tasks: readonly GraphTask[
           );
         })}
       </svg>
-      {tasks.length > MOST && <p className="quiet">{tasks.length - MOST} more are not drawn.</p>}
+      {tasks.length > MAX_DRAWN && <p className="quiet">{tasks.length - MAX_DRAWN} more are not drawn.</p>}
     </div>
   );
 }

@@ -1,8 +1,10 @@
+/** Toasts: short messages about what an action did. */
+
 import { type ReactNode, useEffect, useRef } from 'react';
-import { hintOf, sayError } from '../api.ts';
+import { errorText, hintOf } from '../api.ts';
 import { jobs } from '../live/jobs.ts';
 import { Signal, useSignal } from '../live/signal.ts';
-import { Button } from './basic.tsx';
+import { Button } from './buttons.tsx';
 import { StateGlyph } from './icon.tsx';
 import { Jobs } from './jobs.tsx';
 
@@ -23,32 +25,32 @@ function show(tone: Toast['tone'], content: ReactNode, ms: number): void {
 
 const dismiss = (id: number): void => toasts.update((all) => all.filter((toast) => toast.id !== id));
 
-export function tellDone(content: ReactNode): void {
+export function showDone(content: ReactNode): void {
   show('completed', content, 5_000);
 }
 
-export function tellError(error: unknown): void {
+export function showError(error: unknown): void {
   const hint = hintOf(error);
   show(
     'failed',
     <>
-      <p className="strong">{sayError(error)}</p>
+      <p className="strong">{errorText(error)}</p>
       {hint && <p className="ink-2">{hint}</p>}
     </>,
     10_000,
   );
 }
 
-/** Does something, and says how it went. */
-export function attempt(act: () => Promise<unknown>, words?: ReactNode): void {
-  act().then(() => words !== undefined && tellDone(words), tellError);
+/** Runs an action and shows a toast about its success or its error. */
+export function runAction(act: () => Promise<unknown>, words?: ReactNode): void {
+  act().then(() => words !== undefined && showDone(words), showError);
 }
 
 export function Toasts() {
   const all = useSignal(toasts);
   const work = useSignal(jobs);
   const box = useRef<HTMLDivElement>(null);
-  // Shown anew with each of them: it comes to lie over a drawer that was opened meanwhile.
+  // Shown again with each toast, so that it lies above a drawer that was opened meanwhile.
   const marks = `${all.at(-1)?.id} ${work.length}`;
   useEffect(() => {
     if (marks === '') return;

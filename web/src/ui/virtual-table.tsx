@@ -1,14 +1,17 @@
-import { memo, type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { isApart, scrollFor, type Visible, visibleRows } from '../model/window.ts';
+/** The virtual table: a long list with columns, selection and keys. It scrolls with the page, and only visible rows are drawn. */
+
+import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { evenRows, scrollFor } from '../model/virtual-rows.ts';
 import { useKeys } from './keys.ts';
+import { useVisibleRows, viewOf } from './virtual-rows.ts';
 
 export interface Column<Row> {
   readonly head: string;
-  /** A track of the grid: `120px`, `minmax(0, 2fr)`. */
+  /** The grid track: `120px`, `minmax(0, 2fr)`. */
   readonly track: string;
   readonly cell: (row: Row) => ReactNode;
   readonly num?: boolean;
-  /** Cuts what is too long by itself. */
+  /** The cell itself cuts what is too long. */
   readonly loose?: boolean;
 }
 
@@ -29,7 +32,7 @@ export interface VirtualTableProps<Row> {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
-  /** How a row looks where there is room for one column. */
+  /** A row on a narrow screen, as one column. */
   readonly narrow: (row: Row) => ReactNode;
   readonly height?: number;
   readonly narrowHeight?: number;
@@ -37,69 +40,50 @@ export interface VirtualTableProps<Row> {
   readonly selected?: ReadonlySet<string> | undefined;
   readonly onSelect?: ((key: string, range: boolean) => void) | undefined;
   readonly onSelectAll?: (() => void) | undefined;
-  /** The end of what is loaded comes near. */
+  /** Called when the end of the loaded rows comes near. */
   readonly onEnd?: (() => void) | undefined;
-  /** Whether somebody has scrolled away from the top. */
-  readonly onAway?: ((away: boolean) => void) | undefined;
+  /** Called with whether the top is scrolled away. */
+  readonly onScrolledAway?: ((away: boolean) => void) | undefined;
   readonly foot?: ReactNode;
 }
 
-/** The next rows are asked for while so many are still to come. */
+/** More rows are loaded when fewer than this are left below. */
 const AHEAD = 150;
 
-/** A long list of which only what can be seen is drawn; it scrolls with the page. */
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
-  const { label, rows, keyOf, columns, onOpen, selected, onSelect, onSelectAll, onEnd, onAway, foot } = props;
+  const { label, rows, keyOf, columns, onOpen, selected, onSelect, onSelectAll, onEnd, onScrolledAway, foot } = props;
   const narrow = useNarrow();
   const body = useRef<HTMLDivElement>(null);
-  const [visible, setVisible] = useState<Visible>({ first: 0, end: 40 });
-  const drawn = useRef(visible);
   const [active, setActive] = useState<string>();
   const height = narrow ? (props.narrowHeight ?? 60) : (props.height ?? 40);
 
   const count = rows.length;
-
-  useLayoutEffect(() => {
-    let frame = 0;
-    const look = (): void => {
-      const top = body.current?.getBoundingClientRect().top ?? 0;
-      const whole = visibleRows({ top, seen: innerHeight, count, height });
-      // After a leap every row is new: first those that are seen, in the next frame those around them. All at once took twice as long.
-      const leap = isApart(whole, drawn.current);
-      const now = leap ? visibleRows({ top, seen: innerHeight, count, height, beyond: 0 }) : whole;
-      drawn.current = now;
-      setVisible((before) => (before.first === now.first && before.end === now.end ? before : now));
-      cancelAnimationFrame(frame);
-      if (leap && count > 0) frame = requestAnimationFrame(look);
-      // Its first row has gone under what sticks to the upper edge.
-      onAway?.(top < 0);
-    };
-    look();
-    addEventListener('scroll', look, { passive: true });
-    const observer = new ResizeObserver(look);
-    observer.observe(document.body);
-    return () => {
-      cancelAnimationFrame(frame);
-      removeEventListener('scroll', look);
-      observer.disconnect();
-    };
-  }, [count, height, onAway]);
+  const layout = useMemo(() => evenRows(count, height), [count, height]);
+  const { visible } = useVisibleRows({
+    layout,
+    element: body,
+    scrolls: 'with the page',
+    // The first row is under the sticky head.
+    onView: ({ top }) => onScrolledAway?.(top < 0),
+  });
   useEffect(() => {
     if (count > 0 && visible.end >= count - AHEAD) onEnd?.();
   }, [visible.end, count, onEnd]);
 
   const move = (by: number): void => {
-    const top = body.current?.getBoundingClientRect().top ?? 0;
-    const stuck = (body.current?.previousElementSibling as HTMLElement | null)?.getBoundingClientRect().bottom ?? 0;
+    if (body.current === null) return;
+    const view = viewOf(body.current, 'with the page');
+    const stuck = body.current.previousElementSibling?.getBoundingClientRect().bottom ?? 0;
     const at = rows.findIndex((row) => keyOf(row) === active);
-    const next = at === -1 ? Math.max(0, Math.ceil((stuck - top) / height)) : Math.min(count - 1, Math.max(0, at + by));
+    const next =
+      at === -1 ? Math.max(0, Math.ceil((stuck - view.top) / height)) : Math.min(count - 1, Math.max(0, at + by));
     if (rows[next] === undefined) return;
     setActive(keyOf(rows[next]));
-    scrollBy({ top: scrollFor(next, { top, seen: innerHeight, height, stuck: Math.max(0, stuck) }) });
+    scrollBy({ top: scrollFor(next, layout, view, Math.max(0, stuck)) });
   };
   useKeys([
     { keys: 'j', does: 'Next row', group: 'Lists', run: () => move(1) },
-    { keys: 'k', does: 'Row before', group: 'Lists', run: () => move(-1) },
+    { keys: 'k', does: 'Previous row', group: 'Lists', run: () => move(-1) },
     {
       keys: 'Enter',
       does: 'Open the row',
@@ -144,12 +128,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       <div className="vt-head" role="row" aria-rowindex={1}>
         {onSelect && (
           <span role="columnheader" aria-label="Selection">
-            <input
-              type="checkbox"
-              aria-label="Select all that are shown"
-              checked={all}
-              onChange={() => onSelectAll?.()}
-            />
+            <input type="checkbox" aria-label="Select all rows" checked={all} onChange={() => onSelectAll?.()} />
           </span>
         )}
         {narrow ? (
@@ -162,7 +141,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
           ))
         )}
       </div>
-      <div className="vt-body" role="rowgroup" ref={body} style={{ height: count * height }}>
+      <div className="vt-body" role="rowgroup" ref={body} style={{ height: layout.height }}>
         {rows.slice(visible.first, visible.end).map((row, i) => {
           const index = visible.first + i;
           const key = keyOf(row);
@@ -172,7 +151,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
               id={key}
               row={row as unknown}
               index={index}
-              top={index * height}
+              top={layout.topOf(index)}
               height={height}
               active={key === active}
               selected={selected?.has(key) ?? false}

@@ -15,7 +15,7 @@ const coloured: Paint = (format, text) =>
   styleText(format as Parameters<typeof styleText>[0], text, { validateStream: false });
 
 function frameInput(more: Partial<FrameInput> = {}): FrameInput {
-  const { model: model = testModel(), state = FIRST } = more;
+  const { model = testModel(), state = FIRST } = more;
   return {
     state,
     model,

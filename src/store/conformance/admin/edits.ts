@@ -9,7 +9,7 @@ import { type Case, needing, type Run, type Topic } from '../kit/topic.ts';
 const MANY = 40;
 const numbers = Array.from({ length: MANY }, (_, n) => n);
 
-/** The same at once through one store, and through several on the same data as so many processes would. */
+/** Runs a case through one store, and through several stores on the same data, as several processes would. */
 const alone =
   (run: (scene: Scene, stores: readonly Store[]) => Promise<void>): Run =>
   (scene) =>
@@ -17,7 +17,7 @@ const alone =
 const together = (run: (scene: Scene, stores: readonly Store[]) => Promise<void>): Case =>
   needing(['reopen'], async (scene) => run(scene, [scene.store, await scene.reopen(), await scene.reopen()]));
 
-/** All of them at once, by turns through the stores. */
+/** All at once, spread over the stores in turn. */
 const atOnce = <T, R>(
   stores: readonly Store[],
   items: readonly T[],
@@ -36,7 +36,7 @@ const put = ({ store }: Scene, limit: LimitInput): Promise<number> =>
 /** All that an edit could change. */
 async function snapshot({ store }: Scene): Promise<unknown> {
   const of = { name: 'api', limit: 1000 };
-  return [await store.limitList(), await store.limitHistory(of), await store.limitSlots(of)];
+  return [await store.limitList(), await store.limitHistory(of), await store.limitCounters(of)];
 }
 
 async function tagsAtOnce(scene: Scene, stores: readonly Store[]): Promise<void> {
@@ -73,13 +73,13 @@ async function limitsAtOnce(scene: Scene, stores: readonly Store[]): Promise<voi
       .toSorted(),
     numbers.map(String).toSorted(),
   );
-  // Each is what the one before it was, but for the one bound that it names.
+  // Each version differs from the one before it only in the bound that its edit names.
   const bound = (n: number): keyof Limit => (n % 2 === 0 ? 'concurrent' : 'perKey');
   for (const [i, { by, limit }] of history.slice(0, -1).entries()) {
     const before = history[i + 1]?.limit as Limit;
     assert.deepEqual(limit, { ...before, [bound(Number(by))]: 100 + Number(by) });
   }
-  // And each of them was told so.
+  // Each caller got the version that its edit made.
   for (const [n, { before, after }] of answers.entries()) {
     const { revision, limit } = before as LimitVersion;
     assert.equal(after.revision, revision + 1);
@@ -104,7 +104,7 @@ async function madeAtOnce(scene: Scene, stores: readonly Store[]): Promise<void>
 async function takenInTurns(scene: Scene, stores: readonly Store[]): Promise<void> {
   await put(scene, { concurrent: 0 });
   const few = numbers.slice(0, 12);
-  // Each reads and writes the next number, as a program would that knows only whole values.
+  // Each reads the value and writes the next number, as a program would that knows only whole values.
   await atOnce(stores, few, async (store) => {
     for (let done = false; !done; ) {
       const [seen] = await store.limitList();
@@ -158,8 +158,8 @@ export const EDITS: Topic = {
         { at: after.changedAt, by: 'bob', limit: after.limit },
         { at: made.after.changedAt, by: 'ada', limit: made.after.limit },
       ]);
-      const [slot] = await scene.store.limitSlots({ name: 'api', limit: 9 });
-      assert.deepEqual([slot?.cap, slot?.rate?.burst], [4, 5]);
+      const [counter] = await scene.store.limitCounters({ name: 'api', limit: 9 });
+      assert.deepEqual([counter?.cap, counter?.rate?.burst], [4, 5]);
     },
 
     'an edit that changes nothing is not written': async (scene) => {

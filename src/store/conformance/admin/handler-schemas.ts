@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
-import { MOST_SCHEMAS } from '../../insight-store.ts';
+import { MOST_SCHEMAS } from '../../port/insight-store.ts';
 import { MINUTE } from '../kit/scene.ts';
 import { needing, type Topic } from '../kit/topic.ts';
 
 const SEND: HandlerSchema = { handler: 'send', schema: '{"type":"object","title":"it\'s \\"a\\" {list}, \\\\ ä"}' };
 
-/** What handlers take, as workers tell it. */
+/** The input schemas of handlers, as workers report them. */
 export const HANDLER_SCHEMAS: Topic = {
   name: 'schemas of handlers',
   needs: ['whole'],

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { DAY, HOUR, type Scene } from '../kit/scene.ts';
 import type { Topic } from '../kit/topic.ts';
 
-/** A store may keep its newest task in any case, so that numbers never come back: another one is pushed after those that go. */
+/**
+ * A store may keep its newest task, so that numbers are never used again. One more task is pushed after those that are
+ * to go.
+ */
 const younger = (scene: Scene): Promise<number> => scene.push({ queue: 'young' });
 
 async function finished(scene: Scene, queue = 'mail'): Promise<number> {

@@ -11,7 +11,7 @@ async function put(store: Store, view: Partial<NewView> = {}): Promise<ViewRecor
   return saved;
 }
 
-/** Questions that people keep; the views of SQL have a suite of their own in `views.ts`. */
+/** Saved queries of the web UI. The SQL views have a suite of their own in `views.ts`. */
 export const SAVED_VIEWS: Topic = {
   name: 'saved views',
   needs: ['whole'],

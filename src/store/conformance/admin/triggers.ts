@@ -44,7 +44,7 @@ export const TRIGGERS: Topic = {
       assert.deepEqual(await scene.store.triggerList(), [{ ...again, queue: 'post', handler: 'sort' }]);
     },
 
-    'a trigger that is put again keeps its place while its schedule is the same, so that no slot is lost': async (
+    'a trigger that is put again keeps its place while its schedule is the same, so that no fire time is lost': async (
       scene,
     ) => {
       const { nextAt } = await trigger(scene, { payload: '1' });
@@ -55,7 +55,7 @@ export const TRIGGERS: Topic = {
       assert.equal((await scene.store.triggerList())[0]?.nextAt, nextAt + DAY);
     },
 
-    'putting a trigger answers with the slot that will be fired next': async (scene) => {
+    'putting a trigger answers with the fire time that comes next': async (scene) => {
       const made = await trigger(scene);
       assert.equal(await scene.store.triggerPut({ trigger: { ...made, nextAt: made.nextAt + DAY } }), made.nextAt);
       const other = { ...made, cron: '0 4 * * *', nextAt: made.nextAt + HOUR };
@@ -69,7 +69,7 @@ export const TRIGGERS: Topic = {
       assert.deepEqual(await scene.store.triggerList(), []);
     },
 
-    'a trigger is due from its slot on, the earliest first, and the next one is announced': async (scene) => {
+    'a trigger is due from its fire time on, the earliest first, and the next one is announced': async (scene) => {
       const now = scene.world.clock.wall();
       await trigger(scene, { name: 'late', nextAt: now + 2 * MINUTE });
       await trigger(scene, { name: 'early', nextAt: now + MINUTE });
@@ -99,7 +99,7 @@ export const TRIGGERS: Topic = {
       });
     },
 
-    'firing pushes the tasks of the slots and moves the trigger on, in one write': async (scene) => {
+    'firing pushes the tasks of the fire times and moves the trigger on, in one write': async (scene) => {
       const duty = await scene.duty('cron', DAY);
       const { nextAt } = await trigger(scene);
       const item = await scene.draft({ payload: '"slot"' });
@@ -123,7 +123,7 @@ export const TRIGGERS: Topic = {
       assert.equal((await scene.claimOne()).payload, '"slot"');
     },
 
-    'a slot that was fired cannot be fired again': async (scene) => {
+    'a fire time that was fired cannot be fired again': async (scene) => {
       const duty = await scene.duty('cron', DAY);
       const { nextAt } = await trigger(scene);
       const firing = {
@@ -137,7 +137,7 @@ export const TRIGGERS: Topic = {
       assert.deepEqual(await scene.unchanged(() => scene.store.triggerFire(firing)), { moved: false, pushed: [] });
     },
 
-    'many that fire a slot at the same time fire it once': async (scene) => {
+    'many that fire one fire time at once fire it once': async (scene) => {
       const duty = await scene.duty('cron', DAY);
       const { nextAt } = await trigger(scene);
       const items = [await scene.draft()];
@@ -161,7 +161,7 @@ export const TRIGGERS: Topic = {
       assert.equal((await scene.unchanged(() => scene.store.triggerFire(fire))).moved, false);
     },
 
-    'the unique key of a slot keeps its task single, also when the trigger was put back': async (scene) => {
+    'the unique key of a fire time keeps its task single, also when the trigger was put back': async (scene) => {
       const duty = await scene.duty('cron', DAY);
       const { nextAt } = await trigger(scene);
       const item = await scene.draft({ unique: { key: 'cron:nightly:slot', hash: 0, windowMs: DAY } });
@@ -174,7 +174,7 @@ export const TRIGGERS: Topic = {
       assert.deepEqual([pushed[0].task, pushed[0].fresh], [first.task, false]);
     },
 
-    'a trigger without a further slot is never due again': async (scene) => {
+    'a trigger without a further fire time is never due again': async (scene) => {
       const duty = await scene.duty('cron', DAY);
       const { nextAt } = await trigger(scene);
       await scene.store.triggerFire({

@@ -4,17 +4,17 @@ import { DAY, HOUR, MINUTE, type Scene } from '../kit/scene.ts';
 
 export type Row = Record<string, unknown>;
 
-/** A store, and somebody else who reads its views. */
+/** A store, and another client that reads its views. */
 export interface ViewRig {
   readonly scene: Scene;
   readonly rows: (sql: string) => Promise<readonly Row[]>;
-  /** Writes past everything of ours. */
+  /** Writes directly to the database. */
   readonly write: (sql: string) => Promise<void>;
 }
 
 export interface ViewOptions {
   readonly name: string;
-  /** How the store's SQL says the present time in the form of the views. */
+  /** The present time in SQL, in the format of the views. */
   readonly now: string;
   readonly open: (t: TestContext, wall: number) => Promise<ViewRig>;
 }
@@ -36,7 +36,7 @@ export function viewCases({ name, now, open }: ViewOptions): void {
     };
     return { ...opened, row };
   };
-  /** What the documents print for people who look into the store. */
+  /** The queries that the documents print for people who look into the store. */
   const queries = {
     active: `SELECT * FROM runs WHERE status = 'running'`,
     queued: `SELECT * FROM runs WHERE status = 'queued' ORDER BY created_at`,

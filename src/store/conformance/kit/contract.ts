@@ -14,6 +14,7 @@ import { LOGS } from '../admin/logs.ts';
 import { NODES } from '../admin/nodes.ts';
 import { PRUNE } from '../admin/prune.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
+import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
 import { TRIGGERS } from '../admin/triggers.ts';
 import { WORKERS } from '../admin/workers.ts';
@@ -110,6 +111,7 @@ export const TOPICS: readonly Topic[] = [
   TREES,
   RESULTS,
   TOKENS,
+  TOKEN_EXCHANGE,
   NODES,
   DOCUMENTS,
   INSIGHT,
@@ -121,7 +123,7 @@ export const TOPICS: readonly Topic[] = [
   CLOSING,
 ];
 
-/** A case that hangs is a case that fails. */
+/** A case that hangs fails after this time. */
 const TIMEOUT_MS = 20_000;
 
 /**
@@ -171,7 +173,7 @@ async function play(
     if (!scene.closed) await scene.checkBooks();
     return undefined;
   } catch (error) {
-    // A store for plain queues says so itself where a case goes beyond them.
+    // A store for plain queues refuses with UNSUPPORTED where a case needs more.
     if (store.capabilities.whole || !isEngineError(error, 'UNSUPPORTED')) throw error;
     return `it needs more than a plain queue: ${error.message}`;
   } finally {
@@ -179,7 +181,10 @@ async function play(
   }
 }
 
-/** Of stores that were opened before: what one cannot do, none of them can, and need not be opened to tell. */
+/**
+ * Capabilities of stores that were opened before: all stores of one suite have the same, and need not be opened to know
+ * them.
+ */
 const capabilitiesOf = new WeakMap<StoreContractOptions, Capabilities>();
 
 function missing(needs: readonly Need[], options: StoreContractOptions, has: Capabilities): string | undefined {
@@ -187,7 +192,7 @@ function missing(needs: readonly Need[], options: StoreContractOptions, has: Cap
   return need && `it needs "${need}", which ${options.name} does not have`;
 }
 
-/** A skip that names nothing, or says no reason, would hide a hole. */
+/** A skip that names no case, or has no reason, would hide a gap. */
 function checkOptions({ skip = {}, topics = [] }: StoreContractOptions): void {
   const known = new Set(TOPICS.flatMap(({ cases }) => Object.keys(cases)));
   for (const [sentence, reason] of Object.entries(skip)) {

@@ -11,7 +11,7 @@ export type Wish = Partial<Omit<GraphTask, 'after'>> & {
   readonly after?: readonly (Edge | number)[];
 };
 
-/** A number is the place of another item that is needed. */
+/** A number in `after` is the place of another item of the same call. */
 export async function draft(scene: Scene, { after = [], afterFailure = 'cancel', ...wish }: Wish): Promise<GraphTask> {
   const edges = after.map((edge): Edge => (typeof edge === 'number' ? { item: edge, optional: false } : edge));
   return { ...(await scene.draft(wish)), after: edges, afterFailure };
@@ -39,7 +39,7 @@ export async function states(scene: Scene, tasks: readonly number[]): Promise<re
   return records.map((record) => (record as { state: TaskState }).state);
 }
 
-/** States with the reasons of those that have one. */
+/** The states of tasks, with their reasons where there are any. */
 export async function ends(scene: Scene, tasks: readonly number[]): Promise<readonly string[]> {
   const records = await scene.store.taskGet({ tasks });
   return records.map((record) => (record?.reason === 'none' ? record.state : `${record?.state} ${record?.reason}`));

@@ -22,7 +22,7 @@ import type {
 import { checkBooks, lookAt, numberEvents, type Snapshot } from './snapshot.ts';
 import type { VirtualWorld } from './virtual-world.ts';
 
-/** The store's part of a caller's own transaction, as the caller drives it. */
+/** A transaction of the caller, with the methods to begin and end it. */
 export interface CallerHandle {
   readonly tx: CallerTransaction;
   readonly begin: () => void | Promise<void>;
@@ -126,7 +126,14 @@ export class Scene {
     return this.store.workerRegister({ name: `worker-${n}`, incarnation: `incarnation-${n}`, slots: 8, tags: [] });
   }
 
-  /** What the claim was granted; nothing, too, when nobody looked. */
+  /** Switches a worker on or off, by its name. */
+  async enable(worker: number, enabled: boolean): Promise<void> {
+    const record = (await this.store.workerList()).find((one) => one.worker === worker);
+    assert.ok(record, 'there is no such worker');
+    await this.store.workerSet({ name: record.name, enabled });
+  }
+
+  /** What the claim was granted. Nothing if its lanes were not looked at. */
   async claim(wish: ClaimWish = {}): Promise<readonly Grant[]> {
     return (await this.rawClaim(wish))?.grants ?? [];
   }
@@ -193,7 +200,7 @@ export class Scene {
     return stats;
   }
 
-  /** A page of the feed, with all that has happened; of tasks, as no worker is told of here. */
+  /** A page of the feed, with all that has happened. Events of tasks only: no case here announces a worker. */
   async eventPage(query: {
     readonly after: number;
     readonly limit: number;
@@ -219,7 +226,7 @@ export class Scene {
     return (await this.store.leaseReap({ duty, items })).reaped;
   }
 
-  /** What is overdue, and when the next lease will be; without what only some stores can tell. */
+  /** What is overdue, and when the next lease will be, without the fields that only some stores have. */
   async overdue(limit: number): Promise<Pick<Overdue, 'leases' | 'nextInMs'>> {
     const { leases, nextInMs } = await this.store.leaseOverdue({ limit });
     return { leases, nextInMs };
@@ -243,7 +250,7 @@ export class Scene {
     return lookAt(this.store);
   }
 
-  /** Does something that must leave no trace, and gives back its answer. */
+  /** Runs something that must change nothing, and returns its answer. */
   async unchanged<T>(act: () => Promise<T>): Promise<T> {
     const before = await this.look();
     const answer = await act();
@@ -251,7 +258,7 @@ export class Scene {
     return answer;
   }
 
-  /** The same data once more, as another process would open it. */
+  /** Opens the same data again, as another process would. */
   async reopen(): Promise<Store> {
     assert.ok(this.#tools.reopen, 'this case needs `reopen`');
     const other = await this.#tools.reopen(this.store);

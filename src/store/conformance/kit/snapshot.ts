@@ -24,7 +24,7 @@ export interface Snapshot {
   })[];
   readonly queues: readonly QueueRecord[];
   readonly events: readonly TaskEvent[];
-  /** With what it tells of workers. */
+  /** Events of workers included. */
   readonly feed: readonly FeedEvent[];
   readonly workers: readonly WorkerRecord[];
   readonly triggers: readonly TriggerRecord[];
@@ -71,7 +71,7 @@ export async function allTasks(store: Store): Promise<readonly TaskRecord[]> {
 const feeds = new Map<string, DutyTerm>();
 const FOR_EVER_MS = 1e12;
 
-/** Lets every event have its number, where the store leaves that to a duty. */
+/** Numbers all events, where the store leaves that to a duty. */
 export async function numberEvents(store: Store): Promise<void> {
   if (store.capabilities.numbersEvents) return;
   const { clusterKey } = store;
@@ -99,9 +99,9 @@ export async function wholeFeed(store: Store, after = 0): Promise<readonly FeedE
 }
 
 /**
- * What must hold at every moment, whatever was done: the feed has no gap and tells only legal transitions, replaying it
- * rebuilds every task, the counters are exact, and each record makes sense in itself. `forgets` says that old tasks and
- * events may have been pruned.
+ * The invariants of every store: the feed has no gap and holds only legal transitions, replaying it rebuilds every
+ * task, the counters are exact, and each record is consistent. `forgets` says that old tasks and events may have been
+ * pruned.
  */
 export function checkBooks(snapshot: Snapshot, { forgets = false }: { readonly forgets?: boolean } = {}): void {
   if (forgets) checkNumbers(snapshot.feed);
@@ -154,7 +154,7 @@ function checkRecord(record: TaskRecord): void {
     `what runs has a lease, nothing else has: ${story}`,
   );
   if (state === 'running') assert.notEqual(record.holder, undefined, `what runs has a holder: ${story}`);
-  // What waits may have a deadline.
+  // A waiting task may have a deadline.
   if (state !== 'waiting') {
     assert.equal(
       record.runAt !== undefined,
@@ -174,7 +174,7 @@ function checkRecord(record: TaskRecord): void {
   }
 }
 
-/** What a task waits for and the task itself tell the same. */
+/** A task and its wait agree. */
 function checkWait({ task, state, runAt, wait }: Snapshot['tasks'][number]): void {
   if (wait === undefined) return;
   const story = `task ${task} in ${state}, its wait is ${wait.outcome}`;
@@ -184,8 +184,8 @@ function checkWait({ task, state, runAt, wait }: Snapshot['tasks'][number]): voi
 }
 
 /**
- * A task that was born has an entry in the journal of its parent, and an entry stands for a child that is there; the root of
- * a child is the root of its parent.
+ * A child has an entry in the journal of its parent, and an entry names a child that exists. The root of a child is the
+ * root of its parent.
  */
 function checkKinship({ tasks }: Snapshot): void {
   const byNumber = new Map(tasks.map((task) => [task.task, task]));

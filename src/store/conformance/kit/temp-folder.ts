@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 
-/** Memory behind a file system, on Linux: what a test proves does not depend on the disk, and its speed should not either. */
+/** A file system in memory, on Linux. No test depends on the disk, so its speed need not either. */
 const IN_MEMORY = '/dev/shm';
 
 /** A folder for the tests of one file, removed after the last of them. */

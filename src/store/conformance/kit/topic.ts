@@ -1,7 +1,7 @@
 import type { Capabilities } from '../../store.ts';
 import type { Scene } from './scene.ts';
 
-/** What a case needs beyond the plain port: a capability of the store, or help from whoever runs the suite. */
+/** What a case needs beyond the plain port: a capability of the store, or an option of the suite. */
 export type Need =
   | 'reopen'
   | 'caller'

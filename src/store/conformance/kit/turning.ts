@@ -1,7 +1,7 @@
 import type { Lease } from '../../../core/task/lease.ts';
 import type { EntryAnswer, Park, Store, Turn, TurnAnswer } from '../../store.ts';
 
-/** Turns that say one thing, and what they are told of it. */
+/** Turns with one entry or one end, and their answers. */
 
 export type ParkItem = Lease & Park;
 export type ParkAnswer =

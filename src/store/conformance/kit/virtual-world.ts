@@ -18,18 +18,19 @@ interface Timer {
 /** 2026-01-05, a Monday, at noon UTC. */
 const BEGINNING = Date.UTC(2026, 0, 5, 12);
 const MONOTONIC_BEGINNING = 5_000_000;
-/** Far more turns than any honest chain of work needs: beyond it, something goes round for ever. */
+/** More turns of the loop than any chain of work needs. Beyond it something loops for ever. */
 const MAX_TURNS = 100_000;
 
 /**
- * A world whose time stands still until a test moves it, so that no test sleeps and none depends on the machine's speed.
- * Timers fire in the order of their times, each at its own instant; what one starts is given its turns before the next.
+ * A world whose time stands still until a test moves it: no test sleeps, and none depends on the speed of the machine.
+ * Timers fire in the order of their times, each at its own instant. What a timer starts runs before the next timer
+ * fires.
  */
 export class VirtualWorld implements World {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: () => number;
-  /** Calendar time is this much more than the other: summed up by itself it would drift from whole milliseconds. */
+  /** How far calendar time is ahead of monotonic time. A sum of its own would drift from whole milliseconds. */
   #ahead: number;
   #monotonic: number;
   #timers: Timer[] = [];
@@ -87,7 +88,7 @@ export class VirtualWorld implements World {
     this.#ahead += ms;
   }
 
-  /** Lets everything that has been started run as far as it can without time passing. */
+  /** Runs everything that was started as far as it can go without time passing. */
   async settle(): Promise<void> {
     for (let turn = 0, quiet = 0; quiet < 3; turn++) {
       if (turn > MAX_TURNS) throw new Error('the work never comes to rest: something goes round without time passing');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../../../core/limits/limit.ts';
-import type { ClaimAnswer, Grant, Lane, NewTask, SlotRecord } from '../../store.ts';
+import type { ClaimAnswer, CounterRecord, Grant, Lane, NewTask } from '../../store.ts';
 import { MINUTE, refusal, type Scene, TTL } from '../kit/scene.ts';
 import { needing, type Topic } from '../kit/topic.ts';
 
@@ -30,12 +30,12 @@ async function claim(scene: Scene, items: readonly NewTask[], max: number, holde
 const count = async (scene: Scene, items: readonly NewTask[], max: number): Promise<number> =>
   (await claim(scene, items, max)).grants.length;
 
-async function slots(scene: Scene, name: string): Promise<ReadonlyMap<string, SlotRecord>> {
-  return new Map((await scene.store.limitSlots({ name, limit: 100 })).map((slot) => [slot.key, slot]));
+async function countersOf(scene: Scene, name: string): Promise<ReadonlyMap<string, CounterRecord>> {
+  return new Map((await scene.store.limitCounters({ name, limit: 100 })).map((counter) => [counter.key, counter]));
 }
 
 const active = async (scene: Scene, name: string, key = ''): Promise<number | undefined> =>
-  (await slots(scene, name)).get(key)?.active;
+  (await countersOf(scene, name)).get(key)?.active;
 
 async function push(scene: Scene, item: NewTask, n = 1): Promise<readonly number[]> {
   const answers = await scene.store.taskPush({ items: Array.from({ length: n }, () => item) });
@@ -60,9 +60,9 @@ export const LIMITS: Topic = {
       const { grants, blocked } = await claim(scene, [a, c], 10);
       assert.equal(grants.length, 3);
       assert.equal(await active(scene, 'api'), 3);
-      const total = (await slots(scene, 'api')).get('')?.id;
+      const total = (await countersOf(scene, 'api')).get('')?.id;
       assert.deepEqual(
-        blocked.map(({ lane, slot }) => [lane, slot]),
+        blocked.map(({ lane, counter }) => [lane, counter]),
         [a.lane, c.lane].map((lane) => [lane, total]),
       );
       assert.equal(await count(scene, [a, c], 10), 0);
@@ -113,7 +113,7 @@ export const LIMITS: Topic = {
       assert.equal(await active(scene, 'memory'), 6);
     },
 
-    'a slot is given back however an attempt ends, and once only': async (scene) => {
+    'what a task takes of a limit is given back however its attempt ends, and once only': async (scene) => {
       await put(scene, 'api', { concurrent: 9 });
       const item = await limited(scene, ['api'], { maxTries: 9 });
       const next = async (): Promise<Grant> => (await claim(scene, [item], 1)).grants[0] as Grant;
@@ -140,20 +140,21 @@ export const LIMITS: Topic = {
       assert.equal(await active(scene, 'api'), 0);
     },
 
-    'a slot is given back by the reaper, and the overtaken attempt gives back nothing more': async (scene) => {
-      await put(scene, 'api', { concurrent: 2 });
-      const item = await limited(scene, ['api'], { maxTries: 5 });
-      await push(scene, item, 2);
-      const [a, b] = (await claim(scene, [item], 2)).grants as [Grant, Grant];
-      const duty = await scene.duty();
-      await scene.pass(TTL + 1);
-      assert.equal(await scene.reap(duty), 2);
-      assert.equal(await active(scene, 'api'), 0);
-      assert.equal(await scene.settle(a, 'completed'), 'lost');
-      assert.equal(await scene.giveBack(b), 'lost');
-      assert.equal(await active(scene, 'api'), 0);
-      assert.equal(await count(scene, [item], 5), 2);
-    },
+    'what a task takes of a limit is given back by the reaper, and the overtaken attempt gives back nothing more':
+      async (scene) => {
+        await put(scene, 'api', { concurrent: 2 });
+        const item = await limited(scene, ['api'], { maxTries: 5 });
+        await push(scene, item, 2);
+        const [a, b] = (await claim(scene, [item], 2)).grants as [Grant, Grant];
+        const duty = await scene.duty();
+        await scene.pass(TTL + 1);
+        assert.equal(await scene.reap(duty), 2);
+        assert.equal(await active(scene, 'api'), 0);
+        assert.equal(await scene.settle(a, 'completed'), 'lost');
+        assert.equal(await scene.giveBack(b), 'lost');
+        assert.equal(await active(scene, 'api'), 0);
+        assert.equal(await count(scene, [item], 5), 2);
+      },
 
     'what is ended by the reaper gives back too': async (scene) => {
       await put(scene, 'api', { concurrent: 2 });
@@ -298,10 +299,10 @@ export const LIMITS: Topic = {
       assert.equal(await count(scene, [item], 9), 0);
       await scene.pass(5000);
       assert.equal(await count(scene, [item], 1), 1);
-      assert.equal(await scene.store.slotPause({ name: 'disk', key: '', forMs: 1000 }), true);
-      assert.equal(await scene.store.slotPause({ name: 'disk', key: 'nobody', forMs: 1000 }), false);
+      assert.equal(await scene.store.counterPause({ name: 'disk', key: '', forMs: 1000 }), true);
+      assert.equal(await scene.store.counterPause({ name: 'disk', key: 'nobody', forMs: 1000 }), false);
       assert.equal(await count(scene, [item], 9), 0);
-      await scene.store.slotPause({ name: 'disk', key: '', forMs: 0 });
+      await scene.store.counterPause({ name: 'disk', key: '', forMs: 0 });
       assert.equal(await count(scene, [item], 9), 2);
     },
 
@@ -376,7 +377,7 @@ export const LIMITS: Topic = {
       assert.ok(other?.ok && !other.fresh && other.task === task);
     },
 
-    'one that was asked for by its number takes its slot, or is not given': async (scene) => {
+    'one that was asked for by its number takes from its limit, or is not given': async (scene) => {
       await put(scene, 'api', { concurrent: 1 });
       const item = await limited(scene, ['api']);
       const [a, b] = await push(scene, item, 2);
@@ -423,8 +424,8 @@ export const LIMITS: Topic = {
       const [a, b] = await push(scene, item, 3);
       const holder = await scene.worker();
       await claim(scene, [item], 2);
-      const slot = (await slots(scene, 'api')).get('')?.id as number;
-      const held = await scene.store.slotHolders({ slot, limit: 9 });
+      const counter = (await countersOf(scene, 'api')).get('')?.id as number;
+      const held = await scene.store.counterHolders({ counter, limit: 9 });
       assert.deepEqual(
         held.map((one) => [one.task, one.weight, one.holder]),
         [
@@ -432,7 +433,7 @@ export const LIMITS: Topic = {
           [b, 2, holder],
         ],
       );
-      assert.equal((await scene.store.slotHolders({ slot, limit: 1 })).length, 1);
+      assert.equal((await scene.store.counterHolders({ counter, limit: 1 })).length, 1);
       const [lane, nobody] = await scene.store.laneGet({ lanes: [item.lane, 4711] });
       assert.deepEqual(lane?.rules?.limits, normalizeUses([{ name: 'api', weight: 2 }]));
       assert.equal(nobody, undefined);
@@ -444,8 +445,8 @@ export const LIMITS: Topic = {
       await push(scene, item, 3);
       await claim(scene, [item], 9);
       const duty = await scene.duty('auditor');
-      assert.deepEqual(await scene.store.slotAudit({ duty }), []);
-      const late = scene.store.slotAudit({ duty: { ...duty, epoch: duty.epoch - 1 } });
+      assert.deepEqual(await scene.store.counterAudit({ duty }), []);
+      const late = scene.store.counterAudit({ duty: { ...duty, epoch: duty.epoch - 1 } });
       assert.equal(await refusal(late), 'DUTY_LOST');
     },
 

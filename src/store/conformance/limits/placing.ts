@@ -173,7 +173,7 @@ export const PLACING: Topic = {
         const [answer] = await scene.store.taskClaim({ claims: [{ holder, ttlMs: TTL, max: 5, lanes }] });
         return { tasks: answer?.grants.map(({ task }) => task), blocked: answer?.blocked };
       };
-      const later = [{ lane, slot: 0, freesInMs: 140, left: 0 }];
+      const later = [{ lane, counter: 0, freesInMs: 140, left: 0 }];
       assert.deepEqual(await claim(200), { tasks: [old], blocked: later });
       assert.deepEqual(await claim(200), { tasks: [], blocked: later });
       await scene.pass(140);
@@ -219,7 +219,7 @@ export const PLACING: Topic = {
       };
       const first = await claim(one);
       assert.equal(first?.grants.length, 2);
-      assert.deepEqual(first?.blocked, [{ lane, slot: 0, freesInMs: undefined, left: 0 }]);
+      assert.deepEqual(first?.blocked, [{ lane, counter: 0, freesInMs: undefined, left: 0 }]);
       assert.equal((await claim(one))?.grants.length, 0);
       assert.equal((await claim(two))?.grants.length, 2);
       await scene.settle(first?.grants[0] as { task: number; attempt: number }, 'completed');
@@ -239,7 +239,7 @@ export const PLACING: Topic = {
         const [answer] = await scene.store.taskClaim({ claims: [{ holder, ttlMs: TTL, max: 5, lanes: asks }] });
         held.push(...(answer?.grants ?? []).map(({ task }) => task));
         assert.ok(held.length <= 2, `it holds ${held.length}`);
-        // What gave nothing is held back or had nothing: the caller goes on elsewhere and comes again.
+        // A lane that gave nothing is held back or empty. The caller tries others and comes back to it.
         asks.push(asks.shift() as (typeof asks)[number]);
       }
       assert.equal(held.length, 2);

@@ -54,7 +54,7 @@ export const CALLER_TRANSACTION: Topic = {
       const { tx, begin, commit } = await scene.caller();
       await scene.unchanged(async () => {
         await begin();
-        // The second one no store can keep; by then the first one is written.
+        // No store can keep the second task, and the first one is written by then.
         const broken = { ...TASK, op: 'op-2', maxTries: null as unknown as number };
         await assert.rejects(async () => scene.store.taskPushIn({ tx, items: [{ ...TASK, op: 'op-1' }, broken] }));
         await commit();

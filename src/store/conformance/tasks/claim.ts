@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClaimAnswer, Grant } from '../../store.ts';
 import { HOUR, type Scene, TTL } from '../kit/scene.ts';
-import type { Topic } from '../kit/topic.ts';
+import { needing, type Topic } from '../kit/topic.ts';
 
 const tasksOf = (grants: readonly Grant[] | undefined): readonly number[] => (grants ?? []).map(({ task }) => task);
 const granted = (answer: ClaimAnswer | undefined): readonly number[] => tasksOf(answer?.grants);
@@ -188,30 +188,33 @@ export const CLAIM: Topic = {
       assert.equal((await scene.stats()).running, 600);
     },
 
-    'a disabled worker gets nothing, keeps what it has, and gets work again when it is enabled': async (scene) => {
-      const held = await scene.running();
-      await scene.push();
-      const worker = await scene.worker();
-      await scene.store.workerEnable({ worker, enabled: false });
-      assert.equal(await scene.unchanged(() => scene.rawClaim({ max: 5 })), undefined, 'its lanes were called empty');
-      const [renewed] = await scene.store.leaseRenew({ items: [{ task: held.task, attempt: 1, ttlMs: HOUR }] });
-      assert.equal(renewed?.held, true);
-      assert.equal(await scene.settle(held, 'completed'), 'done');
-      await scene.store.workerEnable({ worker, enabled: true });
-      assert.equal((await scene.claim({ max: 5 })).length, 1);
-    },
+    'a disabled worker gets nothing, keeps what it has, and gets work again when it is enabled': needing(
+      ['whole'],
+      async (scene) => {
+        const held = await scene.running();
+        await scene.push();
+        const worker = await scene.worker();
+        await scene.enable(worker, false);
+        assert.equal(await scene.unchanged(() => scene.rawClaim({ max: 5 })), undefined, 'its lanes were called empty');
+        const [renewed] = await scene.store.leaseRenew({ items: [{ task: held.task, attempt: 1, ttlMs: HOUR }] });
+        assert.equal(renewed?.held, true);
+        assert.equal(await scene.settle(held, 'completed'), 'done');
+        await scene.enable(worker, true);
+        assert.equal((await scene.claim({ max: 5 })).length, 1);
+      },
+    ),
 
-    'a disabled worker does not keep work from the others in its call': async (scene) => {
+    'a disabled worker does not keep work from the others in its call': needing(['whole'], async (scene) => {
       const [task] = await scene.pushMany(1);
       const lane = await scene.lane();
       const off = await scene.newWorker();
       const on = await scene.newWorker();
-      await scene.store.workerEnable({ worker: off, enabled: false });
+      await scene.enable(off, false);
       const answers = await scene.store.taskClaim({
         claims: [off, on].map((holder) => ({ holder, ttlMs: TTL, max: 1, lanes: [{ lane, max: 1 }] })),
       });
       assert.deepEqual(answers.map(granted), [[], [task]]);
-    },
+    }),
 
     'a worker that was never registered gets nothing': async (scene) => {
       await scene.push();

@@ -46,7 +46,7 @@ export const EXPIRE: Topic = {
       assert.deepEqual(await scene.store.taskExpire({ duty, limit: 10 }), { expired: 1, nextInMs: HOUR });
       assert.deepEqual(await state(scene, past), ['failed', 'timeout']);
       await scene.pass(HOUR);
-      // Nobody staged them: they have waited too long all the same.
+      // They were never staged, and have waited too long all the same.
       assert.equal((await scene.store.taskExpire({ duty, limit: 10 })).expired, 2);
       assert.equal((await scene.get(delayed)).runAt, undefined);
       assert.deepEqual(await state(scene, dated), ['failed', 'timeout']);
@@ -54,7 +54,7 @@ export const EXPIRE: Topic = {
     },
 
     'a task that is staged and has waited too long in one turn is told in that order': needing(
-      ['commitsTurns'],
+      ['sharesCommits'],
       async (scene) => {
         const duty = await scene.duty('stager', DAY);
         await scene.push({ delayMs: 10, waitTimeoutMs: 10 });

@@ -9,7 +9,7 @@ import { parkAll, rememberAll } from '../kit/turning.ts';
 interface Write {
   /** As in "a stale attempt cannot … the task". */
   readonly words: string;
-  /** How an attempt is ended before, so that this write is not merely a repeat of it. */
+  /** Ends the attempt in another way before, so that this write is not only a repeat. */
   readonly other: (scene: Scene, lease: Lease) => Promise<unknown>;
   readonly act: (scene: Scene, lease: Lease, duty: DutyTenure) => Promise<boolean>;
 }
@@ -76,7 +76,7 @@ const WRITES: readonly Write[] = [
     words: 'bear a child of',
     other: complete,
     act: async (scene, { task, attempt }) => {
-      // Of a kind that is known: nothing may come of this, not even a queue.
+      // In a lane that exists: this write may not leave even a queue behind.
       const [own] = await scene.store.taskGet({ tasks: [task] });
       const draft = { lane: own?.lane ?? 1, spec: own?.spec ?? 1, priority: 0, maxTries: 3, payload: 'null' };
       const child = { key: 'k', kind: 'child', task: draft } as const;
@@ -115,7 +115,7 @@ const WRITES: readonly Write[] = [
       const items = [{ task, attempt, key: `of ${task}`, maxAgeMs: HOUR, value: '1' }];
       const [answer] = await scene.store.resultKeep({ items });
       const [found] = await scene.store.resultFind({ items });
-      // Refused or not, nobody finds what no holder of the task has kept.
+      // Only a result that the holder of the task has kept is found.
       assert.equal(found !== undefined, answer !== 'lost');
       return answer !== 'lost';
     },
@@ -149,7 +149,7 @@ function casesOf({ words, other, act }: Write): Record<string, Run> {
       const newer = await scene.claimOne();
       assert.deepEqual([stale.attempt, newer.attempt], [1, 2]);
       await refused(scene, stale, duty);
-      // Also when the holder's own lease has run out: nobody but the reaper decides that.
+      // Also when the lease has run out: only the reaper decides about that.
       await scene.pass(TTL + 1);
       await refused(scene, stale, duty);
       assert.equal(await act(scene, newer, duty), true, 'the holder itself was refused');

@@ -16,12 +16,12 @@ interface Verb {
   readonly words: string;
   readonly change: (from: TaskState) => Change;
   readonly to: TaskState;
-  /** The states of the table's rule that this verb is for; the others are reached by other verbs. */
+  /** The states of the rule that this verb reaches. Other verbs reach the others. */
   readonly only?: readonly TaskState[];
   readonly act: (scene: Scene, subject: Subject, duty: DutyTenure) => Promise<unknown>;
 }
 
-/** With a limit to its wait that has passed whenever time does: from the first claim on it must not matter. */
+/** With a wait timeout that passes as soon as time does. From the first claim on it must not matter. */
 const PUSH = { waitTimeoutMs: 1 };
 
 /** Every task has had its attempt 1, so that an illegal write fails by the state alone and not by a wrong attempt. */
@@ -162,7 +162,7 @@ const VERBS: readonly Verb[] = [
   },
 ];
 
-/** The topic of the dependencies tries these. */
+/** The topic of dependencies tries these. */
 const OF_DEPENDENCIES: ReadonlySet<string> = new Set(['revived to waiting', 'woken to scheduled']);
 
 /** The verb moves the task as the table says, tells it once, and moves one of each counter. */

@@ -155,7 +155,7 @@ export const GRAPHS: Topic = {
       assert.equal(second?.state, 'waiting');
       await end(scene, holder);
       await end(scene, second?.task as number);
-      // Now it has ended, and what needs it need not wait.
+      // It has ended now, and its dependents need not wait.
       const [again, third] = (await push(scene, { unique }, { after: [0] })) as [number, number];
       assert.deepEqual([again, await states(scene, [third])], [holder, ['ready']]);
     },
@@ -295,7 +295,7 @@ export const GRAPHS: Topic = {
       assert.deepEqual({ ready, waiting }, { ready: 1, waiting: 9999 });
       await end(scene, answer.tasks[0]?.task as number);
       assert.equal((await scene.stats()).ready, 100);
-      // All records of so many would take longer to read than the case itself.
+      // Reading all records would take longer than the case itself.
       await scene.store.close();
       scene.closed = true;
     },

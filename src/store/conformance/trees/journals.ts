@@ -124,7 +124,7 @@ export const JOURNALS: Topic = {
       const next = await scene.claimOne();
       assert.deepEqual(await scene.unchanged(() => put(scene, stale, 'k', '1')), LOST);
       assert.deepEqual(await put(scene, next, 'k', '2'), STORED);
-      // Not even what is there: it must stop.
+      // A stale attempt is not told even what is there: it must stop.
       assert.deepEqual(await scene.unchanged(() => put(scene, stale, 'k', '2')), LOST);
     },
 

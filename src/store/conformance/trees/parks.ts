@@ -9,7 +9,7 @@ import { type ParkAnswer, type ParkItem, parkAll, rememberAll } from '../kit/tur
 const PARKED = { kind: 'parked' };
 const LOST = { kind: 'lost' };
 
-/** A park of this lease; for nothing in particular, if not said otherwise. */
+/** Parks this lease, for no particular reason unless one is given. */
 export async function park({ store }: Scene, lease: Lease, what: Partial<ParkItem> = {}): Promise<ParkAnswer> {
   const { task, attempt } = lease;
   const [answer] = await parkAll(store, [{ key: 'k', ...what, task, attempt }]);
@@ -181,7 +181,7 @@ export const PARKS: Topic = {
       const wish = { queue: 'mail', handler: 'send', limits: normalizeUses(['api']) };
       const [{ id: lane }] = (await scene.store.laneIntern({ lanes: [wish] })) as readonly [Lane];
       const active = async (): Promise<number | undefined> =>
-        (await scene.store.limitSlots({ name: 'api', limit: 1 }))[0]?.active;
+        (await scene.store.limitCounters({ name: 'api', limit: 1 }))[0]?.active;
       for (const what of [{ timeoutMs: 5 }, { channel: 'c' }]) {
         const grant = await scene.running({ lane });
         assert.equal(await active(), 1);
@@ -385,7 +385,7 @@ export const PARKS: Topic = {
         { ...lease(d), key: 'k', children: [a.task] },
         { ...lease(a), attempt: 7, key: 'k' },
       ]);
-      // Of two that come together for one signal either may have it.
+      // One signal wakes one of the two, and either may get it.
       const [first, , third] = answers;
       assert.deepEqual(new Set([first?.kind, third?.kind]), new Set(['parked', 'woken']));
       assert.deepEqual(

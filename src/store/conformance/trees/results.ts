@@ -101,7 +101,8 @@ export const RESULTS: Topic = {
       );
       assert.equal(await keep(scene, two, '2', { maxAgeMs: HOUR }), 'stored');
       await scene.pass(2 * HOUR);
-      // Who takes an older one has not lost it: the younger one is kept for as long as the first was to be.
+      // A caller that accepts an older result still finds one: the younger result lives as long as the first one would
+      // have.
       assert.deepEqual([await valueOf(scene, 'k', HOUR), await valueOf(scene, 'k', DAY)], [undefined, '2']);
     },
 
@@ -190,7 +191,7 @@ export const RESULTS: Topic = {
       assert.equal((await scene.prune(duty, HOUR)).tasks, 1);
       assert.equal(await scene.store.taskGet({ tasks: [grant.task] }).then(([record]) => record), undefined);
       assert.deepEqual([await valueOf(scene, 'k', DAY), await valueOf(scene, 'short', DAY)], ['1', undefined]);
-      // Room for another one, from a task that is there.
+      // The key is free for a result of another task.
       const next = await scene.running();
       assert.equal(await keep(scene, next, '3', { key: 'short' }), 'stored');
       assert.equal(await valueOf(scene, 'short'), '3');

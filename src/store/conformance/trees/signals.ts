@@ -93,7 +93,7 @@ export const SIGNALS: Topic = {
     },
 
     'each signal is for one task, and the one that has waited longest is first': async (scene) => {
-      // The older wait is not that of the older task.
+      // The older wait belongs to the younger task.
       const [young, old] = [await scene.running({ queue: 'a' }), await scene.running({ queue: 'b' })];
       await park(scene, old, { channel: 'c' });
       await scene.pass(1);
@@ -212,7 +212,7 @@ export const SIGNALS: Topic = {
       const grant = await scene.running({ queue: 'other' });
       assert.deepEqual(await park(scene, grant, { channel: 'd' }), { kind: 'woken', body: '1' });
       assert.deepEqual(await park(scene, grant, { key: 'next', channel: 'd' }), PARKED);
-      // A push of the same id is something else.
+      // A push with the same id is another operation.
       assert.ok((await scene.pushAnswer({ op: 'o' })).ok);
       assert.deepEqual(await send(scene, 'c', '1', { op: 'q', broadcast: true }), [second.task]);
       assert.deepEqual(await send(scene, 'c', '1', { op: 'q', broadcast: true }), [second.task]);

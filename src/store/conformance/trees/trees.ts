@@ -26,7 +26,10 @@ const settle = async (scene: Scene, task: number): Promise<void> => {
 const there = async (scene: Scene, tasks: readonly number[]): Promise<readonly boolean[]> =>
   (await scene.store.taskGet({ tasks })).map((record) => record !== undefined);
 
-/** A store may keep its newest task in any case, so that numbers never come back: another one is pushed after those that go. */
+/**
+ * A store may keep its newest task, so that numbers are never used again. One more task is pushed after those that are
+ * to go.
+ */
 const younger = (scene: Scene): Promise<number> => scene.push({ queue: 'young' });
 
 const members = async ({ store }: Scene, root: number): Promise<readonly number[]> =>

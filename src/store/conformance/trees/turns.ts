@@ -33,7 +33,7 @@ export const did = (went: string, entries: readonly EntryAnswer[] = [], more: ob
   return { kind: 'done', went, cancelRequested: false, entries, ...more };
 };
 
-/** Without a body that is not there. */
+/** The answer without a `body` that is undefined. */
 export function plainly(answer: TurnAnswer): object {
   return JSON.parse(JSON.stringify(answer)) as object;
 }
@@ -305,7 +305,7 @@ export const TURNS: Topic = {
         did('on', [STORED]),
         did('ended', [{ kind: 'kept', value: '1' }, STORED]),
       ]);
-      // Whether the third came before the end is up to the store.
+      // The store decides whether the third came before the end.
       assert.equal((await scene.get(task)).state, 'completed');
     },
 

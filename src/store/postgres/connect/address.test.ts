@@ -4,7 +4,7 @@ import pg from 'pg';
 import { isEngineError } from '../../../core/errors.ts';
 import { type Address, behindPooler, parseAddress } from './address.ts';
 
-/** What the driver makes of it. */
+/** What the driver reads from it. */
 function driver({ config }: Address): { readonly host: string; readonly port: number; readonly database: string } & {
   readonly user: string;
   readonly password: string | null;

@@ -1,35 +1,36 @@
 import type { ClientConfig } from 'pg';
 import { fault } from '../../../core/errors.ts';
 
-/** What a `postgres://` URL says; what is ours in it is taken out before the driver sees it. */
+/** A parsed `postgres://` URL. Parameters of ours are removed before the driver sees it. */
 export interface Address {
   readonly config: ClientConfig;
   /** Quoted. */
   readonly schema: string;
   readonly pool: number;
-  /** A pooler in transaction mode stands in between: no named statements, no listening, no settings of ours. */
+  /** A pooler in transaction mode is in between: no named statements, no LISTEN, no session settings. */
   readonly pooled: boolean;
-  /** The URL says whether there is a pooler; else it is found out. */
+  /** The URL says whether there is a pooler. Otherwise it is detected. */
   readonly asked: boolean;
   /** Without the password, for messages. */
   readonly name: string;
 }
 
-/** Fast paths are pinned by their plans (plans.test.ts): the planner's guesses about a queue are always out of date. */
+/** Plans of the fast paths are pinned (plans.test.ts): the planner's statistics of a queue are always out of date. */
 export const SETTINGS = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   jit: 'off',
   plan_cache_mode: 'force_generic_plan',
-  // A process that is stopped inside a transaction holds its locks no longer than this. No longer than the shortest lease of a leader:
-  // stopped in the middle of a prune, one kept the pruner from its successor for five seconds.
+  // A process that is stopped inside a transaction holds its locks no longer than this. It is no longer than the
+  // shortest lease of a leader: a process that was stopped during a prune kept the pruner from its successor for five
+  // seconds.
   idle_in_transaction_session_timeout: '2s',
   statement_timeout: '30s',
-  // Well within the deadline of a call, so that it can say what it waited for.
+  // Well within the deadline of a call, so that the call can say what it waited for.
   lock_timeout: '4s',
 } as const;
 
-/** Behind a pooler these come with each transaction; the others are for speed alone. */
+/** Behind a pooler these are set in each transaction. The others are for speed only. */
 export const IN_TRANSACTION = (['idle_in_transaction_session_timeout', 'statement_timeout', 'lock_timeout'] as const)
   .map((name) => `SET LOCAL ${name} = '${SETTINGS[name]}'`)
   .join('; ');
@@ -39,7 +40,7 @@ const DEFAULT_POOL = 6;
 export function parseAddress(url: string): Address {
   let parsed: URL;
   try {
-    // A URL without a host is fine for a socket, and not for this parser.
+    // A URL without a host is valid for a socket, but not for this parser.
     parsed = new URL(url.replace(/^(postgres(?:ql)?:\/\/(?:[^/@]*@)?)(?=\/)/, '$1localhost'));
   } catch {
     throw bad('it is not a URL');
@@ -71,7 +72,7 @@ export function parseAddress(url: string): Address {
   };
 }
 
-/** The same address, with a pooler in between that was noticed. */
+/** The same address, after a pooler was detected. */
 export function behindPooler(address: Address): Address {
   const { options = '', ...config } = address.config;
   const own = options.replace(settings(SETTINGS), '');
@@ -88,7 +89,7 @@ function settings(ours: Readonly<Record<string, string>>): string {
   return all.map(([key, value]) => `-c ${key}=${value}`).join(' ');
 }
 
-/** The URL as it was given, but for the parameters that are ours. */
+/** The URL without the parameters that are ours. */
 function stripped(url: string, { searchParams }: URL): string {
   const query = searchParams.toString();
   const base = url.split('?')[0] as string;

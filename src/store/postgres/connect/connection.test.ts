@@ -90,7 +90,7 @@ test('whoever is stopped inside a transaction gives up what it holds before the 
   try {
     await successor.raw('CREATE TABLE held (name text); INSERT INTO held VALUES ($$pruner$$)');
     await stopped.raw('BEGIN; SELECT * FROM held FOR UPDATE');
-    // The successor waits at the row: longer than its lock timeout, and this would be refused.
+    // The successor waits for the row. Longer than its lock timeout, and it would be refused.
     assert.deepEqual(await successor.all(undefined, 'UPDATE held SET name = $1 RETURNING name', ['mine']), [
       { name: 'mine' },
     ]);

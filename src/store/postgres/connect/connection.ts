@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import pg, { type ClientConfig } from 'pg';
 import type { World } from '../../../core/world.ts';
 
-/** Numbers of 64 bits are numbers here: ids have 48 bits, times fewer. */
+/** 64-bit integers are numbers here: ids have 48 bits, times fewer. */
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 const INT4_ARRAY = 1007;
@@ -31,13 +31,13 @@ export class Connection {
   readonly #client: pg.Client;
   readonly #world: World;
   #spoilt = false;
-  /** Monotonic time until which what is asked now must be answered. */
+  /** The monotonic time by which the next query must be answered. */
   deadline = Number.POSITIVE_INFINITY;
 
   private constructor(client: pg.Client, world: World) {
     this.#client = client;
     this.#world = world;
-    // Of a client that nobody asks anything at the moment: the server went away.
+    // An idle client has an error when the server goes away.
     client.on('error', () => this.spoil());
     client.on('end', () => this.spoil());
   }
@@ -69,7 +69,7 @@ export class Connection {
     return this;
   }
 
-  /** In use: it holds the process. */
+  /** In use: it keeps the process alive. */
   hold(): this {
     this.#socket?.ref();
     return this;
@@ -110,9 +110,9 @@ export class Connection {
 
   async close(): Promise<void> {
     this.spoil();
-    // Whoever waits for this end must live to see it.
+    // The caller of `close` must stay alive until it ends.
     this.hold();
-    // A session in the middle of something would be waited for: it is cut off.
+    // A busy session would delay the close, so it is cut off.
     const cut = this.#world.timers.after(1000, () => this.#socket?.destroy(), { unref: true });
     await this.#client.end().catch(() => {});
     cut();

@@ -57,7 +57,7 @@ test('fifty calls at once on two connections are all answered, in the order in w
     ),
   );
   assert.deepEqual(answers, [...Array(50).keys()]);
-  // Two run at a time, so that neighbours may change places while the first connections are opened.
+  // Two run at a time, so neighbours may swap while the first connections open.
   for (const [at, i] of order.entries()) assert.ok(Math.abs(at - i) <= 2, order.join(' '));
   const { rows } = await admin.query('SELECT 1 FROM pg_stat_activity WHERE application_name = $1', [name]);
   assert.equal(rows.length, 2);
@@ -174,7 +174,7 @@ test('a server that is down is out of reach within the deadline, and back when i
   const there = `${server.url('postgres')}&schema=x`;
   const { db } = open(t, { at: there, deadlineMs: 1000 });
   await pidOf(db);
-  // Ends it; the pool finds its idle connections cut, which is nobody's failure.
+  // This ends it. The pool finds its idle connections cut, and no call fails.
   await server.restart();
   assert.ok(await pidOf(db), 'the first call after a restart is answered');
   await server.stop();
@@ -198,7 +198,7 @@ test('sessions that are cut while nobody uses them hurt nobody', async (t) => {
 });
 
 test('a name of a statement that another client of the session made is not trusted with another text', async (t) => {
-  // As behind a pooler that nobody told us of: the first session lends its names to the second.
+  // As behind a pooler that was not configured: the first session lends its names to the second.
   const { db } = open(t, { size: 1 });
   await db.run((session) => session.all('now', []));
   const names = await db.run((session) =>

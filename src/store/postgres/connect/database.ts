@@ -33,11 +33,11 @@ export interface Session {
 
 /** How a call is going. */
 export interface Try {
-  /** An earlier sending of the same was lost on the way: it may have taken effect. */
+  /** An earlier try of the same call lost its connection, and may have taken effect. */
   readonly again: boolean;
 }
 
-type Body<T> = (session: Session, tried: Try) => Promise<T>;
+export type Body<T> = (session: Session, tried: Try) => Promise<T>;
 
 interface Waiter {
   readonly take: (connection: Connection | undefined) => void;
@@ -48,9 +48,8 @@ const LONGEST_PAUSE_MS = 500;
 const MAX_AGAIN = 5;
 
 /**
- * A few connections, and the patience that a database wants: a deadlock or a lost connection is tried again until the
- * deadline of the call, and never shown as anybody's failure before that. What a call does must therefore be safe to do
- * twice; `Try.again` tells a body that it may have been done before.
+ * A pool of a few connections. A deadlock or a lost connection is tried again until the deadline of the call, and fails
+ * no call before that. A body must therefore be safe to run twice; `Try.again` says that it may have run before.
  */
 export class Database {
   readonly #options: DatabaseOptions;
@@ -68,7 +67,7 @@ export class Database {
     this.#names = namesOf(options.texts);
   }
 
-  /** Names of statements cannot be relied on: another session may answer. */
+  /** Named statements cannot be used: another session may answer. */
   get pooled(): boolean {
     return this.#pooled;
   }
@@ -174,7 +173,7 @@ export class Database {
       this.#busy.add(connection);
       return connection;
     } catch (error) {
-      // Whoever waits for a connection would wait for this one too: let the next one try.
+      // A waiter would wait for this connection too: let the next one try.
       this.#waiters.shift()?.take(undefined);
       throw error;
     } finally {
@@ -218,8 +217,8 @@ export class Database {
 }
 
 /**
- * Each name has its text in it: behind a pooler that nobody told us of, a name may lead to what another client prepared, and
- * that must be the same statement on the same schema.
+ * Each name contains a hash of its text. Behind a pooler that was not configured, a name may lead to what another
+ * client prepared, and that must be the same statement on the same schema.
  */
 function namesOf(texts: Statements): Readonly<Record<StatementName, string>> {
   const entries = Object.entries(texts).map(([name, text]) => {

@@ -5,7 +5,7 @@ import { judge, translate } from './errors.ts';
 
 const withCode = (code: string, message = 'the server says so'): Error => Object.assign(new Error(message), { code });
 
-/** Code of the server or the socket, what is done about it, and what a caller hears when that was of no use. */
+/** Codes of the server or the socket, what is done about each, and the error that a caller gets in the end. */
 const CODES = [
   ['40001', 'again', 'STORE_BUSY'],
   ['40P01', 'again', 'STORE_BUSY'],

@@ -2,13 +2,13 @@ import { EngineError, fault } from '../../../core/errors.ts';
 
 /** What to do about an error of the driver or the server. */
 export type Verdict =
-  /** The connection is gone, and with it the answer: the statement may or may not have taken effect. */
+  /** The connection and the answer are lost. The statement may or may not have taken effect. */
   | 'lost'
-  /** The server undid it because of another transaction: the same again may do. */
+  /** The server rolled it back because of another transaction. Trying again may do. */
   | 'again'
-  /** The server has no room or no connection for us now. */
+  /** The server has no free memory or connection now. */
   | 'crowded'
-  /** A migration changed a table under a statement that this session had prepared: a new session knows the new form. */
+  /** A migration changed a table under a prepared statement. A new session prepares it again. */
   | 'stale'
   /** Named statements do not reach the session that made them: there is a pooler in between. */
   | 'pooled'
@@ -40,14 +40,14 @@ const SOCKET: ReadonlySet<string> = new Set([
 const TERMINATED =
   /^(Connection terminated|Client (has encountered a connection error|was closed)|timeout expired|Query read timeout)/;
 
-/** A flush was refused its flight: an earlier sending of it has come through, and the next look finds what it made. */
-export function isFlown(error: unknown): boolean {
+/** The id of the flush is taken: an earlier try has come through, and the next read finds what it made. */
+export function isSentBefore(error: unknown): boolean {
   const { code, constraint } = (error ?? {}) as { readonly code?: unknown; readonly constraint?: unknown };
   return code === '23505' && constraint === 'flight_pkey';
 }
 
 export function judge(error: unknown): Verdict {
-  if (isFlown(error)) return 'again';
+  if (isSentBefore(error)) return 'again';
   const { code, message } = (error ?? {}) as ServerError;
   const text = typeof code === 'string' ? code : '';
   if (AGAIN.has(text)) return 'again';

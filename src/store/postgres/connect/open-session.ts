@@ -2,16 +2,15 @@ import type { World } from '../../../core/world.ts';
 import { type Address, behindPooler } from './address.ts';
 import { Connection } from './connection.ts';
 
-/** A session, and its address as it turned out to be. */
+/** A session, and its address after a pooler was or was not detected. */
 export interface OpenedSession {
   readonly connection: Connection;
   readonly address: Address;
 }
 
 /**
- * Opens a session. A pooler in between that the URL does not mention is noticed: it refuses settings that come with the
- * start of a session, or the session's number is not that of the process that answers. It may be in transaction mode, so it
- * is taken to be.
+ * Opens a session. A pooler that the URL does not mention is detected: it refuses startup settings, or the session's
+ * process id is not that of the process that answers. It may be in transaction mode, so that is assumed.
  */
 export async function openSession(address: Address, world: World, deadline: number): Promise<OpenedSession> {
   let found = address;

@@ -23,7 +23,7 @@ async function open(t: TestContext, schema: string, more = '', world: World = re
   return store;
 }
 
-/** What a store hears, and a way to wait for it. */
+/** The notices that a store receives, and a way to wait for them. */
 function ears(
   t: TestContext,
   store: PostgresStore,
@@ -77,7 +77,7 @@ test('a store hears others and not itself, and which lanes it is about', async (
   const schema = newSchema();
   const [one, two] = [await open(t, schema), await open(t, schema)];
   const [own, others] = [ears(t, one), ears(t, two)];
-  // The first one of each is the general hint of who has just begun to listen.
+  // The first notice of each is the general hint after it has begun to listen.
   await Promise.all([own.next(1), others.next(1)]);
   const lane = await push(one);
   await others.next(2);
@@ -139,7 +139,7 @@ test('a listener whose network swallows everything notices, and listens again', 
   const proxy = await deafProxy(folder);
   t.after(() => proxy.close());
   const schema = newSchema();
-  // Its timers are twenty times as quick: it asks after half a second whether anybody is there, and waits 5 s for an answer.
+  // Its timers run twenty times as fast: it probes the connection after half a second, and waits 5 s for an answer.
   const world: World = {
     ...real,
     timers: { ...real.timers, after: (ms, fn, how) => real.timers.after(ms / 20, fn, how) },
@@ -162,7 +162,7 @@ test('a listener whose network swallows everything notices, and listens again', 
 
 test('a process listens only while somebody in it waits', async (t) => {
   const schema = newSchema();
-  // Its timers are two hundred times as quick: it asks every 50 ms whether anybody still waits.
+  // Its timers run two hundred times as fast: it checks every 50 ms whether a claim still waits.
   const world: World = {
     ...real,
     timers: { ...real.timers, after: (ms, fn, how) => real.timers.after(ms / 200, fn, how) },

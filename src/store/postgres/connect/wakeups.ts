@@ -3,16 +3,16 @@ import type { World } from '../../../core/world.ts';
 import { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 
-/** Between two notices of one process. */
+/** The least time between two notices of one process. */
 const APART_MS = 5;
-/** The same where nobody is waiting for work: only for readers of events. */
+/** The same for notices of new events only, which no claim waits for. */
 const NEWS_APART_MS = 20;
 const LAST_MS = 500;
 const PROBE_MS = 10_000;
 const PROBE_PATIENCE_MS = 5000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5000;
-/** More lanes and slots than this are told as "any". */
+/** More lanes and counters than this are sent as "any". */
 const MAX_LANES = 200;
 
 export interface WakeupsOptions {
@@ -20,31 +20,31 @@ export interface WakeupsOptions {
   readonly config: ClientConfig;
   readonly world: World;
   readonly channel: string;
-  /** The number of this store: its own notices are no news to it. */
+  /** The number of this store. It ignores its own notices. */
   readonly store: number;
-  /** A pooler in transaction mode cannot listen: the polls of the engine stand alone then. */
+  /** False behind a pooler in transaction mode, which cannot listen. Then only the engine's polls find work. */
   readonly listens: boolean;
 }
 
 export interface Listener {
-  /** Somebody waits for what may come. */
+  /** A claim or a reader waits for news. */
   readonly wanted: () => boolean;
-  readonly hear: (lanes: readonly number[] | undefined, slots: readonly number[]) => void;
+  readonly onNotice: (lanes: readonly number[] | undefined, counters: readonly number[]) => void;
 }
 
 /**
- * Tells other processes where something became ready, after the commit and outside of it, and hears them. Every notice is
- * only a hint: NOTIFY takes a lock of the whole database at its commit, so it is sent at most every 5 ms, and behind it the
- * engine looks once a second anyway.
+ * Sends notices of ready lanes to other processes after the commit, and receives theirs. Every notice is only a hint.
+ * NOTIFY locks the whole database at its commit, so it is sent at most every 5 ms, and the engine polls once a second
+ * anyway.
  *
- * A process in which nobody waits does not listen: every notice wakes every listener, and eight processes that only pushed
- * spent a third of their time on hearing each other.
+ * A process in which nothing waits does not listen. Every notice wakes every listener, and eight processes that only
+ * pushed spent a third of their time on each other's notices.
  */
 export class PostgresWakeups {
   readonly #options: WakeupsOptions;
   readonly #listeners = new Set<Listener>();
   #lanes = new Set<number>();
-  #slots = new Set<number>();
+  #counters = new Set<number>();
   #everything = false;
   #news = false;
   #sending: Promise<void> | undefined;
@@ -59,18 +59,18 @@ export class PostgresWakeups {
     this.#options = options;
   }
 
-  /** Something happened: these lanes have ready tasks, these slots have room; neither: there are only new events. */
-  tell(lanes: Iterable<number>, slots: Iterable<number> = []): void {
+  /** These lanes have ready tasks, and these counters have room. Neither: there are only new events. */
+  notify(lanes: Iterable<number>, counters: Iterable<number> = []): void {
     for (const lane of lanes) this.#lanes.add(lane);
-    for (const slot of slots) this.#slots.add(slot);
+    for (const counter of counters) this.#counters.add(counter);
     this.#news = true;
     this.#sending ??= this.#send();
   }
 
-  /** Anything may be otherwise from now on. */
-  tellAll(): void {
+  /** Anything may have changed. */
+  notifyAll(): void {
     this.#everything = true;
-    this.tell([]);
+    this.notify([]);
   }
 
   listen(listener: Listener): () => void {
@@ -79,7 +79,7 @@ export class PostgresWakeups {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Listens from now on if somebody waits. Whoever waits has asked the store before, so it is called with every question. */
+  /** Begins to listen if something waits. A waiter has called the store before, so each call checks. */
   look(): void {
     if (this.#listening || this.#closed || !this.#options.listens || !this.#wanted()) return;
     this.#listening = true;
@@ -91,7 +91,7 @@ export class PostgresWakeups {
     return false;
   }
 
-  /** The last notice may be what somebody waits for; a database that is away is not waited for. */
+  /** The last notice may be what another process waits for. A database that is down is not waited for. */
   async close(): Promise<void> {
     this.#closed = true;
     const { world } = this.#options;
@@ -102,19 +102,19 @@ export class PostgresWakeups {
 
   async #send(): Promise<void> {
     const { database, world, channel, store } = this.#options;
-    const awaited = this.#lanes.size + this.#slots.size > 0 || this.#everything;
+    const awaited = this.#lanes.size + this.#counters.size > 0 || this.#everything;
     const apart = awaited ? APART_MS : NEWS_APART_MS;
     const wait = this.#sentAt + apart - world.clock.monotonic();
     if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
     this.#sentAt = world.clock.monotonic();
-    const any = this.#everything || this.#lanes.size + this.#slots.size > MAX_LANES;
-    const told = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#slots].join(',')}`;
+    const any = this.#everything || this.#lanes.size + this.#counters.size > MAX_LANES;
+    const payload = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`;
     this.#lanes = new Set();
-    this.#slots = new Set();
+    this.#counters = new Set();
     this.#everything = false;
     this.#news = false;
-    // A hint that is lost is a hint that is lost.
-    await database.run((session) => session.rows('notify', [channel, `${store}:${told}`])).catch(() => {});
+    // A lost hint is harmless.
+    await database.run((session) => session.rows('notify', [channel, `${store}:${payload}`])).catch(() => {});
     this.#sending = undefined;
     if (!this.#closed && this.#news) this.#sending = this.#send();
   }
@@ -128,13 +128,13 @@ export class PostgresWakeups {
         return;
       }
       this.#connection = connection;
-      connection.onNotification((payload) => this.#hear(payload));
+      connection.onNotification((payload) => this.#receive(payload));
       connection.onEnd(() => this.#again(connection));
       connection.deadline = world.clock.monotonic() + PROBE_PATIENCE_MS;
       await connection.raw(`LISTEN ${channel}`);
       connection.rest();
       this.#failures = 0;
-      // What was told while nobody listened.
+      // Notices may have been sent before it listened.
       this.#pass(undefined, []);
       this.#probeLater(connection);
     } catch {
@@ -142,7 +142,7 @@ export class PostgresWakeups {
     }
   }
 
-  /** A socket may be dead without saying so: a deaf listener must notice. And when nobody waits, nobody listens. */
+  /** A dead socket gives no sign, so the listener probes it. It stops listening when nothing waits. */
   #probeLater(connection: Connection): void {
     const { world } = this.#options;
     this.#cancel = world.timers.after(
@@ -179,14 +179,14 @@ export class PostgresWakeups {
     );
   }
 
-  #hear(payload: string): void {
-    const [store, lanes = '*', slots = ''] = payload.split(':');
+  #receive(payload: string): void {
+    const [store, lanes = '*', counters = ''] = payload.split(':');
     if (Number(store) === this.#options.store) return;
-    this.#pass(lanes === '*' ? undefined : numbersOf(lanes), numbersOf(slots));
+    this.#pass(lanes === '*' ? undefined : numbersOf(lanes), numbersOf(counters));
   }
 
-  #pass(lanes: readonly number[] | undefined, slots: readonly number[]): void {
-    for (const { hear } of this.#listeners) hear(lanes, slots);
+  #pass(lanes: readonly number[] | undefined, counters: readonly number[]): void {
+    for (const { onNotice } of this.#listeners) onNotice(lanes, counters);
   }
 }
 

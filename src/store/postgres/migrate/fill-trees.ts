@@ -2,26 +2,29 @@ import { kindCode, TREE } from '../../codes.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Connection } from '../connect/connection.ts';
 
-/** What a migration does besides its statements, while others work. */
+/** Work of a migration besides its statements, while other processes use the store. */
 export type Fill = (params: {
   readonly connection: Connection;
   /** Quoted. */
   readonly schema: string;
-  /** A statement that stands in no transaction. */
+  /** Runs a statement outside of a transaction. */
   readonly alone: (statement: string) => Promise<void>;
-  /** A transaction that is tried again when it cannot have its locks at once. */
+  /** Runs a transaction, and tries it again if it does not get its locks at once. */
   readonly brief: <T>(work: () => Promise<T>) => Promise<T>;
 }) => Promise<void>;
 
 type Params = Parameters<Fill>[0];
 
-/** Entries of a transaction. */
+/** Entries handled by one transaction. */
 const PAGE = 1000;
-/** A child moves from one table to the other when it ends or is revived; more often than this only if something is wrong. */
+/** A child moves between the two tables when it ends or is revived. More often than this means that something is wrong. */
 const LOOKS = 10;
 const [ELEMENT, MARK, WAIT, CHILD] = [kindCode('element'), kindCode('mark'), kindCode('wait'), kindCode('child')];
 
-/** Indexes of the days, and the kin of tasks that were born when only the checkpoints of their parents told of them. */
+/**
+ * Makes the indexes of the days, and fills in the parents and roots of tasks from a time when only their parents'
+ * checkpoints named them.
+ */
 export async function fillTrees(params: Params): Promise<void> {
   await indexDays(params);
   let after: Place | undefined = { task: 0, key: '' };
@@ -31,7 +34,7 @@ export async function fillTrees(params: Params): Promise<void> {
   }
 }
 
-/** Days are made while this runs; those have the index from their first row. */
+/** Days that are made meanwhile have the index from their first row on. */
 async function indexDays({ connection, schema, alone, brief }: Params): Promise<void> {
   const rows = await connection.all<{ name: string }>(
     undefined,
@@ -64,14 +67,14 @@ async function fillPage(params: Params, after: Place): Promise<Place | undefined
   const { connection, schema } = params;
   const rows = await connection.all<Entry>(
     undefined,
-    // A child is younger than who bore it, which rules out circles.
+    // A child is younger than its parent, which rules out circles.
     `SELECT task, key, kind, CASE WHEN n > task THEN n END AS child FROM (SELECT task, key, kind, CASE WHEN kind = ${CHILD} THEN ref
         WHEN key >= 'spawn:' AND key < 'spawn;' THEN substring(${schema}.json_part(value, 'task') FROM '^[0-9]{1,15}$')::bigint END AS n
       FROM ${schema}.journal WHERE (task, key) > ($1, $2) ORDER BY task, key LIMIT ${PAGE}) x`,
     [after.task, after.key],
   );
   const births = rows.flatMap(({ task, key, child }) => (child === null ? [] : [{ task, key, child }]));
-  if (births.length > 0) await tellKin(params, births);
+  if (births.length > 0) await fillParents(params, births);
   const changed = rows.flatMap(({ task, key, kind, child }) => {
     const is = child === null ? kindOf(key) : CHILD;
     return kind === 0 && is !== 0 && is !== CHILD ? [{ task, key, is }] : [];
@@ -97,7 +100,7 @@ function kindOf(key: string): number {
   return /\[\d+\]$/.test(key) ? ELEMENT : 0;
 }
 
-interface Kin {
+interface TreeRow {
   readonly id: number;
   readonly created_at: number;
   readonly parent: number | null;
@@ -116,17 +119,17 @@ interface Found {
 }
 
 /**
- * Entries come by the number of the parent, which is smaller than that of its child: the root of a parent is known when its
- * children come, and of several that name a child the smallest comes first.
+ * Entries come in the order of the parent's number, which is smaller than that of its child: the root of a parent is
+ * known before its children come. If several entries name one child, the smallest parent comes first.
  */
-async function tellKin({ connection, schema }: Params, births: readonly Birth[]): Promise<void> {
+async function fillParents({ connection, schema }: Params, births: readonly Birth[]): Promise<void> {
   const ids = numbers([...new Set(births.flatMap(({ task, child }) => [task, child]))].sort((a, b) => a - b));
   let born = new Map<number, number>();
   for (let look = 0; look < LOOKS; look++) {
-    const rows = await connection.all<Kin>(undefined, bothTables(schema), [ids]);
+    const rows = await connection.all<TreeRow>(undefined, bothTables(schema), [ids]);
     const known = new Map(rows.map((row) => [row.id, row]));
     born = new Map(rows.map(({ id, created_at: at }) => [id, at]));
-    const found = kinOf(births, known);
+    const found = missingParents(births, known);
     const roots = bareRoots(found, births, known);
     if (found.length === 0 && roots.length === 0) break;
     const values = [
@@ -160,8 +163,8 @@ async function tellKin({ connection, schema }: Params, births: readonly Birth[])
   );
 }
 
-/** Of children that have no parent yet. */
-function kinOf(births: readonly Birth[], known: ReadonlyMap<number, Kin>): readonly Found[] {
+/** The parent and root of children that have none yet. */
+function missingParents(births: readonly Birth[], known: ReadonlyMap<number, TreeRow>): readonly Found[] {
   const found = new Map<number, Found>();
   for (const { task, child } of births) {
     if (known.get(child)?.parent !== null || found.has(child) || !known.has(task)) continue;
@@ -171,8 +174,8 @@ function kinOf(births: readonly Birth[], known: ReadonlyMap<number, Kin>): reado
   return [...found.values()].sort((a, b) => a.id - b.id);
 }
 
-/** Roots that are not known as such; whoever has a root itself was told to that one when it was a child. */
-function bareRoots(found: readonly Found[], births: readonly Birth[], known: ReadonlyMap<number, Kin>) {
+/** Roots without the flag for it. A parent that has a root itself was added to that tree when it was a child. */
+function bareRoots(found: readonly Found[], births: readonly Birth[], known: ReadonlyMap<number, TreeRow>) {
   const parents = new Map(found.map(({ id, parent }) => [id, parent]));
   const bare = births.filter(({ task, child }) => {
     const { root, flags = TREE } = known.get(task) ?? {};

@@ -8,10 +8,10 @@ import { requireVersion } from '../open.ts';
 import { migrate, type PostgresMigration, schemaStatus } from './migrate.ts';
 
 const OPEN_MS = 15_000;
-/** Whoever asks for a migration can wait longer than one who only opens a store: about ten minutes. */
+/** An explicit migration may wait longer than the opening of a store: about ten minutes. */
 const TRIES = 2000;
 
-/** What a schema says of itself. Nothing in the database is changed. */
+/** Reads the version of a schema. Changes nothing in the database. */
 export function readSchema(url: string, world: World): Promise<SchemaStatus> {
   return withConnection(url, world, async (connection, { schema, name }) => {
     await requireVersion(connection, name);
@@ -19,7 +19,7 @@ export function readSchema(url: string, world: World): Promise<SchemaStatus> {
   });
 }
 
-/** Brings a schema up to date, as opening it would; one that is not there is made. Others work on meanwhile. */
+/** Brings a schema up to date, as opening it would, or makes it. Other processes go on working. */
 export function migrateDatabase(
   url: string,
   world: World,
@@ -48,7 +48,7 @@ export function migrateOn(
   });
 }
 
-/** One session with the server that an address names, closed at the end. */
+/** Runs work in one session with the server, and closes it. */
 export async function withConnection<T>(
   url: string,
   world: World,
@@ -59,7 +59,7 @@ export async function withConnection<T>(
   try {
     const reached = await openSession(asked, world, world.clock.monotonic() + OPEN_MS);
     connection = reached.connection;
-    // What is done to a store as a whole takes as long as it takes.
+    // Work on a whole store has no deadline.
     connection.deadline = Number.POSITIVE_INFINITY;
     return await work(connection, reached.address);
   } catch (error) {

@@ -12,7 +12,7 @@ import { MIGRATIONS, migrate, type PostgresMigration, SCHEMA_VERSION } from './m
 
 /** A table of this size is migrated while others push, claim and settle on it. */
 const ROWS = scaled(50_000, 1_000_000);
-/** Nobody may wait longer than this for a lock that a migration holds or waits for. */
+/** No query may wait longer than this for a lock that a migration holds or waits for. */
 const MOST_MS = 100;
 
 const COLUMN: PostgresMigration = { version: SCHEMA_VERSION + 1, file: 'column', compatibleFrom: 1 };
@@ -36,7 +36,7 @@ before(async () => {
   store = await openPostgres({ url, world, pool: 4 });
   migrator = await connect();
   await migrator.raw('SET statement_timeout = 0');
-  // Scheduled for a far time: they are there, and nobody claims them.
+  // Scheduled for the far future, so that nothing claims them.
   await migrator.raw(`INSERT INTO ${schema}.task (created_at, run_at, queue, lane, spec, state, prio, max_tries, payload)
     SELECT 1, 9e12, 1000, 1000, 1000, 2, 0, 3, '{"n":' || i || '}' FROM generate_series(1, ${ROWS}) i`);
   await migrator.raw(`ANALYZE ${schema}.task`);
@@ -47,7 +47,7 @@ after(async () => {
   await store.close();
 });
 
-/** A program of the version before the migrations, at work in three places at once. */
+/** A program of the version before the migrations, working in three loops at once. */
 class Load {
   readonly #loops: readonly Promise<void>[];
   #over = false;
@@ -56,7 +56,7 @@ class Load {
 
   constructor(lane: number, spec: number, worker: number) {
     this.#loops = Array.from({ length: 3 }, () => this.#work(lane, spec, worker));
-    // Heard of when it is stopped; nobody shall wait for rounds of a loop that has ended.
+    // The error surfaces when the load is stopped. Nothing may wait for rounds of a loop that has ended.
     for (const loop of this.#loops) loop.catch(() => (this.rounds = Number.POSITIVE_INFINITY));
   }
 
@@ -100,7 +100,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await wait(5);
 }
 
-/** Looks all the time at who waits for a lock on one of our tables because of the migration, and for how long. */
+/** Polls which queries wait for a lock on our tables because of the migration, and for how long. */
 class Watch {
   readonly #looking: Promise<void>;
   #over = false;
@@ -118,7 +118,7 @@ class Watch {
 
   async #look(): Promise<void> {
     const connection = await connect();
-    // The migration itself may wait: others that wait for it, or behind it, are meant.
+    // The migration itself may wait. What counts are queries that wait for it or behind it.
     const sql = `SELECT max(extract(epoch FROM clock_timestamp() - l.waitstart) * 1000) AS ms FROM pg_locks l
       JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = '${schema}'::regnamespace
       WHERE NOT l.granted AND l.pid <> ${migrator.pid} AND ${migrator.pid} = ANY(pg_blocking_pids(l.pid))`;
@@ -132,7 +132,7 @@ class Watch {
   }
 }
 
-/** Under load and under watch. */
+/** Runs work under load, and measures the waits. */
 async function measured(t: TestContext, work: (load: Load) => Promise<void>): Promise<void> {
   const load = await startLoad();
   load.longestMs = 0;
@@ -204,7 +204,7 @@ test('processes of both versions work beside each other', async () => {
     [1, SCHEMA_VERSION + 3],
   );
   const load = await startLoad();
-  // A newer one writes what the older one does not know, and the older one opens the store anew.
+  // A newer program writes what the older one does not know, and the older one opens the store again.
   await migrator.raw(
     `UPDATE ${schema}.task SET extra = 1, late = 'x' WHERE id IN (SELECT id FROM ${schema}.task LIMIT 100)`,
   );

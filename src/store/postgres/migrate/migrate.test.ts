@@ -201,7 +201,7 @@ for (const { what, version: newest, tables } of [
     const options = { connection, connect: here.connect, schema: here.schema, pause: wait };
     const look = async (): Promise<readonly string[]> => {
       const space = `relnamespace = '${here.schema}'::regnamespace`;
-      const columns = `SELECT relname || '..' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' '
+      const columns = `SELECT relname || '.' || attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull || ' '
         || coalesce(pg_get_expr(adbin, adrelid), '') AS text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
       LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE attnum > 0 AND ${space}`;
       const indexes = `SELECT pg_get_indexdef(oid) AS text FROM pg_class WHERE relkind = 'i' AND ${space}`;
@@ -225,7 +225,7 @@ for (const { what, version: newest, tables } of [
 const BEFORE_TREES = MIGRATIONS.filter(({ version }) => version < 8);
 const DAY = 24 * 3_600_000;
 
-/** Tasks of numbers from 1 on, of which those in `done` have ended on the first day or on none that has a table. */
+/** Tasks numbered from 1. Those in `done` have ended, on the first day or on one without a table. */
 async function oldStore(
   here: ReturnType<typeof place>,
   tasks: number,
@@ -256,7 +256,7 @@ const spawned = (task: number): string => JSON.stringify({ id: `id-${task}`, tas
 
 test('kinship that only checkpoints told of is written to the tasks, and these become entries of journals', async () => {
   const here = place();
-  // 1 bore 2 and 3, 3 bore 4 and 5; 2, 5 and 6 have ended.
+  // 1 is the parent of 2 and 3, 3 of 4 and 5. 2, 5 and 6 have ended.
   await oldStore(
     here,
     7,
@@ -267,7 +267,8 @@ test('kinship that only checkpoints told of is written to the tasks, and these b
       [3, 'spawn:a#1', spawned(4)],
       [3, 'spawn:b#1', spawned(5)],
       [3, 'spawn:gone#1', spawned(4711)],
-      // Nobody bears who is older; of two that say so the first one did; what is no child's is a value.
+      // A task is no child of a younger one. If two entries name one child, the first counts. An entry without a child
+      // is a value.
       [7, 'spawn:a#1', spawned(6)],
       [6, 'spawn:a#1', spawned(5)],
       [6, 'spawn:b#1', '"not a child"'],
@@ -355,7 +356,7 @@ test('kinship is written a page at a time, also of a chain that goes over many, 
   assert.deepEqual(await ask(here, filled), [{ n: tasks - 1 }]);
 });
 
-/** Lets so many pages through, after what attaches the indexes of the two parts that are there. */
+/** Lets this many pages through, after the indexes of the two existing partitions were attached. */
 function cutAfter(pages: number, fill: Fill, params: Parameters<Fill>[0]): Promise<void> {
   let left = pages + 3;
   return fill({
@@ -396,7 +397,7 @@ test('a store that was open when a column came goes on with what it had prepared
   const connection = await here.connect();
   assert.equal((await schemaStatus(connection, here.schema)).version, SCHEMA_VERSION + 1);
   await connection.close();
-  // Of the version before, and compatible.
+  // A program of the version before, which is compatible.
   const old = await openPostgres({ url: here.url, world, pool: 1 });
   assert.equal((await old.workerList()).length, 1);
   await old.close();

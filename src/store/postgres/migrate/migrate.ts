@@ -4,7 +4,7 @@ import { knownVersion, type Migration, planMigrations, type SchemaStatus } from 
 import type { Connection } from '../connect/connection.ts';
 import { type Fill, fillTrees } from './fill-trees.ts';
 
-/** Forward only, in order, each once. A released one never changes. */
+/** Migrations go forward only, in order, each once. A released one never changes. */
 export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
   // An older program would not count what it claims against the limits.
@@ -17,27 +17,28 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 7, file: '007-insight.sql', compatibleFrom: 4 },
   { version: 8, file: '008-trees.sql', compatibleFrom: 4 },
   { version: 9, file: '009-finished-trees.sql', compatibleFrom: 4 },
-  // An older program would look for checkpoints where none are, lose the kin of what it ends, and prune what a living tree needs.
+  // An older program would look for checkpoints in vain, lose the parents of tasks that it ends, and prune what a
+  // living tree needs.
   { version: 10, file: '010-journal.sql', compatibleFrom: 10 },
   { version: 11, file: '011-tree-index.sql', compatibleFrom: 10, apart: true, fill: fillTrees },
 ];
 
 export interface PostgresMigration extends Migration {
-  /** Statements that Postgres runs outside of a transaction only, such as an index made while others write. */
+  /** Its statements run outside of a transaction, such as CREATE INDEX CONCURRENTLY. */
   readonly apart?: boolean;
-  /** What comes after the statements of one that runs apart, in short transactions while others work; it may be begun anew. */
+  /** Runs after the statements of one that runs apart, in short transactions while others work. It may be started again. */
   readonly fill?: Fill;
 }
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
 
 const META = 'CREATE TABLE IF NOT EXISTS meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)';
-/** A lock that is not to be had within this is tried for again: whoever waits for it, all others wait behind. */
+/** A lock that is not free within this time is tried for again: while a migration waits for it, all others wait behind. */
 const LOCK_MS = 50;
-/** With the pauses between them about a minute. */
+/** About a minute, with the pauses between them. */
 const TRIES = 200;
 
-/** What the schema says of itself. */
+/** The version of the schema. */
 export async function schemaStatus(connection: Connection, schema: string): Promise<SchemaStatus> {
   const [there] = await connection.all<{ meta: string | null }>(undefined, 'SELECT to_regclass($1) AS meta', [
     `${schema}.meta`,
@@ -54,28 +55,28 @@ export async function schemaStatus(connection: Connection, schema: string): Prom
 
 export interface MigrateOptions {
   readonly connection: Connection;
-  /** Another session, which keeps other migrators off while statements run that may stand in no transaction. */
+  /** Opens another session, which keeps other migrators away while statements run outside of a transaction. */
   readonly connect: () => Promise<Connection>;
   /** Quoted. */
   readonly schema: string;
-  /** Settings of a session do not reach the next statement: there is a pooler in between. */
+  /** Session settings do not reach the next statement, because a pooler is in between. */
   readonly pooled?: boolean;
   readonly migrations?: readonly PostgresMigration[];
   /** The text of a migration; by default its file. */
   readonly read?: (migration: PostgresMigration) => string;
-  /** Told when a migration has run here, and not elsewhere. */
+  /** Called when a migration has run here, not when another process ran it. */
   readonly onRan?: (migration: PostgresMigration) => void;
   readonly pause: (ms: number) => Promise<void>;
   /** How often a migration tries for its locks before it gives up. */
   readonly tries?: number;
 }
 
-/** How a try went: `others` migrate just now, `locked` means that somebody holds a lock which it needs. */
-type Went = 'ran' | 'was done' | 'others' | 'locked';
+/** The outcome of a try. `others`: another process migrates now. `locked`: another transaction holds a lock that it needs. */
+type StepOutcome = 'ran' | 'was done' | 'others' | 'locked';
 
 /**
- * Brings the schema up to date while others work on it. Each migration is a transaction that gives up a lock which it cannot
- * have at once, and is tried again; of several processes one does it and the others find it done.
+ * Brings the schema up to date while others work on it. Each migration is a transaction that gives up if it does not
+ * get a lock at once, and is tried again. Of several processes one runs it, and the others find it done.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const { connection, schema, migrations = MIGRATIONS, onRan } = options;
@@ -85,37 +86,37 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   }
 }
 
-async function untilDone(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+async function untilDone(options: MigrateOptions, migration: PostgresMigration): Promise<StepOutcome> {
   const { pause, tries = TRIES } = options;
   for (let i = 0; ; i++) {
-    const went = await (migration.apart ? runApart(options, migration) : runInside(options, migration));
-    if (went === 'ran' || went === 'was done') return went;
+    const outcome = await (migration.apart ? runApart(options, migration) : runInside(options, migration));
+    if (outcome === 'ran' || outcome === 'was done') return outcome;
     if (i >= tries) {
       const problem = `migration ${migration.version} did not get its locks, which a long transaction holds`;
       const hint = 'End long transactions (reports, pg_dump, forgotten sessions), and try again; nothing was changed.';
       throw fault('STORE_BUSY', { problem }, { hint });
     }
-    // While it waits for a lock all others wait behind it: they must come through in between.
-    await pause((went === 'others' ? 20 : 200) * (1 + Math.random()));
+    // While it waits for a lock all others wait behind it, so they are let through in between.
+    await pause((outcome === 'others' ? 20 : 200) * (1 + Math.random()));
   }
 }
 
-async function runInside(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+async function runInside(options: MigrateOptions, migration: PostgresMigration): Promise<StepOutcome> {
   const { connection, schema, read = textOf } = options;
   await connection.raw('BEGIN');
   try {
     await connection.raw(`SET LOCAL lock_timeout = '${LOCK_MS}ms'`);
-    let went = await turn(connection, options, migration);
-    if (went === undefined) {
+    let outcome = await turn(connection, options, migration);
+    if (outcome === undefined) {
       await makeSchema(connection, schema);
       await connection.raw(`SET LOCAL search_path = ${schema}`);
       await connection.raw(META);
       await connection.raw(read(migration));
       await note(connection, schema, migration);
-      went = 'ran';
+      outcome = 'ran';
     }
     await connection.raw('COMMIT');
-    return went;
+    return outcome;
   } catch (error) {
     await connection.raw('ROLLBACK');
     if (isLocked(error)) return 'locked';
@@ -124,18 +125,18 @@ async function runInside(options: MigrateOptions, migration: PostgresMigration):
 }
 
 /**
- * Each statement by itself. The turn is kept by a second session, in an open transaction: that ends with the process, works
- * behind a pooler too, and has no snapshot that the making of an index would wait for.
+ * Runs each statement by itself. A second session keeps other migrators away with an open transaction: it ends with the
+ * process, works behind a pooler, and has no snapshot that an index build would wait for.
  */
-async function runApart(options: MigrateOptions, migration: PostgresMigration): Promise<Went> {
+async function runApart(options: MigrateOptions, migration: PostgresMigration): Promise<StepOutcome> {
   const { connection, connect, schema, pooled = false, read = textOf } = options;
   const guard = await connect();
   try {
     await guard.raw('BEGIN');
     await guard.raw('SET LOCAL idle_in_transaction_session_timeout = 0');
-    const went = await turn(guard, options, migration);
-    if (went !== undefined) return went;
-    // An index of a large table takes minutes. What waits for locks here holds up nobody who reads or writes.
+    const outcome = await turn(guard, options, migration);
+    if (outcome !== undefined) return outcome;
+    // An index of a large table takes minutes. Its waits for locks block no reader or writer.
     if (!pooled) await connection.raw('SET statement_timeout = 0; SET lock_timeout = 0');
     const one = (statement: string): Promise<void> => alone(connection, schema, statement);
     for (const statement of statementsOf(read(migration), schema)) await one(statement);
@@ -152,7 +153,7 @@ async function runApart(options: MigrateOptions, migration: PostgresMigration): 
   }
 }
 
-/** A transaction that gives up a lock which it cannot have at once, and is tried again. */
+/** Runs a transaction that gives up if it does not get a lock at once, and tries again. */
 async function brief<T>({ connection, pause, tries = TRIES }: MigrateOptions, work: () => Promise<T>): Promise<T> {
   for (let i = 0; ; i++) {
     await connection.raw('BEGIN');
@@ -169,22 +170,22 @@ async function brief<T>({ connection, pause, tries = TRIES }: MigrateOptions, wo
   }
 }
 
-/** Undefined: it is ours to run, until the end of the transaction. */
+/** Undefined: this process runs it, until the end of the transaction. */
 async function turn(
   connection: Connection,
   { schema, migrations = MIGRATIONS }: MigrateOptions,
   migration: PostgresMigration,
-): Promise<Went | undefined> {
+): Promise<StepOutcome | undefined> {
   const take = 'SELECT pg_try_advisory_xact_lock(hashtext($1)) AS ours';
   const [row] = await connection.all<{ ours: boolean }>(undefined, take, [`leasehold ${schema}`]);
   if (!row?.ours) return 'others';
   const { version, compatibleFrom } = await schemaStatus(connection, schema);
-  // Somebody else may have come further meanwhile than this program can follow.
+  // Another process may have migrated further than this program can follow.
   planMigrations(migrations, version, compatibleFrom);
   return version < migration.version ? undefined : 'was done';
 }
 
-/** IF NOT EXISTS would ask for the right to make one, though it is there. */
+/** IF NOT EXISTS would need the right to create a schema even if it exists. */
 async function makeSchema(connection: Connection, schema: string): Promise<void> {
   const sql = 'SELECT to_regnamespace($1) IS NOT NULL AS there';
   const [row] = await connection.all<{ there: boolean }>(undefined, sql, [schema]);
@@ -196,7 +197,10 @@ function statementsOf(text: string, schema: string): readonly string[] {
   return parts.map((part) => part.trim().replaceAll('{schema}', schema)).filter((part) => part !== '');
 }
 
-/** What was cut off before is begun anew; an index that was left invalid, which nobody uses and all keep up, goes first. */
+/**
+ * A statement that was cut off is run again. An invalid index that it left, which is maintained but never used, is
+ * dropped first.
+ */
 async function alone(connection: Connection, schema: string, statement: string): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?"?(\w+)"? /i.exec(statement)?.[1];
   if (index === undefined) return connection.raw(statement);
@@ -229,13 +233,13 @@ async function note(
   await connection.all(undefined, sql, [String(version), String(compatibleFrom)]);
 }
 
-/** 55P03: the lock was not to be had in time; 40P01: it would never have been. */
+/** 55P03: the lock timed out. 40P01: a deadlock. */
 function isLocked(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return code === '55P03' || code === '40P01';
 }
 
-/** 42P07 and 42723: a table, an index or a function of that name is there. */
+/** 42P07 and 42723: a table, an index or a function of that name exists. */
 function explained(error: unknown, schema: string): unknown {
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
   if (code !== '42P07' && code !== '42723') return error;
@@ -247,5 +251,5 @@ function explained(error: unknown, schema: string): unknown {
 }
 
 function textOf({ file }: PostgresMigration): string {
-  return readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../migrations/${file}`, import.meta.url), 'utf8');
 }

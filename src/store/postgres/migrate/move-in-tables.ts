@@ -1,19 +1,19 @@
-/** What a row of a SQLite store is in Postgres. The one place that knows both schemas. */
+/** How rows of a SQLite store become rows in Postgres. The one place that knows both schemas. */
 
-/** How a column travels: as a number, a text, a truth, or a list that Postgres reads from its text. */
+/** How a column is sent: as a number, a text, a boolean, or a list that Postgres parses from text. */
 type Kind = 'number' | 'text' | 'truth' | 'list';
 
 export interface Column {
   readonly name: string;
   readonly kind: Kind;
-  /** As Postgres calls it. */
+  /** The type in Postgres. */
   readonly type: string;
 }
 
 export interface Transfer {
   readonly table: string;
   readonly columns: readonly Column[];
-  /** Reads the columns from SQLite, in their order. `:server` and `:lease` are what both clocks say now. */
+  /** Reads the columns from SQLite, in order. `:server` and `:lease` are the present times of the two clocks. */
   readonly select: string;
 }
 
@@ -24,14 +24,14 @@ const texts = (...names: readonly string[]): readonly Column[] =>
 const truth = (name: string): readonly Column[] => [{ name, kind: 'truth', type: 'boolean' }];
 const list = (type: string, name: string): readonly Column[] => [{ name, kind: 'list', type }];
 
-/** A lease that is moved holds for this long at least, so that its worker has time to find the new store. */
+/** A moved lease lasts at least this long, so that its worker has time to find the new store. */
 const LEASE_MS = 30_000;
 
-/** SQLite keeps 0 - priority, Postgres ~priority: both are in claim order, and lie one apart. */
+/** SQLite stores 0 - priority, Postgres ~priority. Both are in claim order, and differ by one. */
 const PRIO = 'prio - 1';
-/** Lane 0 has the row that keeps the place of ids after a restore; it is nobody's task. */
+/** Lane 0 has a row that reserves ids after a restore. It is no task. */
 const TASKS = 'task t JOIN lane l ON l.id = t.lane';
-/** A moment of lease time by the server's clock; 0 was never. */
+/** A lease time on the server's clock; 0 means never. */
 const onServer = (column: string, perMs = 1): string =>
   `CASE WHEN ${column} = 0 THEN 0 ELSE max(0, ${column} + (:server - :lease) * ${perMs}) END`;
 const asList = (column: string): string => `'{' || substr(${column}, 2, length(${column}) - 2) || '}'`;
@@ -51,7 +51,7 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('bigint', 'used_at'),
       ...texts('limits', 'served_by'),
     ],
-    // The counters keep their numbers, so what a lane takes of them is the same text.
+    // The counters keep their numbers, so the JSON of a lane's uses stays the same.
     select: 'SELECT id, queue, handler, hash, placement, slots, fair_key, weight, used_at, limits, served_by FROM lane',
   },
   {
@@ -71,7 +71,7 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT id, def, at, by, body FROM limit_change ORDER BY id',
   },
   {
-    // What was taken in which window, and for how long nothing may start, is told in lease time.
+    // Rate windows and pauses are in lease time.
     table: 'slot',
     columns: [
       ...numbers('int', 'id', 'def'),
@@ -201,7 +201,7 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT name, enabled, priority, tags FROM worker_setting',
   },
   {
-    // Free at once; who had one before finds a higher epoch.
+    // Free at once. Their former holders find a higher epoch.
     table: 'duty',
     columns: [...texts('name', 'holder'), ...numbers('bigint', 'epoch', 'until', 'cursor')],
     select: `SELECT name, holder, epoch, 0, cursor FROM duty WHERE name <> 'feed'
@@ -293,7 +293,7 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT key, task, attempt, born, value, at, expires_at FROM kept_result',
   },
   {
-    // Whoever could come in before can afterwards; a revoked one stays so.
+    // Live tokens stay live, and revoked ones stay revoked.
     table: 'entry_token',
     columns: [
       ...numbers('bigint', 'id'),
@@ -330,8 +330,8 @@ export const TRANSFERS: readonly Transfer[] = [
 ];
 
 /**
- * What does not travel, and why, by table or column. A test holds the transfers and this list against both schemas, so that
- * nothing new is forgotten.
+ * What is not moved, and why, by table or column. A test checks the transfers and this list against both schemas, so
+ * that nothing new is forgotten.
  */
 export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record<string, string>>>> = {
   sqlite: {
@@ -352,9 +352,9 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
   },
 };
 
-/** The counters of Postgres go on after these: those of the column `id`, where no other is named. */
+/** The sequences of Postgres go on after these, those of column `id` where no other is named. */
 export const HIGHS: Readonly<Record<string, string>> = {
-  // The placeholder of a restore counts: its number was handed out, or may have been.
+  // The placeholder of a restore counts: its number was or may have been handed out.
   task: 'SELECT max(id) FROM task',
   queue: 'SELECT max(id) FROM queue',
   lane: 'SELECT max(id) FROM lane',
@@ -368,11 +368,11 @@ export const HIGHS: Readonly<Record<string, string>> = {
   slot: 'SELECT max(id) FROM slot',
 };
 
-/** Days on which tasks ended, as a time of each; the newest first. */
+/** The days on which tasks ended, one time for each, the newest first. */
 export const DAYS = `SELECT DISTINCT coalesce(ended_at, created_at) / 86400000 * 86400000 FROM task
   WHERE state >= 4 AND lane > 0 ORDER BY 1 DESC LIMIT ?`;
 
-/** One question, asked of both sides when all has arrived: the answers must be the same, row by row. */
+/** One query for both sides when all rows have arrived. The answers must be equal, row by row. */
 export interface Check {
   readonly what: string;
   readonly sqlite: string;

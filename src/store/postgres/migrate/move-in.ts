@@ -11,11 +11,11 @@ import { MIGRATIONS, schemaStatus } from './migrate.ts';
 import { migrateOn, withConnection } from './migrate-database.ts';
 import { CHECKS, type Column, DAYS, HIGHS, TRANSFERS, type Transfer } from './move-in-tables.ts';
 
-/** The store that everything comes from; nobody else has it open. */
+/** The source of the move. No other process has it open. */
 export interface Source {
   readonly stand: { readonly move: string; readonly clusterKey: string; readonly leaseNow: number };
   iterate(sql: string, ...values: readonly number[]): Iterable<readonly unknown[]>;
-  /** What arrived is there for good. */
+  /** Everything has arrived, for good. */
   end(): void;
   /** Nothing arrived. */
   undo(): void;
@@ -31,18 +31,18 @@ export interface MoveInOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `arrived`: an earlier move, which was cut off, had come through; nothing was left to do but to say so. */
+/** `arrived`: an earlier move that was cut off had come through, and nothing was left to do. */
 export type MovedIn = 'moved' | 'arrived';
 
 /** Rows and characters of one statement. */
 const BATCH_ROWS = 2000;
 const BATCH_CHARACTERS = 2_000_000;
-/** Finished tasks of older days lie in the table for the rest. */
+/** Finished tasks of older days go to `done_rest`. */
 const MOST_DAYS = 100;
 
 /**
- * Brings everything that a SQLite store holds into an empty schema, in one transaction. The source is marked before, so that
- * at no moment two stores hand out the same work; see sqlite/move-out.ts.
+ * Copies everything from a SQLite store into an empty schema, in one transaction. The source is marked before, so that
+ * two stores never hand out the same work; see sqlite/upkeep/move-out.ts.
  */
 export async function moveIn(options: MoveInOptions): Promise<MovedIn> {
   const { url, world, begin, signal } = options;
@@ -58,12 +58,12 @@ export async function moveIn(options: MoveInOptions): Promise<MovedIn> {
       }
     });
   } catch (error) {
-    // Whoever stopped it knows its own reason.
+    // The caller that stopped it gets its own reason.
     throw (error as Error).cause === signal?.reason && signal?.aborted ? signal.reason : error;
   }
 }
 
-/** Says what would keep a move from this target; changes nothing there. */
+/** Throws what would prevent a move to this target. Changes nothing there. */
 export function rehearseMoveIn(url: string, world: World): Promise<void> {
   return withConnection(url, world, async (connection, { schema, name }) => {
     await requireVersion(connection, name);
@@ -101,13 +101,13 @@ class Move {
       throw error;
     }
     await connection.raw('COMMIT').catch((error: unknown) => this.#afterLostCommit(error));
-    // From here on the other side is the store, whatever happens; without this mark the same command finds that out.
+    // From here on the target is the store. Without this mark the same command finds that out.
     this.#source.end();
     if (connection.usable) await connection.raw(`ANALYZE ${this.#schema}.task, ${this.#schema}.done`).catch(() => {});
     return went;
   }
 
-  /** Whether the commit took effect decides which of the two is the store from now on. */
+  /** The commit may have taken effect, which decides which of the two is the store now. */
   async #afterLostCommit(error: unknown): Promise<void> {
     const { url, world } = this.#options;
     const source = this.#source;
@@ -118,7 +118,7 @@ class Move {
     let arrived: boolean;
     try {
       arrived = await withConnection(url, world, async (connection) => {
-        // The transaction that was cut off holds it to its end.
+        // The transaction that was cut off holds the lock until it ends.
         await connection.raw("SET lock_timeout = '20s'");
         const take = 'SELECT pg_advisory_lock(hashtext($1))';
         await connection.all(undefined, take, [`leasehold ${this.#schema}`]);
@@ -160,20 +160,20 @@ class Move {
     for (const transfer of TRANSFERS) await this.#transfer({ ...transfer, select: read(transfer.select) });
     await connection.all(undefined, `UPDATE ${s}.duty SET epoch = epoch + $1`, [epochs?.most ?? 0]);
     for (const [place, sql] of Object.entries(HIGHS)) {
-      const [table, column = 'id'] = place.split('..');
+      const [table, column = 'id'] = place.split('.');
       const text = `SELECT setval(pg_get_serial_sequence('${s}.${table}', '${column}'), $1)`;
       await connection.all(undefined, text, [Math.max(1, this.#number(sql))]);
     }
     if (clusterKey !== '') await this.#meta('cluster_key', clusterKey);
     await this.#meta('moved_in', move);
     await this.#check();
-    // What the copy took is not taken from anybody's lease.
+    // The time of the copy is added to the leases.
     const late = (await this.#now()) - before;
     await connection.all(undefined, `UPDATE ${s}.task SET lease_until = lease_until + $1 WHERE state = 1`, [late]);
     return 'moved';
   }
 
-  /** Nobody migrates the schema, moves into it or writes to it meanwhile. */
+  /** Keeps other migrators, moves and writers away. */
   async #lock(): Promise<void> {
     const take = 'SELECT pg_try_advisory_xact_lock(hashtext($1)) AS ours';
     const [row] = await this.#connection.all<{ ours: boolean }>(undefined, take, [`leasehold ${this.#schema}`]);
@@ -202,12 +202,12 @@ class Move {
     let sending: Promise<unknown> = Promise.resolve();
     let sent = 0;
     for (const rows of batches(this.#source.iterate(select))) {
-      // Made while the one before is on its way.
+      // Packed while the batch before is being sent.
       const values = columns.map((column, i) => pack(column, rows, i));
       await sending;
       signal?.throwIfAborted();
       sending = this.#connection.all(undefined, text, values);
-      // Waited for above or below; until then nobody else would hear of it.
+      // It is awaited above or below. Until then its error must not be unhandled.
       sending.catch(() => {});
       sent += rows.length;
       this.#done += rows.length;
@@ -217,7 +217,7 @@ class Move {
     this.#sent.set(table, sent);
   }
 
-  /** Both sides are asked the same. */
+  /** Compares both sides. */
   async #check(): Promise<void> {
     const show = (rows: Iterable<readonly unknown[]>): string =>
       JSON.stringify([...rows].map((row) => row.map((value) => (value === null ? 0 : Number(value)))));
@@ -257,7 +257,7 @@ async function keptMove(connection: Connection, schema: string): Promise<string 
   return (await connection.all<{ value: string }>(undefined, sql, []))[0]?.value;
 }
 
-/** What is in a schema that a move would mix with; undefined when there is nothing. */
+/** What a move would mix with in this schema; undefined when there is nothing. */
 async function occupancy(connection: Connection, s: string): Promise<string | undefined> {
   const tables = [...TRANSFERS.map(({ table }) => table), 'outbox'].filter(
     (table) => !['event', 'duty', 'qstat'].includes(table),
@@ -314,6 +314,6 @@ function valueOf({ name, kind, type }: Column): string {
 
 function pack({ kind }: Column, rows: readonly (readonly unknown[])[], i: number): string {
   if (kind === 'number' || kind === 'truth') return numbers(rows.map((row) => row[i] as number | null));
-  // No text in Postgres has a NUL.
+  // Postgres stores no NUL in texts.
   return texts(rows.map((row) => (row[i] as string | null)?.replaceAll('\0', '\uFFFD')));
 }

@@ -1,17 +1,17 @@
 import { COUNTS, DOCUMENT_COLUMNS } from '../../rows/document-rows.ts';
-import type { Words } from './words.ts';
+import type { Fragments } from './fragments.ts';
 
 /** Statements of documents. */
-export function documentStatements({ s, NOW }: Words) {
-  /** The state of the task of a document, or of that of the one which it shows. */
+export function documentStatements({ s, NOW }: Fragments) {
+  /** The state of the task of a document, or of the document that it shows. */
   const shown = `LEFT JOIN LATERAL (SELECT task FROM ${s}.task_document WHERE id = d.shows OFFSET 0) o ON true
     LEFT JOIN LATERAL (SELECT state FROM ${s}.task WHERE id = coalesce(o.task, d.task)
       UNION ALL SELECT state FROM ${s}.done WHERE id = coalesce(o.task, d.task) LIMIT 1) t ON true`;
   const listed = `SELECT ${DOCUMENT_COLUMNS}, t.state FROM ${s}.task_document d ${shown}`;
   const alone = `(SELECT 1 FROM ${s}.task_document x WHERE x.root = d.id AND x.id <> d.id LIMIT 1) IS NULL`;
-  /** The value of a document of the call, whose ids are $2. */
+  /** A value of a document of the call, whose ids are $2. */
   const given = (n: number, type: string): string => `($${n}::${type}[])[array_position($2::text[], id)]`;
-  /** Looked up by their ids, however few rows the planner believes in. */
+  /** Looked up by their ids, even if the planner expects few rows. */
   const mine = `id = ANY($2::text[]) AND root || '' = $1`;
   return {
     documentLock: `SELECT version, root FROM ${s}.task_document WHERE id = $1 FOR UPDATE`,
@@ -34,7 +34,7 @@ export function documentStatements({ s, NOW }: Words) {
       ORDER BY d.num DESC LIMIT $3`,
     documentCount: `SELECT ${COUNTS} FROM ${s}.task_document d ${shown}
       WHERE (NOT $1::boolean OR d.parent IS NULL) AND ($2::text IS NULL OR d.user_id = $2)`,
-    /** With its task, but for a root that others still hang on; that goes with the last of them. */
+    /** A document goes with its task. A root that has other documents goes with the last of them. */
     pruneDocuments: `DELETE FROM ${s}.task_document d WHERE task = ANY($1::bigint[]) AND (id <> root OR ${alone}) RETURNING root`,
     pruneDocumentRoots: `DELETE FROM ${s}.task_document d WHERE id = ANY($1::text[]) AND task IS NOT NULL
       AND (SELECT 1 FROM ${s}.task t WHERE t.id = d.task) IS NULL

@@ -1,8 +1,8 @@
+import { type Fragments } from './fragments.ts';
 import { stats } from './reads.ts';
-import { type Words } from './words.ts';
 
-/** Statements of duties, and of what they see to: events, counters, what is old. */
-export function dutyStatements({ s, NOW }: Words) {
+/** Statements of duties and of their work: events, counters, what is old. */
+export function dutyStatements({ s, NOW }: Fragments) {
   return {
     dutyTake: `WITH b AS (SELECT until FROM ${s}.duty WHERE name = $1),
       t AS (INSERT INTO ${s}.duty AS d (name, holder, epoch, until) VALUES ($1, $2, 1, ${NOW} + $3)
@@ -13,11 +13,11 @@ export function dutyStatements({ s, NOW }: Words) {
     dutyRenew: `UPDATE ${s}.duty SET until = ${NOW} + $3 WHERE name = $1 AND epoch = $2 AND until >= ${NOW} RETURNING epoch`,
     dutyAlone: `SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR UPDATE`,
     dutyRelease: `UPDATE ${s}.duty SET until = 0 WHERE name = $1 AND epoch = $2`,
-    /** Alone: a second sending of the same waits, and then sees what the first has done. */
+    /** A repeat of the same call waits, and then sees what the first has done. */
     dutyHeld: `SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR NO KEY UPDATE`,
     dutyCursor: `UPDATE ${s}.duty SET cursor = $3 WHERE name = $1 AND epoch = $2`,
 
-    // events: who acts on a task has seen the commit before, so its row in the outbox has the larger id
+    // Events: a writer of a task has seen the commit before it, so its row in the outbox has the larger id.
     sequence: `WITH f AS MATERIALIZED (SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR UPDATE),
       x AS (DELETE FROM ${s}.outbox WHERE id = ANY(ARRAY(SELECT id FROM ${s}.outbox WHERE EXISTS (SELECT FROM f) ORDER BY id LIMIT $3))
         RETURNING *),
@@ -40,7 +40,7 @@ export function dutyStatements({ s, NOW }: Words) {
         AND seq < coalesce((SELECT seq FROM ${s}.event WHERE seq >= $1 ORDER BY seq LIMIT 1), $1) + $2::bigint
       ORDER BY seq LIMIT $2::bigint + 1`,
 
-    // audit
+    // Audit.
     audit: `WITH c AS (SELECT queue, state, count(*) AS n FROM ${s}.task GROUP BY queue, state)
       SELECT q.id, q.name, x.state, coalesce(c.n, 0) AS counted, x.kept FROM (${stats(s)}) q
       CROSS JOIN LATERAL (VALUES (0, q.ready), (1, q.running), (2, q.scheduled), (3, q.waiting)) x(state, kept)

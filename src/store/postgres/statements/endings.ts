@@ -1,8 +1,8 @@
 import { REMOVING } from '../../codes.ts';
-import { type Words } from './words.ts';
+import { type Fragments } from './fragments.ts';
 
-/** Statements that end tasks from outside, and bring them back. */
-export function endingStatements({ s, NOW, tell, where, end }: Words) {
+/** Statements that cancel, expire and revive tasks. */
+export function endingStatements({ s, NOW, tell, where, end }: Fragments) {
   const cancelIdle = (
     which: string,
   ): string => `WITH x AS (DELETE FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 <> 1 ${which}
@@ -21,9 +21,9 @@ export function endingStatements({ s, NOW, tell, where, end }: Words) {
       e AS (${tell('x', 10, 1)})
       SELECT id FROM x`,
     /**
-     * Ready, or waiting for so many others; `$3` is 1 when others wait for it. The root of a member stays as it is until the commit,
-     * so that the pruner does not begin to remove its tree meanwhile; one that has moved between the two tables is looked for
-     * again. `$4`: it is nowhere.
+     * Makes a task ready, or waiting for $2 others. $3 is 1 when others wait for it. The root of a member stays locked
+     * until the commit, so that the pruner does not begin to remove its tree. A root that has moved between the two
+     * tables is looked for again. $4: it is in neither.
      */
     revive: `WITH r AS MATERIALIZED (SELECT root FROM ${s}.done WHERE id = $1),
       t AS MATERIALIZED (SELECT id FROM ${s}.task WHERE id = (SELECT root FROM r) FOR KEY SHARE),

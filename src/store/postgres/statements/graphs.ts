@@ -1,13 +1,13 @@
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of tasks that wait for others. */
-export function graphStatements({ s, NOW, tell, where, end }: Words) {
+export function graphStatements({ s, NOW, tell, where, end }: Fragments) {
   return {
-    // dependencies; while a task waits for its first start, lease_until keeps when it is due, and expires_at for how long
-    // it may wait from then on
+    // While a task waits for its first start, lease_until is the time at which it is due, and expires_at is how long it
+    // may wait from then on.
     depLock: `SELECT id FROM ${s}.task WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
     depWatch: `UPDATE ${s}.task SET flags = flags | 1 WHERE id = ANY($1::bigint[]) AND flags & 1 = 0`,
-    /** None: an earlier sending has come through. */
+    /** No row: an earlier try has come through. */
     flightAdd: `INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW}) ON CONFLICT DO NOTHING RETURNING n`,
     graphAdd: `WITH x AS MATERIALIZED (SELECT x.*, CASE WHEN x.open > 0 THEN 3 WHEN x.due > ${NOW} THEN 2 ELSE 0 END AS state,
           CASE WHEN x.due > ${NOW} THEN x.due END AS at
@@ -29,11 +29,11 @@ export function graphStatements({ s, NOW, tell, where, end }: Words) {
     depAdd: `INSERT INTO ${s}.dep (up, down, gen, optional, open, planned)
       SELECT up, down, 0, optional, open, true
       FROM unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::boolean[]) x(up, down, optional, open)`,
-    /** In a statement of its own, after the one that ended the tasks: only then are all dependents seen. */
+    /** In a statement of its own after the one that ended the tasks: only then are all dependents visible. */
     depOpen: `SELECT up, down, gen, optional OR parked AS optional FROM ${s}.dep WHERE up = ANY($1::bigint[]) AND open LIMIT $2`,
-    /** Only those that wait: nobody who holds a slot may wait for a ready or running task. */
+    /** Locks only waiting tasks: a transaction that holds a counter must not wait for a ready or running task. */
     downLock: `SELECT id, attempt, flags FROM ${s}.task WHERE id = ANY($1::bigint[]) AND state + 0 = 3 ORDER BY id FOR UPDATE`,
-    /** A range of one pair: of two equals the planner may take either for enough, and each can have thousands of rows. */
+    /** A range of one pair: of two equal conditions the planner may use only one, and each can have thousands of rows. */
     depClose: `UPDATE ${s}.dep d SET open = false FROM unnest($1::bigint[], $2::bigint[]) x(up, down)
       WHERE (d.up, d.down) >= (x.up, x.down) AND (d.up, d.down) <= (x.up, x.down) AND ${few('x.up')}`,
     // The tasks of these two are locked, and wait.
@@ -52,7 +52,7 @@ export function graphStatements({ s, NOW, tell, where, end }: Words) {
       h AS (${end('x', 'ends', '5', 'flags & ~16', 'NULL')}),
       e AS (${tell('x', 'ends - 2', 'ends', { waiting: '-count(*)', failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
       SELECT id, ends, flags & 1 = 1 FROM x`,
-    /** What these tasks were made to wait for. */
+    /** What these tasks were pushed to wait for. */
     depPlans: `SELECT up, down, optional FROM ${s}.dep WHERE down = ANY($1::bigint[]) AND planned`,
     doneLock: `SELECT id, attempt, flags FROM ${s}.done WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE`,
     depReopen: `UPDATE ${s}.dep d SET gen = x.n, parked = false, open = d.up = ANY($3::bigint[]) FROM unnest($1::bigint[], $2::bigint[]) x(task, n)

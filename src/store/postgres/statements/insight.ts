@@ -1,14 +1,14 @@
-import { MOST_ERROR, MOST_SCHEMAS } from '../../insight-store.ts';
-import type { Words } from './words.ts';
+import { MOST_ERROR, MOST_SCHEMAS } from '../../port/insight-store.ts';
+import type { Fragments } from './fragments.ts';
 
-/** Statements for people who look. */
-export function insightStatements({ s, NOW }: Words) {
+/** Statements for figures, failures and saved views. */
+export function insightStatements({ s, NOW }: Fragments) {
   const next = (table: 'task' | 'done'): string =>
     `(SELECT t.id, t.created_at FROM ${s}.${table} t WHERE t.id >= m.middle ORDER BY t.id LIMIT 1)`;
   const end = (which: 'min' | 'max'): string =>
     `(SELECT ${which === 'min' ? 'least' : 'greatest'}((SELECT ${which}(id) FROM ${s}.task), (SELECT ${which}(id) FROM ${s}.done)))`;
   return {
-    /** The first id of those that were created then or later: ids and times grow together. One step for each half. */
+    /** The first id that was created then or later, by binary search: ids and times grow together. */
     taskAt: `WITH RECURSIVE h(low, high) AS (
         SELECT coalesce(${end('min')}, 0), coalesce(${end('max')} + 1, 0)
         UNION ALL
@@ -31,7 +31,7 @@ export function insightStatements({ s, NOW }: Words) {
         saved_at = excluded.saved_at RETURNING name, screen, query, saved_by, saved_at`,
     viewList: `SELECT name, screen, query, saved_by, saved_at FROM ${s}.saved_view ORDER BY name`,
     viewDrop: `DELETE FROM ${s}.saved_view WHERE name = $1 RETURNING name`,
-    // In one order for all, so that workers that come together do not wait for each other in a circle.
+    // In one order for all, so that workers that start together do not deadlock.
     schemaPut: `INSERT INTO ${s}.handler_schema AS h (handler, schema, told_at)
       SELECT n.handler, n.schema, ${NOW} FROM unnest($1::text[], $2::text[]) AS n (handler, schema) ORDER BY n.handler
       ON CONFLICT (handler) DO UPDATE SET schema = excluded.schema, told_at = excluded.told_at

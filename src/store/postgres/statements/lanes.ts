@@ -1,7 +1,7 @@
-import { LANE, type Words } from './words.ts';
+import { type Fragments, LANE } from './fragments.ts';
 
 /** Statements of queues, lanes and specs. */
-export function laneStatements({ s, NOW }: Words) {
+export function laneStatements({ s, NOW }: Fragments) {
   return {
     now: `SELECT ${s}.now_ms() AS now`,
     queueAdd: `INSERT INTO ${s}.queue (name) SELECT DISTINCT name FROM unnest($1::text[]) x(name)
@@ -19,7 +19,7 @@ export function laneStatements({ s, NOW }: Words) {
       FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.hash = ANY($1::text[])`,
     laneGet: `SELECT ${LANE}
       FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.id = ANY($1::int[])`,
-    // From one ready lane to the next, not over all lanes that there ever were.
+    // From one ready lane to the next, not over all lanes that ever existed.
     laneScan: `WITH RECURSIVE r(lane, prio, k) AS (
         (SELECT lane, prio, 1 FROM ${s}.task WHERE state = 0 AND lane > $1 ORDER BY lane, prio, id LIMIT 1)
         UNION ALL

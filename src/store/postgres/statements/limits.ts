@@ -1,9 +1,9 @@
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
 const SLOT = 's.id, s.key, s.cap, s.active, s.plain, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
 
-/** Statements of limits and their slots. */
-export function limitStatements({ s, NOW }: Words) {
+/** Statements of limits and their counters. */
+export function limitStatements({ s, NOW }: Fragments) {
   const def = `CROSS JOIN LATERAL (SELECT name, body FROM ${s}.limit_def WHERE id = s.def OFFSET 0) d`;
 
   const readyOf = `CROSS JOIN LATERAL (SELECT id FROM ${s}.task WHERE lane = ls.lane AND state = 0 LIMIT $2) t`;
@@ -14,7 +14,7 @@ export function limitStatements({ s, NOW }: Words) {
     limitPut: `INSERT INTO ${s}.limit_def AS d (name, body, revision, changed_at, changed_by) VALUES ($1, $2, 1, ${NOW}, $3)
       ON CONFLICT (name) DO UPDATE SET body = excluded.body, revision = d.revision + 1, changed_at = excluded.changed_at,
         changed_by = excluded.changed_by RETURNING id, body, revision, changed_at, changed_by`,
-    /** Locks it until the commit, whether it is there or not. */
+    /** Locks the limit until the commit, whether it exists or not. */
     limitTake: `INSERT INTO ${s}.limit_def AS d (name, revision, changed_at, changed_by) VALUES ($1, 0, ${NOW}, '')
       ON CONFLICT (name) DO UPDATE SET revision = d.revision RETURNING id, body, revision, changed_at, changed_by`,
     limitRemove: `UPDATE ${s}.limit_def SET body = NULL, revision = revision + 1, changed_at = ${NOW}, changed_by = $2
@@ -47,7 +47,7 @@ export function limitStatements({ s, NOW }: Words) {
       WHERE key = $2 AND def = (SELECT id FROM ${s}.limit_def WHERE name = $1) RETURNING id`,
     slotWaiting: `SELECT count(*) AS n FROM (SELECT FROM ${s}.lane_slot ls ${readyOf} WHERE ls.slot = $1 LIMIT $2) x`,
     slotReady: `SELECT t.id FROM ${s}.lane_slot ls ${readyOf} WHERE ls.slot = $1 LIMIT $2`,
-    /** The first in line of each lane; among a million in one lane nobody looks for the smallest number. */
+    /** The first task of each lane. With a million tasks in a lane the smallest number is not searched for. */
     slotOldest: `SELECT min((SELECT id FROM ${s}.task WHERE lane = ls.lane AND state = 0 ORDER BY prio, id LIMIT 1)) AS id
       FROM ${s}.lane_slot ls WHERE ls.slot = $1`,
     slotRunning: `SELECT min(t.id) AS id FROM ${s}.task t JOIN ${s}.lane_slot ls ON ls.lane = t.lane AND ls.slot = $1

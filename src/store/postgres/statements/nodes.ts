@@ -1,8 +1,8 @@
 import { NODE_KEPT_MS } from '../../rows/node-rows.ts';
-import type { Words } from './words.ts';
+import type { Fragments } from './fragments.ts';
 
-/** Statements of nodes, and of who holds which duty. */
-export function nodeStatements({ s, NOW }: Words) {
+/** Statements of nodes, and the list of duties. */
+export function nodeStatements({ s, NOW }: Fragments) {
   return {
     nodeGet: `SELECT * FROM ${s}.cluster_node WHERE id = $1`,
     nodeBeat: `WITH b AS (SELECT incarnation FROM ${s}.cluster_node WHERE id = $1),

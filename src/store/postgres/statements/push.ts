@@ -1,12 +1,12 @@
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements that make tasks. */
-export function pushStatements({ s, NOW, recent }: Words) {
+export function pushStatements({ s, NOW, recent }: Fragments) {
   const newTasks = `unnest($3::int[], $4::int[], $5::int[], $6::smallint[], $7::smallint[], $8::text[])
     x(queue, lane, spec, prio, max_tries, payload)`;
 
   return {
-    // push: of two sendings of one flush the second is refused its flight row, and with it everything
+    // The second of two tries of one flush violates the key of its flight row, and does nothing.
     /** The push of a single caller: 0.22 ms where the general form takes 0.27 and a bare INSERT 0.15. */
     pushOne: `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW})),
       i AS (INSERT INTO ${s}.task (created_at, queue, lane, spec, state, prio, max_tries, payload)
@@ -14,7 +14,10 @@ export function pushStatements({ s, NOW, recent }: Words) {
       e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, ids, attempts, born, note)
         SELECT created_at, $3, 0, 0, 1, 1, ARRAY[id], '{0}', ARRAY[created_at], $9 FROM i)
       SELECT id, created_at FROM i`,
-    /** All alike but for their payloads, as most flushes are: each array more costs the server a microsecond a task. */
+    /**
+     * For tasks that differ only in their payloads, as in most flushes: each further array costs the server a
+     * microsecond a task.
+     */
     pushAlike: `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW})),
       i AS (INSERT INTO ${s}.task (created_at, queue, lane, spec, state, prio, max_tries, payload)
         SELECT ${NOW}, $3, $4, $5, 0, $6, $7, payload FROM unnest($8::text[]) x(payload) RETURNING id, created_at),
@@ -29,7 +32,7 @@ export function pushStatements({ s, NOW, recent }: Words) {
         SELECT ${NOW}, queue, 0, 0, count(*), count(*), array_agg(id), '{0}', ARRAY[min(created_at)], $9
         FROM i GROUP BY queue)
       SELECT id, created_at FROM i`,
-    /** With times, limits to the wait and texts that lie apart; the ids are drawn first, or were before. */
+    /** With times, wait timeouts and payloads that are stored apart. The ids are given, or drawn first. */
     pushFull: `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW})),
       x AS MATERIALIZED (SELECT coalesce(id, nextval('${s}.task_id_seq')) AS id, queue, lane, spec, prio,
           max_tries, payload, apart, wait, o, CASE WHEN due > ${NOW} THEN due END AS run_at
@@ -49,12 +52,12 @@ export function pushStatements({ s, NOW, recent }: Words) {
           count(*) FILTER (WHERE run_at IS NOT NULL), array_agg(id ORDER BY o), '{0}', ARRAY[min(${NOW})], $14
         FROM x GROUP BY queue, run_at IS NULL)
       SELECT id, ${NOW} AS created_at, run_at FROM x ORDER BY o`,
-    /** What a flush had inserted whose answer was lost. */
+    /** What a flush whose answer was lost had inserted. */
     pushed: `SELECT ids, at, state FROM ${s}.outbox WHERE note = $1 AND kind = 0
       UNION ALL SELECT ids, at, state FROM ${recent} WHERE note = $1 AND kind = 0 AND seq > 0`,
     flightsOver: `DELETE FROM ${s}.flight WHERE store = $1 AND n < $2`,
     taskIds: `SELECT nextval('${s}.task_id_seq') AS id FROM generate_series(1, $1)`,
-    /** Owns the operation ids that nobody else does, or whose time is over. */
+    /** Takes the operation ids that are free or expired. */
     opTake: `INSERT INTO ${s}.op (id, answer, until)
       SELECT id, '', ${NOW} + $2 FROM unnest($1::text[]) x(id) ORDER BY id
       ON CONFLICT (id) DO UPDATE SET answer = '', until = excluded.until WHERE op.until <= ${NOW} RETURNING id`,
@@ -67,7 +70,7 @@ export function pushStatements({ s, NOW, recent }: Words) {
       SELECT queue, key, task, hash, ${NOW} + window_ms
       FROM unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) x(queue, key, task, hash, window_ms)
       ORDER BY queue, key ON CONFLICT DO NOTHING RETURNING task`,
-    /** Who has the key now, and whether it still holds: while its task is unfinished, and for its window. */
+    /** The task that has the key now, and whether it still holds: while the task is unfinished, and for its window. */
     uniqFind: `SELECT u.queue, u.key, u.task, u.hash, t.state, t.created_at,
         t.state IS NOT NULL AND (u.until > ${NOW} OR t.state < 4) AS holds
       FROM unnest($1::int[], $2::text[]) x(queue, key)

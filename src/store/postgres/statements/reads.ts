@@ -1,17 +1,17 @@
-import { type Words } from './words.ts';
+import { type Fragments } from './fragments.ts';
 
-/** Statements for those who only look. */
-export function readStatements({ s }: Words) {
+/** Statements that only read. */
+export function readStatements({ s }: Fragments) {
   return {
     taskGet: `${record(s, 'task')} WHERE t.id = ANY($1::bigint[]) UNION ALL ${record(s, 'done')} WHERE t.id = ANY($1::bigint[])`,
     attemptList: `SELECT attempt, holder, started_at, ended_at, outcome, error FROM ${s}.attempt WHERE task = $1 ORDER BY attempt`,
-    /** The counters and what the sequencer has not added to them yet: exact in every snapshot. */
+    /** The counters, and what the sequencer has not added to them yet: exact in every snapshot. */
     queueList: `${stats(s)} ORDER BY q.name`,
     queueStats: `${stats(s)} WHERE q.name = $1`,
   } as const;
 }
 
-/** A task's record, unfinished or finished; the columns come in the same order from both tables. */
+/** The record of a task, unfinished or finished. Both tables give the columns in the same order. */
 export function record(s: string, table: 'task' | 'done'): string {
   const own =
     table === 'task'
@@ -26,7 +26,7 @@ export function record(s: string, table: 'task' | 'done'): string {
     FROM ${s}.${table} t`;
 }
 
-/** The counters of queues, with what is on its way to them. */
+/** The counters of queues, with the events that are not added yet. */
 export function stats(s: string): string {
   const states = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled'];
   const sums = states.map((state) => `sum(d_${state}) AS ${state}`).join(', ');

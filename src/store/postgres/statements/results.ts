@@ -1,7 +1,7 @@
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of results that outlive their tasks. */
-export function resultStatements({ s, NOW }: Words) {
+export function resultStatements({ s, NOW }: Fragments) {
   const asText = "|| ''";
   return {
     resultKeys: `SELECT task, data FROM ${s}.body WHERE task = ANY($1::bigint[]) AND part = 2`,
@@ -10,8 +10,8 @@ export function resultStatements({ s, NOW }: Words) {
       JOIN ${s}.kept_result r ON r.key = x.key
       WHERE ${few('x.key', asText)} AND r.expires_at + 0 > ${NOW} AND r.at > ${NOW} - x.age`,
     /**
-     * Fenced like a settle. Of several for one key the first is written, unless one is there that still counts at its age; it
-     * is kept for as long as either was to be.
+     * Fenced like a settle. The first of several for one key is written, unless a result is there that is young enough.
+     * It is kept for as long as either would have been.
      */
     resultKeep: `WITH x AS MATERIALIZED (SELECT x.*, t.created_at AS born
         FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[]) WITH ORDINALITY x(task, n, key, value, age, o)
@@ -23,7 +23,7 @@ export function resultStatements({ s, NOW }: Words) {
           value = excluded.value, at = excluded.at, expires_at = greatest(r.expires_at, excluded.expires_at)
         WHERE r.expires_at <= ${NOW} OR r.at <= ${NOW} - (excluded.expires_at - excluded.at) RETURNING 1)
       SELECT o, (SELECT count(*) FROM i) AS stored FROM x`,
-    /** Whose results are kept now; in a statement of its own, which sees what others have written meanwhile. */
+    /** The owners of the results that are kept now, in a statement of its own that sees what others have written meanwhile. */
     resultOwners: `SELECT r.key, r.task, r.attempt FROM unnest($1::text[]) x(key)
       JOIN ${s}.kept_result r ON r.key = x.key WHERE ${few('x.key', asText)}`,
     pruneResults: `DELETE FROM ${s}.kept_result WHERE key = ANY(ARRAY(SELECT key FROM ${s}.kept_result

@@ -1,8 +1,8 @@
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
-/** Statements of whoever holds a task: settle, return, renew, log. */
-export function settleStatements({ s, NOW, tell, where, end, give }: Words) {
-  /** Ends of all kinds; tasks that something waits for are told apart by `which`. */
+/** Statements of the holder of a task: settle, return, renew, log. */
+export function settleStatements({ s, NOW, tell, where, end, give }: Fragments) {
+  /** Ends of all kinds. `which` selects tasks by whether something waits for them. */
   const settle = (
     which: string,
     columns: string,
@@ -18,8 +18,8 @@ export function settleStatements({ s, NOW, tell, where, end, give }: Words) {
       SELECT ${columns} FROM x`;
 
   return {
-    // settle, return, renew: each is fenced by (id, attempt, running)
-    /** All completed, with results that stay in their rows: most flushes. */
+    // Each write is fenced by (id, attempt, running).
+    /** All completed, with results that stay in their rows, as in most flushes. */
     complete: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, result) WHERE ${few('task')}),
       x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 1 = 0
         RETURNING t.*, d.result),
@@ -35,12 +35,12 @@ export function settleStatements({ s, NOW, tell, where, end, give }: Words) {
       e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
       SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
     settle: settle('AND t.flags & 1 = 0', 'id, attempt'),
-    /** With those that something waits for; in a transaction with the countdown that follows. */
+    /** Includes tasks that something waits for. In a transaction with the countdown that follows. */
     settleWatched: settle('', 'id, attempt, ends, flags & 1 = 1'),
-    /** Of these leases, those that the fast statements have left: something waits for the end of their tasks. */
+    /** The leases among these that the fast statements have left: something waits for the end of their tasks. */
     watched: `SELECT t.id, t.attempt FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
       ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND t.flags & 1 = 1 AND ${few('x.task')}`,
-    /** How these attempts ended, if they did: 3 and more are final states, as outcomes of attempts are counted. */
+    /** How these attempts ended, if they did. 3 and above are final states, in the numbers of `attempt.outcome`. */
     endedAs: `SELECT x.task, x.n, coalesce(a.outcome, h.state - 1) AS outcome FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
       LEFT JOIN ${s}.attempt a ON a.task = x.task AND a.attempt = x.n
       LEFT JOIN LATERAL (SELECT state FROM ${s}.done WHERE id = x.task AND attempt = x.n LIMIT 1) h ON true
@@ -77,7 +77,7 @@ export function settleStatements({ s, NOW, tell, where, end, give }: Words) {
     heldBy: `SELECT id, attempt, holder, created_at FROM ${s}.task WHERE state = 1 AND holder = ANY($1::bigint[]) ORDER BY id`,
     cancels: `SELECT id, attempt FROM ${s}.task WHERE holder = $1 AND state = 1 AND cancel_at IS NOT NULL ORDER BY id`,
 
-    // logs; fenced like a settle, and the row is held until the lines are in
+    // Fenced like a settle. The row of the task is locked until the lines are in.
     logAdd: `WITH t AS MATERIALIZED (SELECT t.id, x.n FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n) WHERE ${few('task')}) x
         JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.id FOR NO KEY UPDATE OF t),
       i AS (INSERT INTO ${s}.log (task, attempt, seq, at, stream, data)

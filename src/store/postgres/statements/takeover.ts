@@ -1,7 +1,7 @@
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
-/** Statements of duties that take tasks over. */
-export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain }: Words) {
+/** Statements of duties that reap, stage and expire tasks. */
+export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain }: Fragments) {
   const reap = (which: string, watched: string): string => `WITH ${HELD},
       o AS MATERIALIZED (SELECT t.*, d.delay,
           CASE WHEN t.cancel_at IS NOT NULL THEN 6 WHEN d.ends = 0 AND d.delay > 0 THEN 2 ELSE d.ends END AS ends,
@@ -33,26 +33,26 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       e AS (${tell('x', 13, 5, { ready: `-${where('state', 0)}`, scheduled: `-${where('state', 2)}`, failed: 'count(*)' })})
       SELECT g.cursor, c.id, c.flags & 1 = 1 AS watched FROM g LEFT JOIN c ON true`;
 
-  /** How long until the first is due; no row for who does not hold the duty. */
+  /** How long until the first is due. No row if the caller does not hold the duty. */
   const look = (first: string): string =>
     `SELECT (${first}) - ${NOW} AS next FROM ${s}.duty WHERE name = $1 AND epoch = $2`;
 
   return {
-    // duties that take tasks over: each begins with its epoch, locked until the commit
+    // Each begins with the epoch of the duty, locked until the commit.
     overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at IS NOT NULL AS cancel FROM ${s}.task
       WHERE state = 1 AND lease_until < ${NOW} LIMIT $1`,
-    /** Whether there is something to take back, and how long the server has been up. */
+    /** Whether a lease has expired, and how long the server has been up. */
     firstExpiry: `SELECT (SELECT min(lease_until) FROM ${s}.task WHERE state = 1) - ${NOW} AS next,
         floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up`,
     nextExpiry: `SELECT min(lease_until) - ${NOW} AS next FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
-    /** Those that something waits for and that would end are only named. */
+    /** Tasks that would end and that something waits for are only named. */
     reap: reap(
       'AND o.flags & 1 = 0',
       `SELECT id, lane, ends, false AS watched FROM r
         UNION ALL SELECT id, lane, ends, true FROM o WHERE ends >= 4 AND flags & 1 = 1`,
     ),
     reapWatched: reap('', 'SELECT id, lane, ends, ends >= 4 AND flags & 1 = 1 AS watched FROM r'),
-    /** What is due, and what has waited as long as it wanted to; who waits without a deadline has no run_at. */
+    /** Due tasks, and waiting tasks whose deadline has passed. A wait without a deadline has no run_at. */
     stage: `WITH ${HELD},
       o AS MATERIALIZED (SELECT id, state FROM ${s}.task WHERE state IN (2, 3) AND run_at <= ${NOW}
         AND EXISTS (SELECT FROM g) ORDER BY run_at LIMIT $3 FOR UPDATE SKIP LOCKED),
@@ -66,7 +66,7 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       `SELECT run_at FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
     ),
     stageNext: `SELECT run_at - ${NOW} AS next FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
-    /** Those that something waits for are only named. */
+    /** Tasks that something waits for are only named. */
     expire: expire('WHERE flags & 1 = 0'),
     expireWatched: expire(''),
     expireLook: look(`SELECT expires_at FROM ${s}.task

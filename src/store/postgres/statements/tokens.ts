@@ -1,12 +1,12 @@
 import { TOKEN_COLUMNS } from '../../rows/token-rows.ts';
-import type { Words } from './words.ts';
+import type { Fragments } from './fragments.ts';
 
-/** Of a token. */
-export const liveToken = ({ NOW }: Pick<Words, 'NOW'>): string =>
+/** A token is live. */
+export const liveToken = ({ NOW }: Pick<Fragments, 'NOW'>): string =>
   `revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ${NOW})`;
 
 /** Statements of tokens. */
-export function tokenStatements({ s, NOW }: Words) {
+export function tokenStatements({ s, NOW }: Fragments) {
   const live = liveToken({ NOW });
   return {
     tokenAdd: `INSERT INTO ${s}.entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at)

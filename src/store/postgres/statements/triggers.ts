@@ -1,9 +1,9 @@
-import { type Words } from './words.ts';
+import { type Fragments } from './fragments.ts';
 
 /** Statements of triggers. */
-export function triggerStatements({ s }: Words) {
+export function triggerStatements({ s }: Fragments) {
   return {
-    // triggers; putting one again keeps its place in an unchanged schedule, so that no slot is lost or fires again
+    // `triggerPut` keeps the place of a trigger whose schedule is the same: no fire time is lost, and none fires again.
     triggerPut: `INSERT INTO ${s}.trigger_def AS d (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (name) DO UPDATE SET lane = excluded.lane,
         spec = excluded.spec, cron = excluded.cron, timezone = excluded.timezone, missed = excluded.missed,

@@ -1,8 +1,8 @@
 import { TREE } from '../../codes.ts';
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of turns and journals. */
-export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
+export function turnStatements({ s, NOW, tell, where, end, give }: Fragments) {
   const entry = `x.task, x.key, x.kind, x.n, ${NOW}, x.began, x.ref, x.usage, x.value`;
   const journal = `INSERT INTO ${s}.journal (task, key, kind, attempt, at, began, ref, usage, value)`;
   const lines = `INSERT INTO ${s}.log (task, attempt, seq, at, stream, data)`;
@@ -12,7 +12,7 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
       .split(' ')
       .map((type, i) => `$${first + i}::${type}[]`)
       .join(', ');
-  /** What the turns of the tasks of `from` remember; the parameters begin there. */
+  /** The journal values of the turns of the tasks in `from`. The parameters begin at `first`. */
   const values = (
     from: string,
     first: number,
@@ -25,21 +25,21 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
   ): string => `l AS (${lines} SELECT x.task, t.attempt, x.seq, x.at, x.stream, x.data
         FROM unnest(${arrays(first, 'bigint int bigint smallint text')}) x(task, seq, at, stream, data)
         JOIN ${from} t ON t.id = x.task ORDER BY x.task, x.seq ON CONFLICT DO NOTHING)`;
-  /** That, and their lines. */
+  /** The values, and the log lines. */
   const said = (from: string, first: number): string =>
     `j AS (${journal} ${values(from, first)} ORDER BY 1, 2 ON CONFLICT DO NOTHING RETURNING 1),
       ${wrote(from, first + 6)}`;
 
   return {
-    /** Turns that remember and write lines, and go on. Fenced like a settle; the rows are held until all is in. */
+    /** Turns with values and log lines that go on. Fenced like a settle; the rows are locked until all is in. */
     turnPlain: `WITH t AS MATERIALIZED (SELECT t.id, t.attempt, t.cancel_at IS NOT NULL AS asked
         FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n) WHERE ${few('task')}) x
         JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 ORDER BY t.id FOR NO KEY UPDATE OF t),
       ${said('t', 3)}
       SELECT t.id, t.asked, (SELECT count(*) FROM j) AS stored FROM t`,
     /**
-     * Turns that bear children besides, of the kind that nothing can refuse. Ids are drawn first, and an entry that is there already
-     * keeps its own: of the others the tasks are made. Those that were asked to stop are left.
+     * Turns with children besides, of a kind that nothing can refuse. Ids are drawn first. An entry that exists keeps
+     * its own child, and tasks are made for the others. Turns that were asked to stop are left.
      */
     turnFan: `WITH t AS MATERIALIZED (SELECT t.id, t.attempt, t.root, t.flags
         FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n) WHERE ${few('task')}) x
@@ -67,7 +67,7 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
         AND t.flags & ${TREE} = 0 AND t.id IN (SELECT parent FROM f)))),
       ${wrote('t', 9)}
       SELECT t.id, f.key, f.id AS child, ${NOW} AS at, f.state, (SELECT count(*) FROM j) AS stored FROM t LEFT JOIN f ON f.parent = t.id`,
-    /** Turns that end their tasks, as a settle does: those that something waits for are left. */
+    /** Turns that end their tasks, as a settle does. Tasks that something waits for are left. */
     turnEnd: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::text[], $6::boolean[])
         d(task, n, ends, reason, result, apart) WHERE ${few('task')}),
       x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 1 = 0
@@ -79,12 +79,12 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Words) {
       ${give('x')},
       e AS (${tell('x', 'ends - 2', 'ends', { running: '-count(*)', completed: where('ends', 4), failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
       SELECT id, cancel_at IS NOT NULL AS asked, (SELECT count(*) FROM j) AS stored FROM x`,
-    /** It stays as it is until the commit. */
+    /** Locks the task until the commit. */
     turnLook: `SELECT lane, cancel_at IS NOT NULL AS asked, root, flags FROM ${s}.task
       WHERE id = $1 AND attempt = $2 AND state + 0 = 1 FOR UPDATE`,
-    /** In a statement of its own, after the lock: what the task's last wait was is the newest then. */
+    /** In a statement of its own after the lock, so that it reads the newest wait of the task. */
     turnWait: `SELECT key, turn, state, body FROM ${s}.wait WHERE task = $1 AND gen = $2`,
-    /** Under the lock of the task, by which all of them are written: nobody else has one of these keys. */
+    /** Under the lock of the task, which all writers of its journal take: no other transaction adds one of these keys. */
     journalAdd: `${journal} SELECT ${entry}
       FROM unnest($1::bigint[], $2::text[], $3::smallint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::text[])
         x(task, key, kind, n, value, began, ref, usage)`,

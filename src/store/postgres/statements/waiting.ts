@@ -1,8 +1,8 @@
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of parks and signals. */
-export function waitingStatements({ s, NOW, tell, give }: Words) {
-  /** The newest wait of each task: it replaces the one before. */
+export function waitingStatements({ s, NOW, tell, give }: Fragments) {
+  /** The newest wait of each task replaces the one before. */
   const waiting = (
     rows: string,
   ): string => `INSERT INTO ${s}.wait (task, gen, turn, key, channel, form, since, deadline, state, body)
@@ -10,7 +10,7 @@ export function waitingStatements({ s, NOW, tell, give }: Words) {
         form = excluded.form, since = excluded.since, deadline = excluded.deadline, state = excluded.state, body = excluded.body`;
 
   return {
-    // parks and signals; a park is fenced like a settle
+    // A park is fenced like a settle.
     latchLock: `SELECT id FROM ${s}.latch WHERE id = ANY($1::smallint[]) ORDER BY id FOR UPDATE`,
     parkLook: `SELECT t.id, coalesce(w.key = x.key AND w.state = 1, false) AS taken, coalesce(w.turn > x.turn, false) AS late, w.body
       FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::int[]) x(task, n, key, turn) WHERE ${few('task')}) x
@@ -47,7 +47,7 @@ export function waitingStatements({ s, NOW, tell, give }: Words) {
         ORDER BY since, task LIMIT x.k) w ORDER BY x.channel, w.since, w.task`,
     waitClose: `UPDATE ${s}.wait w SET state = 1 FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
       WHERE w.task = x.task AND w.gen = x.n AND w.state = 0 AND ${few('x.task')}`,
-    /** Whoever holds the row of a waiting task decides about its wait. */
+    /** The lock on the row of a waiting task decides about its wait. */
     wake: `WITH o AS MATERIALIZED (SELECT t.id, d.body
         FROM (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, body) WHERE ${few('task')}) d
         JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n WHERE t.state + 0 = 3 ORDER BY t.id FOR UPDATE OF t),
@@ -56,7 +56,7 @@ export function waitingStatements({ s, NOW, tell, give }: Words) {
       w AS (UPDATE ${s}.wait w SET state = 1, body = o.body FROM o WHERE w.task = o.id AND w.state = 0 AND ${few('o.id')}),
       e AS (${tell('x', 12, 0, { waiting: '-count(*)', ready: 'count(*)' })})
       SELECT id, lane FROM x`,
-    /** The oldest of each channel; one that the pruner takes away meanwhile is stepped over. */
+    /** The oldest signal of each channel. One that the pruner removes meanwhile is skipped. */
     signalTake: `DELETE FROM ${s}.signal WHERE id = ANY(ARRAY(SELECT g.id FROM unnest($1::text[], $2::int[]) x(channel, k)
         CROSS JOIN LATERAL (SELECT id FROM ${s}.signal WHERE channel = x.channel ORDER BY id LIMIT x.k FOR UPDATE) g))
       RETURNING id, channel, body`,

@@ -1,12 +1,12 @@
 import { workerKind } from '../../rows/records.ts';
-import { few, type Words } from './words.ts';
+import { type Fragments, few } from './fragments.ts';
 
 /** Statements of workers. */
-export function workerStatements({ s, NOW, HELD }: Words) {
-  /** Of the name of `w`. */
+export function workerStatements({ s, NOW, HELD }: Fragments) {
+  /** What all workers with the name of `w` have ended. */
   const total = `(SELECT ended FROM ${s}.worker_total t WHERE t.name = w.name) AS total`;
   return {
-    // workers; states: 0 starting, 1 online, 2 draining, 3 offline, 4 lost
+    // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
     workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
         version, tags, enabled, priority, own_priority, address)
       VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -33,19 +33,18 @@ export function workerStatements({ s, NOW, HELD }: Words) {
       x AS (UPDATE ${s}.worker SET state = 4, status = NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
           WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - $3 AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
-    workerEnable: `UPDATE ${s}.worker SET enabled = $2 WHERE id = $1`,
     workerList: `SELECT w.*, ${total} FROM ${s}.worker w ORDER BY w.id`,
     workerIn: `SELECT w.*, ${total} FROM ${s}.worker w WHERE w.state = $1 ORDER BY w.id`,
     workerFleet: `SELECT w.*, ${total}, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
       FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
     settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1`,
-    /** Locks it until the commit, whether it was there before or was dropped a moment ago. */
+    /** Locks the setting until the commit, whether it existed or was dropped a moment ago. */
     settingTake: `INSERT INTO ${s}.worker_setting AS w (name) VALUES ($1)
       ON CONFLICT (name) DO UPDATE SET enabled = w.enabled RETURNING enabled, priority, tags`,
     settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4 WHERE name = $1`,
     settingDrop: `DELETE FROM ${s}.worker_setting WHERE name = $1 RETURNING name`,
     settingList: `SELECT name, enabled, priority, tags FROM ${s}.worker_setting ORDER BY name`,
-    /** A lost one may come back. */
+    /** A lost worker may come back. */
     workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state <> 3 AND name = $1 ORDER BY id FOR UPDATE`,
     workersRevise: `UPDATE ${s}.worker SET revision = revision + 1 WHERE id = ANY($1::bigint[])`,
     workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, own_priority), tags = x.tags, revision = revision + 1

@@ -14,10 +14,10 @@ let files = 0;
 interface Rig {
   readonly world: VirtualWorld;
   readonly store: Store;
-  /** As another process has the file. */
+  /** The same file, opened by another process. */
   readonly other: Store;
   readonly duty: DutyTenure;
-  /** The statements on data that this asks for. */
+  /** The statements that this work runs. */
   readonly asked: (work: () => Promise<unknown>) => Promise<readonly string[]>;
 }
 
@@ -45,7 +45,7 @@ async function rig(t: TestContext): Promise<Rig> {
   return { world, store, other, duty, asked };
 }
 
-/** All that an idle node asks for over and over. */
+/** All that an idle node polls. */
 async function pollAll(store: Store, duty: DutyTenure): Promise<void> {
   await store.laneScan({ after: 0, limit: 1000 });
   await store.queueList();

@@ -2,15 +2,16 @@ import type { Connection } from './connection.ts';
 import type { Writer } from './writer.ts';
 
 /**
- * Answers that are asked for again and again, kept while nothing was committed that they are made of: an idle process asks its file
- * for nothing but whether somebody wrote to it. Commits of others move `data_version`, those of this process are counted by its
- * writer. The version is read before the answer: one that is newer than its version is read once more, and none is too old.
+ * Caches the answers of polled reads until something was committed, so that an idle process asks its file only whether
+ * somebody wrote to it. Commits of others move `data_version`; commits of this process are counted by its writer. The
+ * version is read before the answer: an answer that is newer than its version is read again, and none is stale.
  *
- * Only what follows from the rows alone may be kept. Whoever wants to know what is due keeps when the next thing is, and compares.
+ * Only answers that follow from the rows alone may be cached. A read of what is due caches the next due time, and
+ * compares it with the clock.
  */
 export class AnswerCache {
   readonly #writer: Pick<Writer, 'changes'>;
-  /** As of these. */
+  /** The versions that the answers belong to. */
   #connection: Connection | undefined;
   #version = 0;
   #changes = 0;
@@ -21,7 +22,7 @@ export class AnswerCache {
     this.#writer = writer;
   }
 
-  /** `asked`: what the answer depends on besides the rows. */
+  /** `asked` is what the answer depends on besides the rows. */
   answer<T>(connection: Connection, kind: string, asked: string | number, read: () => T): T {
     if (this.#isPast(connection)) this.#kept.clear();
     const before = this.#kept.get(kind);

@@ -4,9 +4,9 @@ import type { Clock } from '../../../core/world.ts';
 import type { Prepared } from './connection.ts';
 
 /**
- * Two clocks. Lease time is `base + CLOCK_MONOTONIC`, which all processes of one host share and which nobody can set; the
- * base is written once per boot, so that lease time goes on where it was. Calendar time is the wall clock. Setting the wall
- * clock therefore moves no lease.
+ * Two clocks. Lease time is `base + CLOCK_MONOTONIC`, which all processes of one host share and which cannot be set.
+ * The base is written once per boot, so that lease time goes on where it was. Calendar time is the wall clock; setting
+ * it moves no lease.
  */
 export interface StoreClock {
   readonly lease: () => number;
@@ -31,23 +31,23 @@ export function establishClock(sql: Prepared, clock: Clock, boot: string): Store
   };
 }
 
-/** Noted by the reaper now and then, so that lease time never goes back over a reboot, whatever the wall clock says then. */
+/** The reaper stores lease time now and then, so that it never goes back over a reboot, whatever the wall clock is then. */
 export function noteLeaseTime(sql: Prepared, now: number, calendar: number): void {
   sql.get('metaPut').run('lease_last', String(now));
   noteCalendar(sql, calendar - now);
 }
 
-/** Differences below this are of no use to a reader, and not worth a write. */
+/** Smaller differences are not worth a write. */
 const NOTABLE_MS = 100;
 
-/** How far the calendar is ahead of lease time; only the views, which show expiries to people, go by it. */
+/** Stores how far the calendar is ahead of lease time. Only the views use it, to show expiries. */
 function noteCalendar(sql: Prepared, ahead: number): void {
   const noted = sql.get('metaGet').get('calendar_ahead') as { value: string } | undefined;
   if (Math.abs(ahead - Number(noted?.value ?? 0)) >= NOTABLE_MS)
     sql.get('metaPut').run('calendar_ahead', String(ahead));
 }
 
-/** Names this boot of this host: monotonic time means nothing across two of them. */
+/** Names this boot of this host: monotonic times of two boots cannot be compared. */
 export function bootId(): string {
   if (process.platform === 'darwin') {
     return execFileSync('sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8' }).trim();

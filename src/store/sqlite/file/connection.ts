@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { STATEMENTS, type StatementName, type StatementTexts } from '../statements.ts';
 
-/** The least of a SQLite handle that prepared statements need; a caller's own handle has it too. */
+/** What prepared statements need of a SQLite handle. A caller's own handle has it too. */
 export interface Preparer {
   prepare(sql: string): unknown;
 }
@@ -24,7 +24,7 @@ export class Prepared {
     return this.#kept.get(name) ?? this.#prepare(name, this.#kept);
   }
 
-  /** Rows come as arrays, which is quicker where there are many. */
+  /** Rows come as arrays, which is faster for many rows. */
   rows(name: StatementName): StatementSync {
     const kept = this.#keptRows.get(name);
     if (kept !== undefined) return kept;
@@ -47,19 +47,19 @@ export interface Connection {
   readonly sql: Prepared;
 }
 
-/** The address of a file that must be there already: without it, opening where a mount has gone makes an empty file. */
+/** The URL of a file that must exist. Otherwise opening a path whose mount is gone would make an empty file. */
 export function existing(file: string): string {
   return `${pathToFileURL(file).href}?mode=rw`;
 }
 
 /**
- * Opens a handle with SQLite's own busy wait off: on a thread with an event loop it would freeze the loop (2.8 s seen with
- * eight processes), so waiting is done by the caller, from the loop.
+ * Opens a handle without SQLite's own busy wait: on a thread with an event loop it would freeze the loop (2.8 s seen
+ * with eight processes). The caller waits from the loop instead.
  */
 export function connect(file: string, durability: Durability, texts?: StatementTexts): Connection {
   const db = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false });
   try {
-    // The log starts over only when a checkpoint finishes in the writer; the housekeeping thread keeps that short.
+    // The WAL starts over only when a checkpoint finishes in the writer. The housekeeping thread keeps that short.
     db.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint = 4000;
       PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;`);
   } catch (error) {

@@ -6,7 +6,7 @@ import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts'
 const ours = (errcode: number): Error => Object.assign(new Error('x'), { code: 'ERR_SQLITE_ERROR', errcode });
 const theirs = (code: string): Error => Object.assign(new Error('x'), { code });
 
-/** As `node:sqlite` tells it by number, and better-sqlite3 by name. */
+/** As `node:sqlite` reports it by number, and better-sqlite3 by name. */
 const FAULTS = [
   [ours(5), theirs('SQLITE_BUSY'), 'STORE_BUSY'],
   [ours(517), theirs('SQLITE_BUSY_SNAPSHOT'), 'STORE_BUSY'],

@@ -10,15 +10,15 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
-/** The index of the log could not grow, for which SQLite keeps an I/O error of its own. */
+/** The index of the WAL could not grow: an I/O error code of its own. */
 const IOERR_SHMSIZE = 4874;
 
-/** What better-sqlite3, whose handles a caller may bring, calls them. */
+/** The names in better-sqlite3, whose handles a caller may bring. */
 const NAMES: Readonly<Record<string, number>> = { BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB };
 
 /**
- * The primary result code. Extended codes carry it in their low byte (517 BUSY_SNAPSHOT), extended names at their beginning
- * (SQLITE_BUSY_SNAPSHOT).
+ * The primary result code. Extended codes have it in their low byte (517 BUSY_SNAPSHOT), extended names at their
+ * beginning (SQLITE_BUSY_SNAPSHOT).
  */
 function primaryCode(error: unknown): number {
   const { errcode, code } = (error ?? {}) as { readonly errcode?: unknown; readonly code?: unknown };
@@ -36,13 +36,13 @@ export function isReadonly(error: unknown): boolean {
   return primaryCode(error) === READONLY;
 }
 
-/** Somebody else is writing: try again. `memdb` answers LOCKED where files answer BUSY. */
+/** Another process is writing: try again. `memdb` answers LOCKED where files answer BUSY. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error);
   return code === BUSY || code === LOCKED;
 }
 
-/** The connection itself may be at fault, so that a new one could do better (a mount that became writable again). */
+/** The connection itself may be broken, and a new one may work (a mount that became writable again). */
 export function wantsReopen(error: unknown): boolean {
   const code = primaryCode(error);
   return code === READONLY || code === IOERR || code === CANTOPEN;
@@ -72,7 +72,7 @@ export function translate(error: unknown, file: string): EngineError {
   }
 }
 
-/** A log cannot be opened where its index cannot be written: SQLite then says only that it could not open the file. */
+/** A WAL cannot be opened where its index cannot be written. SQLite then says only that it could not open the file. */
 function isUnwritable(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);

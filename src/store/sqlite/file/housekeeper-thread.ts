@@ -1,11 +1,11 @@
 /**
- * Runs in a thread of its own, with its own connection, what would hold up the event loop: checkpoints of the log and the
- * auditor's recount. It takes no part in any decision.
+ * A thread with its own connection for work that would block the event loop: checkpoints of the WAL and the auditor's
+ * recount. It decides nothing.
  *
- * Checkpoints: PASSIVE whenever 4 MB of the log are not yet in the file. The writer's own `wal_autocheckpoint` stays as the
- * net that lets the log start over (17 MB at most with one and with eight writers; this thread alone did not bound it:
- * 69–198 MB). How much is left to do is asked of SQLite: the size of the log does not tell, because a log that starts over
- * keeps its size. When the log has not moved for a while the thread ends; the next busy time starts another one.
+ * A PASSIVE checkpoint runs whenever 4 MB of the WAL are not yet in the file. The writer's own `wal_autocheckpoint`
+ * lets the WAL start over (17 MB at most with one and with eight writers; this thread alone did not bound it: 69–198
+ * MB). SQLite says how much is left; the size of the file does not, because a WAL that starts over keeps its size. The
+ * thread ends when the WAL has not moved for a while, and the next busy time starts another one.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { recountApart } from '../verbs/admin/audit.ts';
@@ -15,7 +15,7 @@ const POLL_MS = 20;
 /** Pages of 4 KB. */
 const BACKLOG = 1000;
 const IDLE_POLLS = 10_000 / POLL_MS;
-/** A quiet process renews its duties, and that is all that it writes. */
+/** A quiet process writes only renewals of its duties. */
 const IDLE_PAGES = 200;
 
 const { file } = workerData as { readonly file: string };
@@ -35,7 +35,7 @@ const poll = setInterval(() => {
     if (idle === 0) seen = log;
     if (idle > IDLE_POLLS) end();
   } catch {
-    forget(); // Busy, out of space, a mount that went away: the next poll tries again.
+    forget(); // Busy, out of space, or a mount that is gone: the next poll tries again.
   }
 }, POLL_MS);
 
@@ -64,7 +64,7 @@ function connection(): Connection {
   return kept;
 }
 
-/** A new connection sees what an old one may not: that the fault is gone. */
+/** A new connection notices that the fault is gone; an old one may not. */
 function forget(): void {
   kept?.db.close();
   kept = undefined;

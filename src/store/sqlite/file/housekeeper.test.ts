@@ -94,7 +94,7 @@ test('what is written while the thread counts stays counted', async (t) => {
   checkBooks(await lookAt(store));
 });
 
-/** Threads of this process, counted where the kernel keeps them. */
+/** The threads of this process, counted by the kernel. */
 const threads = (): number => (process.platform === 'linux' ? readdirSync('/proc/self/task').length : 0);
 
 test('the log is carried over into the file while a process is busy, by a thread that an idle one does not have', async (t) => {

@@ -1,22 +1,22 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { fault } from '../../../core/errors.ts';
-import type { CounterDrift } from '../verbs/admin/audit.ts';
+import type { StatsDrift } from '../verbs/admin/audit.ts';
 
 interface Answer {
   readonly id: number;
-  readonly drifts?: readonly CounterDrift[];
+  readonly drifts?: readonly StatsDrift[];
   readonly error?: string;
 }
 
 const GONE = 'its housekeeping thread has ended';
-/** This many commits within a second make a busy process. */
+/** A process with this many commits in a second is busy. */
 const BUSY_COMMITS = 50;
 const SECOND_MS = 1000;
 
 /**
- * The near end of `housekeeper-thread.ts`. The thread is there while there is something for it to do: an idle process does
- * without its 12 MB, and the writer's own checkpoints do for a slow one. It never keeps the process alive.
+ * Starts and stops `housekeeper-thread.ts`. The thread runs only while it has work: an idle process saves its 12 MB,
+ * and the writer's own checkpoints are enough for a slow one. It never keeps the process alive.
  */
 export class Housekeeper {
   readonly #file: string;
@@ -38,7 +38,7 @@ export class Housekeeper {
     if (++this.#commits >= BUSY_COMMITS) this.#start();
   }
 
-  recount(): Promise<readonly CounterDrift[]> {
+  recount(): Promise<readonly StatsDrift[]> {
     const thread = this.#start();
     return thread === undefined ? Promise.reject(fault('STORE_UNAVAILABLE', { problem: GONE })) : thread.recount();
   }
@@ -64,12 +64,12 @@ class Thread {
   readonly #worker: Worker;
   readonly #asked = new Map<
     number,
-    { resolve: (drifts: readonly CounterDrift[]) => void; reject: (error: unknown) => void }
+    { resolve: (drifts: readonly StatsDrift[]) => void; reject: (error: unknown) => void }
   >();
   #next = 1;
 
   constructor(file: string) {
-    // The extension is taken from this file, so that the built package finds the built thread.
+    // The extension is that of this file, so that the built package finds the built thread.
     const url = new URL(`./housekeeper-thread${extname(import.meta.url)}`, import.meta.url);
     this.#worker = new Worker(url, { workerData: { file }, resourceLimits: { maxYoungGenerationSizeMb: 2 } });
     this.#worker.on('message', (answer: Answer) => {
@@ -86,15 +86,15 @@ class Thread {
         resolve();
       });
     });
-    // After the listeners: to listen is to hold the process.
+    // After the listeners: adding one refs the worker again.
     this.#worker.unref();
   }
 
-  recount(): Promise<readonly CounterDrift[]> {
+  recount(): Promise<readonly StatsDrift[]> {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });
-      // Whoever waits for the answer must live to hear it.
+      // The process must stay alive until the answer is there.
       this.#worker.ref();
       this.#worker.postMessage({ ask: 'recount', id });
     });

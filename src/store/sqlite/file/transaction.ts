@@ -1,20 +1,31 @@
 import { fault } from '../../../core/errors.ts';
+import { usesIn } from '../../rows/lane-rows.ts';
 import type { NamedUse } from '../../store.ts';
 import type { Ledger } from '../ledger.ts';
 import type { LimitCounters } from '../limit-counters.ts';
 import type { Prepared } from './connection.ts';
 
-/** What a verb's body works with: one write transaction, its two nows, and the ledger of what it does. */
+/** What a verb works with: one write transaction, its two times, and the ledger of its changes. */
 export interface Transaction {
   readonly sql: Prepared;
   readonly ledger: Ledger;
-  readonly slots: LimitCounters;
+  readonly counters: LimitCounters;
   /** Lease time, fixed for the transaction. */
   readonly leaseNow: number;
   /** Calendar time, fixed for the transaction. */
   readonly now: number;
-  /** What a lane stands for; lanes never change, so the answer is kept for the life of the handle. */
+  /** Looks up a lane. Lanes never change, so they are cached for the life of the handle. */
   readonly laneOf: (lane: number) => LaneInfo;
+  /** Set when a task ends that others wait for. */
+  dependents: DependentWork | undefined;
+}
+
+/** What one transaction has done for tasks that wait for others. */
+export interface DependentWork {
+  /** How many more dependents it may handle. */
+  left: number;
+  /** Where tasks became ready. */
+  readonly lanes: Set<number>;
 }
 
 export interface LaneInfo {
@@ -23,7 +34,7 @@ export interface LaneInfo {
   readonly handler: string;
   /** The counters that its tasks take from; mostly none. */
   readonly uses: readonly NamedUse[];
-  /** Whoever serves it is remembered. */
+  /** The worker that serves it last is stored. */
   readonly affine: boolean;
 }
 
@@ -32,7 +43,7 @@ interface RowOfLane extends Pick<LaneInfo, 'queue' | 'queueName' | 'handler'> {
   readonly affine: number | null;
 }
 
-/** Remembers lanes, which are few and immutable. */
+/** Caches lanes, which are few and immutable. */
 export function laneReader(sql: Prepared): (lane: number) => LaneInfo {
   const kept = new Map<number, LaneInfo>();
   return (lane) => {
@@ -41,7 +52,7 @@ export function laneReader(sql: Prepared): (lane: number) => LaneInfo {
       const row = sql.get('laneGet').get(lane) as RowOfLane | undefined;
       if (row === undefined) throw fault('INTERNAL', { problem: `lane ${lane} does not exist` });
       const { queue, queueName, handler, slots, affine } = row;
-      info = { queue, queueName, handler, uses: JSON.parse(slots) as NamedUse[], affine: affine === 1 };
+      info = { queue, queueName, handler, uses: usesIn(slots), affine: affine === 1 };
       kept.set(lane, info);
     }
     return info;

@@ -15,8 +15,8 @@ interface Rig {
   readonly own: Store;
   readonly other: Store;
   readonly stop: () => void;
-  /** How often it told. */
-  readonly told: () => number;
+  /** How often the callback was called. */
+  readonly calls: () => number;
   wanted: boolean;
 }
 
@@ -27,9 +27,9 @@ async function rig(t: TestContext): Promise<Rig> {
   // Another process has timers of its own.
   const other = await openSqlite({ file, world: new VirtualWorld(), housekeeping: false });
   t.after(() => Promise.all([own.close(), other.close()]));
-  let told = 0;
-  const it: Rig = { world, own, other, wanted: true, told: () => told, stop: () => stop() };
-  const stop = own.watch({ wanted: () => it.wanted, onChange: () => void told++ });
+  let calls = 0;
+  const it: Rig = { world, own, other, wanted: true, calls: () => calls, stop: () => stop() };
+  const stop = own.watch({ wanted: () => it.wanted, onChange: () => void calls++ });
   return it;
 }
 
@@ -37,44 +37,44 @@ async function rig(t: TestContext): Promise<Rig> {
 const commit = (store: Store): Promise<void> => store.queuePause({ queue: `q${files++}`, paused: true });
 
 test('a commit of another connection is told within a poll', async (t) => {
-  const { other, world, told } = await rig(t);
+  const { other, world, calls } = await rig(t);
   await world.advance(500);
-  assert.equal(told(), 0);
+  assert.equal(calls(), 0);
   await commit(other);
   await world.advance(60);
-  assert.equal(told(), 1);
+  assert.equal(calls(), 1);
 });
 
 test('the operating system tells of a commit long before the poll would', async (t) => {
-  const { other, world, told } = await rig(t);
+  const { other, world, calls } = await rig(t);
   await world.settle();
   assert.deepEqual(world.waits, [50]);
   await commit(other);
-  // The notice comes from outside this process: real time, but no sleep.
+  // The notice comes from another process: real time, but no sleep.
   const deadline = performance.now() + 5000;
-  while (told() === 0 && performance.now() < deadline) await turn();
-  assert.equal(told(), 1, 'no notice came');
+  while (calls() === 0 && performance.now() < deadline) await turn();
+  assert.equal(calls(), 1, 'no notice came');
 });
 
 test('commits of this process are not told, however many', async (t) => {
-  const { own, world, told } = await rig(t);
+  const { own, world, calls } = await rig(t);
   for (let n = 0; n < 5; n++) {
     await commit(own);
     await world.advance(70);
   }
-  assert.equal(told(), 0);
+  assert.equal(calls(), 0);
 });
 
 test('many commits between two looks are told once, and later ones again', async (t) => {
-  const { other, world, told } = await rig(t);
+  const { other, world, calls } = await rig(t);
   for (let n = 0; n < 5; n++) await commit(other);
   await world.advance(60);
-  assert.equal(told(), 1);
+  assert.equal(calls(), 1);
   await world.advance(500);
-  assert.equal(told(), 1);
+  assert.equal(calls(), 1);
   await commit(other);
   await world.advance(60);
-  assert.equal(told(), 2);
+  assert.equal(calls(), 2);
 });
 
 test('while nobody wants to know it does not tell, and what was missed is told when somebody does', async (t) => {
@@ -82,39 +82,39 @@ test('while nobody wants to know it does not tell, and what was missed is told w
   it.wanted = false;
   await commit(it.other);
   await it.world.advance(300);
-  assert.equal(it.told(), 0);
+  assert.equal(it.calls(), 0);
   it.wanted = true;
   await it.world.advance(60);
-  assert.equal(it.told(), 1);
+  assert.equal(it.calls(), 1);
 });
 
 test('after the end nothing is told and no timer is left', async (t) => {
-  const { other, world, told, stop } = await rig(t);
+  const { other, world, calls, stop } = await rig(t);
   stop();
   assert.deepEqual(world.waits, []);
   await commit(other);
   await world.advance(300);
   for (let n = 0; n < 20; n++) await turn();
-  assert.equal(told(), 0);
+  assert.equal(calls(), 0);
   assert.deepEqual(world.waits, []);
 });
 
 test('closing the store ends its watches', async (t) => {
-  const { own, other, world, told } = await rig(t);
+  const { own, other, world, calls } = await rig(t);
   await own.close();
   await commit(other);
   await world.advance(300);
-  assert.equal(told(), 0);
+  assert.equal(calls(), 0);
   assert.deepEqual(world.waits, []);
 });
 
 test('a watcher that ends the watch from within is told no more', async (t) => {
   const { own, other, world } = await rig(t);
-  let told = 0;
+  let calls = 0;
   const stop = own.watch({
     wanted: () => true,
     onChange: () => {
-      told++;
+      calls++;
       stop();
     },
   });
@@ -122,7 +122,7 @@ test('a watcher that ends the watch from within is told no more', async (t) => {
     await commit(other);
     await world.advance(60);
   }
-  assert.equal(told, 1);
+  assert.equal(calls, 1);
 });
 
 test('a store in memory has nobody to hear from', async () => {

@@ -2,15 +2,15 @@ import { type FSWatcher, watch as watchFile } from 'node:fs';
 import type { Timers } from '../../../core/world.ts';
 import type { Connection } from './connection.ts';
 
-/** The net behind `fs.watch`, for file systems that do not tell. */
+/** A poll behind `fs.watch`, for file systems without notifications. */
 const POLL_MS = 50;
-/** How often to look while others keep committing. */
+/** How often to check while others keep committing. */
 const BUSY_MS = 5;
-/** Nothing new for this long after a notice: wait for the next one. */
+/** After this long without a commit it waits for the next notice. */
 const QUIET_MS = 8;
 /**
- * The first notice after a while is followed at every turn of the loop, because a timer cannot come back in less than a
- * millisecond: an idle worker then sees the commit within 0.1 ms. Not while others keep writing, where it would burn the CPU.
+ * After the first notice in a while it checks at every turn of the loop, because a timer takes at least a millisecond:
+ * an idle worker then sees the commit within 0.1 ms. Not while others keep writing, where it would burn CPU.
  */
 const EAGER_TURNS = 60;
 
@@ -25,14 +25,14 @@ export interface WatchOptions {
 }
 
 /**
- * Tells when another connection has committed. `data_version` moves only for commits of others, so the writes of this
- * process wake nobody twice; and it is read only while somebody waits, so that a busy process does not pay for it.
+ * Calls back when another connection has committed. `data_version` moves only for commits of others, so writes of this
+ * process cause no second wake-up. It is read only while something waits, so that a busy process does not pay for it.
  *
- *   armed ──a write to the log──> eager ──nothing new for some turns──> looking ──nothing new after 1, 2, 4, 8 ms──> armed
+ *   armed ──a write to the WAL──> eager ──nothing new for some turns──> looking ──nothing new after 1, 2, 4, 8 ms──> armed
  *
- * The first write to the log is noticed within a millisecond, but a commit can be seen only after its last one and its
- * fsync: so the look comes a little later and is repeated. While looking nothing is armed: the log is written dozens of
- * times for each commit, and being woken by all of them took half of the CPU of eight racing processes.
+ * The first write to the WAL is noticed within a millisecond, but a commit is visible only after its last write and its
+ * fsync: so the check comes a little later and is repeated. While looking nothing is armed: the WAL is written dozens of
+ * times for each commit, and a wake-up for each of them took half of the CPU of eight racing processes.
  */
 export function watchCommits(options: WatchOptions): () => void {
   const { file, connection, timers, wanted, onChange, commits } = options;
@@ -45,7 +45,7 @@ export function watchCommits(options: WatchOptions): () => void {
     try {
       return (connection().sql.get('dataVersion').get() as { data_version: number }).data_version;
     } catch {
-      // Busy or a fault of the disk: a hint is not worth an error, and whoever reads or writes next will hear of it.
+      // Busy or a disk error: a hint is not worth an error, and the next read or write reports it.
       return seen;
     }
   }
@@ -59,16 +59,16 @@ export function watchCommits(options: WatchOptions): () => void {
     return true;
   }
 
-  /** Waits for the next notice. The look in `poll` closes the gap between the last one and the arming. */
+  /** Waits for the next notice. The check in `poll` closes the gap between the last one and the arming. */
   function arm(): void {
     const before = commits();
-    // What it wrote itself is no news, and what another wrote at the same time can wait for a millisecond.
+    // A write of this process is no news. Another one at the same time can wait for a millisecond.
     const noticed = (): void => lookEagerly(commits() === before ? EAGER_TURNS : 0);
     try {
       watcher = watchFile(`${file}-wal`, { persistent: false }, noticed);
       watcher.on('error', () => watcher?.close());
     } catch {
-      // No log yet, or no notifications here: the poll alone will do.
+      // No WAL yet, or no notifications here: the poll is enough.
     }
     poll();
   }

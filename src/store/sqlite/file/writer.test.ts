@@ -26,7 +26,7 @@ interface Rig {
   readonly rows: () => readonly string[];
   readonly put: (text: string) => (tx: { sql: unknown }) => string;
   readonly opened: () => number;
-  /** Errors to come, each with the statement that meets it. */
+  /** Planned errors, each with the statement that fails. */
   readonly faults: { readonly at: 'BEGIN IMMEDIATE' | 'COMMIT'; readonly error: Error }[];
 }
 
@@ -140,7 +140,7 @@ test('while another process writes, a write is tried again from the loop and nev
     assert.equal(count(executed, 'BEGIN IMMEDIATE'), tries);
   }
   assert.equal(answer, undefined);
-  // 40 tries with a busy timeout of SQLite's own would have taken far longer than this.
+  // 40 tries with SQLite's own busy timeout would have taken far longer.
   assert.ok(performance.now() - started < 2000);
   other.commit();
   await world.advance(9);
@@ -221,7 +221,7 @@ test('a long transaction ends after its turn, and those that missed it go first 
   const note = (text: string): void => void order.push(text);
   const first = writer.write('push', slow('slow')).then((text) => {
     note(text);
-    // Arrives between the turns, and would come first by its rank.
+    // Arrives between the turns, and would be first by its rank.
     return writer.write('settle', put('settle')).then(note);
   });
   const late = [writer.write('stage', put('stage')).then(note), writer.write('claim', put('claim')).then(note)];
@@ -337,7 +337,7 @@ test('the longest time that a transaction kept the thread is known', async (t) =
 });
 
 test('a task that is given back and claimed again in one transaction is told in that order, also behind late claims', async () => {
-  // Each look at the clock takes 5 ms while `slow` is set, so that only one job fits into a turn.
+  // Each read of the clock takes 5 ms while `slow` is set, so that only one job fits into a turn.
   const virtual = new VirtualWorld();
   let slow = false;
   const world: World = {

@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts';
 import { laneReader, type Transaction } from './transaction.ts';
 
-/** Order inside one commit: what frees comes before what takes, so that a settle and the next claim share a commit. */
+/** The order inside one commit. What frees comes before what takes, so that a settle and the next claim share a commit. */
 export type Rank = 'settle' | 'rest' | 'push' | 'stage' | 'claim';
 const ORDER: Readonly<Record<Rank, number>> = { settle: 0, rest: 1, push: 2, stage: 3, claim: 4 };
 
@@ -21,7 +21,7 @@ interface Job {
 }
 
 export interface WriteOptions {
-  /** Its rows are signs of life, which no answer is kept of (`Unchanged`) but what the feed tells. */
+  /** Its rows are beats and renewals, which change no cached answer (`AnswerCache`) except that of the feed. */
   readonly quiet?: boolean;
 }
 
@@ -32,20 +32,21 @@ export interface WriterOptions {
   /** A new handle on the same data, or an error; default: as `connect`. */
   readonly reconnect?: () => Connection;
   readonly busyDeadlineMs: number;
-  /** Told of each commit, with its monotonic time. */
+  /** Called after each commit, with its monotonic time. */
   readonly onCommit?: (now: number) => void;
 }
 
-/** A commit should not hold the loop for longer than this; jobs that wait go into the next one, a turn later. */
+/** A commit should not block the loop for longer than this. Waiting jobs go into the next one, a turn later. */
 const TURN_MS = 8;
 
 /**
- * The only thing in a process that writes to the file. Jobs that arrive in one turn share one transaction and one fsync;
- * each is answered after that commit.
+ * The only writer of the file in a process. Jobs that arrive in one turn share one transaction and one fsync, and each
+ * is answered after that commit.
  *
- * Another process may be writing: BEGIN IMMEDIATE then fails at once and is tried again from the event loop after
- * `1 + random · min(8, 1 + i)` ms. (Trying faster the longer one waits made 2.5 × the failed tries and a third less work.)
- * A job that throws undoes the whole transaction, and its neighbours run again, each alone: one bad job fails nobody else.
+ * Another process may be writing: BEGIN IMMEDIATE then fails at once and is tried again from the event loop after `1 +
+ * random · min(8, 1 + i)` ms. (Trying faster the longer one waits made 2.5 × the failed tries and a third less work.) A
+ * job that throws rolls back the whole transaction, and its neighbours run again, each alone: one bad job fails no
+ * other.
  */
 export class Writer {
   readonly #options: WriterOptions;
@@ -61,13 +62,13 @@ export class Writer {
   #closed = false;
   #cancelRetry: (() => void) | undefined;
   #laneOf: Transaction['laneOf'];
-  /** The longest time that one transaction kept the thread, in milliseconds; the race test judges it. */
+  /** The longest time that one transaction blocked the thread, in milliseconds. The race test checks it. */
   longestMs = 0;
   commits = 0;
   /** Commits that may have changed what was read before. */
   changes = 0;
-  /** Commits that have told something in the feed. */
-  tellings = 0;
+  /** Commits with events. */
+  eventCommits = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -98,7 +99,7 @@ export class Writer {
     });
   }
 
-  /** Reads what is committed; retries when another process recovers or resets the log. */
+  /** Reads committed rows. Retries when another process recovers or resets the WAL. */
   async read<T>(body: (connection: Connection) => T): Promise<T> {
     const deadline = this.#options.world.clock.monotonic() + this.#options.busyDeadlineMs;
     for (let i = 0; ; i++) {
@@ -115,7 +116,7 @@ export class Writer {
 
   close(): void {
     if (this.#closed) return;
-    // What only waited for the end of this turn was asked for in time.
+    // Jobs that only waited for the end of this turn came in time.
     if (this.#later && !this.#scheduled) this.#run();
     this.#closed = true;
     this.#clock = undefined;
@@ -127,11 +128,14 @@ export class Writer {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // A microtask, not a turn: the engine has gathered a whole turn's calls already.
+    // A microtask, not a turn: the engine has batched a whole turn's calls already.
     queueMicrotask(() => this.#run());
   }
 
-  /** Signs of life of many come by timers of their own, between which microtasks run: at the end of the turn they go together. */
+  /**
+   * Beats of many workers come from timers of their own, between which microtasks run. At the end of the turn they go
+   * together.
+   */
   #scheduleLater(): void {
     if (this.#scheduled || this.#later) return;
     this.#later = true;
@@ -151,7 +155,7 @@ export class Writer {
       return;
     }
     const started = this.#options.world.clock.monotonic();
-    // What space there is now goes to the file first: the log would only eat it up.
+    // Free space goes to the file first: the WAL would only use it up.
     if (this.#full) this.#full = !this.#emptyLog();
     try {
       this.#connection.db.exec('BEGIN IMMEDIATE');
@@ -161,7 +165,7 @@ export class Writer {
       return;
     }
     this.#busyTries = 0;
-    // Those that missed the last turn go first, in their old order, so that a stream of pushes cannot starve a claim.
+    // Jobs that missed the last turn go first, in their old order, so that a stream of pushes cannot starve a claim.
     const jobs = [...this.#late, ...this.#jobs.sort((a, b) => ORDER[a.rank] - ORDER[b.rank])];
     this.#jobs = [];
     this.#late = this.#commit(jobs, started);
@@ -170,7 +174,7 @@ export class Writer {
     if (this.#scheduled) this.#options.world.timers.soon(() => this.#run());
   }
 
-  /** Runs jobs until the turn is used up, commits, answers; returns the jobs that did not get their turn. */
+  /** Runs jobs until the time of the turn is used up, commits, and answers. Returns the jobs that did not run. */
   #commit(jobs: readonly Job[], started: number): readonly Job[] {
     const ledger = new Ledger();
     const tx = this.#transaction(ledger);
@@ -178,19 +182,19 @@ export class Writer {
     let rank = 0;
     try {
       for (const job of jobs) {
-        // Cause before effect: what a later rank claimed may not be packed before what makes it claimable again.
+        // Cause before effect: a claim may not be packed before the event that made its task claimable again.
         if (job.rank === 'rest' || ORDER[job.rank] < rank) ledger.seal();
         rank = ORDER[job.rank];
         answers.push(job.body(tx));
         if (job.rank === 'rest') ledger.seal();
         if (this.#options.world.clock.monotonic() - started > TURN_MS) break;
       }
-      tx.slots.write(tx.sql);
+      tx.counters.write(tx.sql);
       ledger.write(tx.sql, tx.now);
-      // Before it is known whether it succeeds: one that fails may have been written.
+      // Counted before the result is known: a commit that fails may have been written.
       this.commits++;
       if (jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
-      if (!ledger.isEmpty) this.tellings++;
+      if (!ledger.isEmpty) this.eventCommits++;
       this.#connection.db.exec('COMMIT');
     } catch (error) {
       this.#rollback();
@@ -208,7 +212,7 @@ export class Writer {
     return jobs.slice(answers.length);
   }
 
-  /** Some job of these broke the transaction: a lone one is told so, several run again one by one. */
+  /** One of these jobs broke the transaction. A lone job fails; several run again one by one. */
   #isolate(jobs: readonly Job[], error: unknown): void {
     if (jobs.length === 1) {
       this.#fail(jobs[0] as Job, error);
@@ -220,11 +224,11 @@ export class Writer {
         this.#connection.db.exec('BEGIN IMMEDIATE');
         const tx = this.#transaction(ledger);
         const answer = job.body(tx);
-        tx.slots.write(tx.sql);
+        tx.counters.write(tx.sql);
         ledger.write(tx.sql, tx.now);
         this.commits++;
         this.changes++;
-        this.tellings++;
+        this.eventCommits++;
         this.#connection.db.exec('COMMIT');
         job.resolve(answer);
       } catch (again) {
@@ -238,7 +242,15 @@ export class Writer {
   #transaction(ledger: Ledger): Transaction {
     const { sql } = this.#connection;
     const { lease, calendar } = this.clock;
-    return { sql, ledger, slots: new LimitCounters(), leaseNow: lease(), now: calendar(), laneOf: this.#laneOf };
+    return {
+      sql,
+      ledger,
+      counters: new LimitCounters(),
+      leaseNow: lease(),
+      now: calendar(),
+      laneOf: this.#laneOf,
+      dependents: undefined,
+    };
   }
 
   #refused(error: unknown): void {
@@ -278,14 +290,14 @@ export class Writer {
     if (wantsReopen(error) && !this.#relieved) this.#reopen();
   }
 
-  /** Nothing of the transaction was written, and what stood in its way may be gone now: then it is worth a second try. */
+  /** Nothing of the transaction was written, and its obstacle may be gone: then it is worth a second try. */
   #relieve(error: unknown): boolean {
     if (isReadonly(error)) return this.#reopen();
     this.#full = isFull(error) && !this.#emptyLog();
     return isFull(error) && !this.#full;
   }
 
-  /** The log may hold many times what the file needs; once all of it is carried over, it starts over and needs no space. */
+  /** The WAL may be many times larger than the file needs. Once all of it is copied, it starts over and needs no space. */
   #emptyLog(): boolean {
     try {
       const checkpoint = this.#connection.db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
@@ -296,7 +308,7 @@ export class Writer {
     }
   }
 
-  /** A handle that was opened while the file could not be written stays so; a new one sees that the fault is gone. */
+  /** A handle that was opened while the file was read-only stays so. A new one notices that it is writable. */
   #reopen(): boolean {
     const { connect, reconnect = connect } = this.#options;
     try {

@@ -1,4 +1,4 @@
--- Tasks of document 003: trees that are written down, and run when somebody says so. `task` is the last execution, of which there
+-- Tasks of apflow clients: trees that are written down, and run when somebody says so. `task` is the last execution, of which there
 -- were `run`; what became of it is told by the task alone. `shows` is the document whose task this one shows instead of its own.
 -- The version of a root grows with each change of its tree: writers compare it. The name of the table is one that another
 -- program in the same file hardly has.

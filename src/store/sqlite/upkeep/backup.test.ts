@@ -22,7 +22,7 @@ async function openScene(file: string): Promise<Scene> {
   return new Scene(store, world, { reopen: undefined, caller: undefined, pass: (ms) => world.advance(ms) });
 }
 
-/** A store with so many tasks, closed. */
+/** Makes a store with this many tasks, and closes it. */
 async function storeWith(tasks: number): Promise<string> {
   const file = freshName();
   const scene = await openScene(file);
@@ -53,7 +53,7 @@ test('a backup has what was committed before it began and nothing that came whil
     ...quiet,
     file,
     to,
-    // Another connection commits between all steps; a copy that began anew for it would count them, or never end.
+    // Another connection commits between all steps. A copy that started over for it would count them, or never end.
     onCopied: () => {
       pushed++;
       pushes.push(scene.push({ payload: body }));

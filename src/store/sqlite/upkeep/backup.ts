@@ -18,13 +18,14 @@ import {
 export interface BackupOptions extends CopyWishes {
   readonly file: string;
   readonly to: string;
-  /** Whether what lies at `to` may be replaced. */
+  /** Whether a file at `to` may be replaced. */
   readonly force: boolean;
 }
 
 /**
- * Copies a store that others work on. The copy gets its name when it is complete, checked and on the disk, and not before:
- * whoever is killed meanwhile leaves a `.partial` file and nothing that looks like a backup. The store is not migrated.
+ * Copies a store that others work on. The copy gets its name only when it is complete, checked and on the disk. A
+ * process that is killed meanwhile leaves a `.partial` file and nothing that looks like a backup. The store is not
+ * migrated.
  */
 export async function backupSqlite(options: BackupOptions): Promise<Contents> {
   const { file, to, force } = options;
@@ -36,7 +37,7 @@ export async function backupSqlite(options: BackupOptions): Promise<Contents> {
     from = new DatabaseSync(existing(file), { timeout: 5000 });
     from.exec('PRAGMA query_only = ON');
     await copyDatabase(from, temporary, options);
-    // Whoever may not read the store may not read its copy.
+    // The copy has the permissions of the store.
     chmodSync(temporary, statSync(file).mode & 0o777);
     const contents = checkCopy(temporary);
     options.signal?.throwIfAborted();

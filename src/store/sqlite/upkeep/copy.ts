@@ -7,12 +7,12 @@ import { planMigrations } from '../../migrations.ts';
 import { translate } from '../file/errors.ts';
 import { MIGRATIONS, schemaStatus } from './migrate.ts';
 
-/** Told of how far a copy is. */
+/** Reports the progress of a copy. */
 export type OnCopied = (bytes: { readonly done: number; readonly total: number }) => void;
 
 export interface CopyWishes {
   readonly onCopied?: OnCopied | undefined;
-  /** Stops the copy; its reason is what the copy rejects with. */
+  /** Stops the copy, which then rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -24,20 +24,20 @@ export interface Contents {
   readonly tasks: Readonly<Record<TaskState, number>>;
 }
 
-/** Of 4 KB; a step holds nobody up, so this is only how often progress can be told. */
+/** Pages of 4 KB. A step blocks no other process, so this is only how often progress is reported. */
 const PAGES_A_STEP = 1000;
 
 /**
- * Copies a database as it is at one moment, while others write to it.
+ * Copies one snapshot of a database while others write to it.
  *
- * The read transaction is what makes it end: without it SQLite begins anew whenever another process commits, and under
- * constant writes never gets through (seen: 1000 steps for a file of 55). It blocks no writer; only the log cannot start
- * over until it is done. VACUUM INTO would do that too and takes as long, but tells no progress and cannot be stopped.
+ * The read transaction makes it end: without it SQLite starts over whenever another process commits, and under constant
+ * writes never finishes (seen: 1000 steps for a file of 55). It blocks no writer; only the WAL cannot start over until
+ * it is done. VACUUM INTO would do that too and takes as long, but reports no progress and cannot be stopped.
  */
 export async function copyDatabase(from: DatabaseSync, to: string, wishes: CopyWishes): Promise<void> {
   const { onCopied, signal } = wishes;
   const { page_size: pageSize } = from.prepare('PRAGMA page_size').get() as { page_size: number };
-  const tell = (done: number, total: number): void => {
+  const report = (done: number, total: number): void => {
     onCopied?.({ done: done * pageSize, total: total * pageSize });
     signal?.throwIfAborted();
   };
@@ -46,10 +46,10 @@ export async function copyDatabase(from: DatabaseSync, to: string, wishes: CopyW
     from.prepare('SELECT count(*) FROM sqlite_schema').get();
     const pages = await backup(from, to, {
       rate: PAGES_A_STEP,
-      progress: ({ totalPages, remainingPages }) => tell(totalPages - remainingPages, totalPages),
+      progress: ({ totalPages, remainingPages }) => report(totalPages - remainingPages, totalPages),
     });
-    // Of the last step SQLite says nothing.
-    tell(pages, pages);
+    // SQLite reports no progress for the last step.
+    report(pages, pages);
   } finally {
     from.exec('ROLLBACK');
   }
@@ -57,7 +57,7 @@ export async function copyDatabase(from: DatabaseSync, to: string, wishes: CopyW
 
 /**
  * Reads a copy from end to end: every page and index is sound, it is a store, and this program understands it. The copy
- * becomes one plain file, without a log beside it.
+ * becomes one plain file, without a WAL beside it.
  */
 export function checkCopy(file: string): Contents {
   const db = new DatabaseSync(file);
@@ -79,7 +79,7 @@ function contentsOf(db: DatabaseSync): Contents {
   if (version === 0) throw fault('INVALID_INPUT', { field: 'file', problem: 'it is no store of leasehold' });
   planMigrations(MIGRATIONS, version, compatibleFrom);
   const number = (sql: string): number => Number(Object.values(db.prepare(sql).get() ?? {})[0]);
-  // Lane 0 has the row that a restore leaves to keep its place; it is nobody's task.
+  // Lane 0 has the row that a restore leaves to reserve ids. It is no task.
   const counted = db.prepare('SELECT state, count(*) AS n FROM task WHERE lane > 0 GROUP BY state').all();
   const countOf = (state: number): number => Number(counted.find((row) => row.state === state)?.n ?? 0);
   return {
@@ -90,7 +90,7 @@ function contentsOf(db: DatabaseSync): Contents {
   };
 }
 
-/** Gives a finished file its name, so that it survives the loss of power; without `replace` only where nothing has it. */
+/** Gives a finished file its name, so that it survives the loss of power. Without `replace` only if the name is free. */
 export function publish(temporary: string, name: string, { replace }: { readonly replace: boolean }): void {
   syncToDisk(temporary);
   if (replace) renameSync(temporary, name);
@@ -98,7 +98,7 @@ export function publish(temporary: string, name: string, { replace }: { readonly
   syncToDisk(dirname(name));
 }
 
-/** Unlike a rename, a link fails when somebody else was quicker. Some file systems have none; then a look must do. */
+/** Unlike a rename, a link fails if another process was faster. Some file systems have no links; then a check must do. */
 function nameOnce(temporary: string, name: string): void {
   try {
     linkSync(temporary, name);
@@ -118,13 +118,13 @@ function syncToDisk(path: string): void {
   }
 }
 
-/** Somebody else was quicker with the name. */
+/** Another process took the name first. */
 export function isTaken(error: unknown): boolean {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   return code === 'EEXIST' && syscall === 'link';
 }
 
-/** What SQLite says, and what the file system says to whoever handles files by name. */
+/** Translates errors of SQLite and of the file system. */
 export function explain(error: unknown, path: string): EngineError {
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (isEngineError(error) || syscall === undefined) return translate(error, path);
@@ -132,18 +132,21 @@ export function explain(error: unknown, path: string): EngineError {
   return fault('STORE_UNAVAILABLE', { file: path, problem: message }, { cause: error, hint: `Look at ${path}.` });
 }
 
-/** Beside its last place, so that the rename stays on one disk. */
+/** Beside its final place, so that the rename stays on one disk. */
 export function temporaryName(name: string): string {
   return `${name}.partial-${process.pid}`;
 }
 
-/** A temporary file and what SQLite may have laid beside it. What cannot be removed stays: the work itself says what is wrong. */
+/**
+ * Removes a temporary file and what SQLite may have put beside it. What cannot be removed stays: the work itself
+ * reports what is wrong.
+ */
 export function discard(temporary: string): void {
   for (const tail of ['', '-journal', '-wal', '-shm']) {
     try {
       rmSync(`${temporary}${tail}`, { force: true });
     } catch {
-      // Its folder is gone, or may not be written.
+      // The folder is gone or not writable.
     }
   }
 }

@@ -4,10 +4,10 @@ import { existing } from '../file/connection.ts';
 import { translate } from '../file/errors.ts';
 import { migrate, type OnMigration, schemaStatus } from './migrate.ts';
 
-/** How long to wait for the write lock; nothing else runs in a process that only migrates. */
+/** How long to wait for the write lock. A process that only migrates does nothing else. */
 const BUSY_MS = 10_000;
 
-/** What a file says of its schema. It must be there; nothing in it is changed. */
+/** Reads the version of a file, which must exist. Changes nothing in it. */
 export function readSchema(file: string): SchemaStatus {
   return withFile(file, (db) => {
     db.exec('PRAGMA query_only = ON');
@@ -15,7 +15,7 @@ export function readSchema(file: string): SchemaStatus {
   });
 }
 
-/** Brings a file that is there up to date, in one transaction, as opening it would. Others read meanwhile and wait to write. */
+/** Brings an existing file up to date, in one transaction, as opening it would. Others read meanwhile and wait to write. */
 export function migrateFile(file: string, onMigration?: OnMigration): void {
   withFile(file, (db) => {
     db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');

@@ -192,13 +192,13 @@ test('a file of the first version is brought up to date and keeps what is in it'
   assert.deepEqual([worker?.state, worker?.startedAt, worker?.handlers], ['online', undefined, []]);
 });
 
-/** Checkpoints as versions before the trees have written them. */
+/** Checkpoints as written by versions before the trees. */
 const SPAWNS: readonly (readonly [task: number, key: string, value: string | null])[] = [
   [1, 'spawn:a#0', '{"id":"task_x","task":2}'],
   [2, 'spawn:b#0', '{"id":"task_y","task":3}'],
   [1, 'spawn:long#0', null],
   [1, 'spawn:gone#0', '{"id":"task_z","task":99}'],
-  // What a task cannot have borne: an older one, itself, one that another bore before, and no number at all.
+  // These are no children: an older task, the task itself, a child of another task, and no number at all.
   [3, 'spawn:older#0', '{"id":"task_x","task":1}'],
   [3, 'spawn:self#0', '{"id":"task_x","task":3}'],
   [3, 'spawn:other#0', '{"id":"task_x","task":4}'],
@@ -216,7 +216,7 @@ test('checkpoints become journals, and children that they name have their parent
   t.after(() => db.close());
   db.exec('CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID');
   for (const { file: name } of MIGRATIONS.filter(({ version }) => version <= 8)) {
-    db.exec(readFileSync(new URL(`./migrations/${name}`, import.meta.url), 'utf8'));
+    db.exec(readFileSync(new URL(`../migrations/${name}`, import.meta.url), 'utf8'));
   }
   db.exec(`INSERT INTO meta VALUES ('schema', '8'), ('compatible_from', '5');
     INSERT INTO queue (name) VALUES ('mail');
@@ -285,7 +285,7 @@ for (const { what, version: newest, adds } of [
   test(`${what} only add to what a program of the version before works on`, () => {
     const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
     for (const { version, file } of MIGRATIONS.filter((one) => one.version <= newest)) {
-      const text = readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+      const text = readFileSync(new URL(`../migrations/${file}`, import.meta.url), 'utf8');
       for (const db of version < newest ? [before, after] : [after]) db.exec(text);
     }
     const [old, now] = [schemaOf(before), schemaOf(after)] as readonly (readonly { readonly name: string }[])[];

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../../core/errors.ts';
 import { knownVersion, type Migration, planMigrations, type SchemaStatus } from '../../migrations.ts';
 
-/** Forward only, in order, each once. A released one never changes. */
+/** Migrations go forward only, in order, each once. A released one never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, file: '001-kernel.sql', compatibleFrom: 1 },
   { version: 2, file: '002-workers.sql', compatibleFrom: 1 },
@@ -15,7 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, file: '006-nodes.sql', compatibleFrom: 5 },
   { version: 7, file: '007-documents.sql', compatibleFrom: 5 },
   { version: 8, file: '008-insight.sql', compatibleFrom: 5 },
-  // An older program would look for checkpoints where none are, and prune what a living tree needs.
+  // An older program would look for checkpoints in vain, and prune what a living tree needs.
   { version: 9, file: '009-trees.sql', compatibleFrom: 9 },
 ];
 
@@ -23,7 +23,7 @@ export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
 
 const META = 'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID';
 
-/** Told when a migration has run, inside the same transaction. */
+/** Called when a migration has run, inside the same transaction. */
 export type OnMigration = (migration: Migration) => void;
 
 /** Brings the file up to date, inside the caller's write transaction. */
@@ -31,43 +31,43 @@ export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
   if (!hasOurMeta(db)) makeFrom(db, META);
   const { version, compatibleFrom } = schemaStatus(db);
   for (const migration of planMigrations(MIGRATIONS, version, compatibleFrom)) {
-    makeFrom(db, readFileSync(new URL(`./migrations/${migration.file}`, import.meta.url), 'utf8'));
-    write(db, 'schema', String(migration.version));
-    write(db, 'compatible_from', String(migration.compatibleFrom));
+    makeFrom(db, readFileSync(new URL(`../migrations/${migration.file}`, import.meta.url), 'utf8'));
+    writeMeta(db, 'schema', String(migration.version));
+    writeMeta(db, 'compatible_from', String(migration.compatibleFrom));
     onMigration?.(migration);
   }
 }
 
-/** What the file says of its schema; reads only. One that was moved says where to, and nothing else. */
+/** Reads the version of the file. A file that was moved is refused with its new place. */
 export function schemaStatus(db: DatabaseSync): SchemaStatus {
   if (!hasOurMeta(db)) return { version: 0, compatibleFrom: 0 };
   refuseMoved(db);
-  return { version: Number(read(db, 'schema') ?? 0), compatibleFrom: Number(read(db, 'compatible_from') ?? 0) };
+  return { version: Number(readMeta(db, 'schema') ?? 0), compatibleFrom: Number(readMeta(db, 'compatible_from') ?? 0) };
 }
 
-/** As move-out.ts marks it. */
+/** As marked by move-out.ts. */
 function refuseMoved(db: DatabaseSync): void {
-  const to = read(db, 'moved_to');
+  const to = readMeta(db, 'moved_to');
   if (to === undefined) return;
-  if (read(db, 'move_ended') !== undefined) throw fault('STORE_MOVED', { to });
+  if (readMeta(db, 'move_ended') !== undefined) throw fault('STORE_MOVED', { to });
   const hint = 'Run the same "leasehold migrate --from … --to …" again: it goes on where it was.';
   throw fault('STORE_MOVED', { to: `${to} (begun, and not ended)` }, { hint });
 }
 
-/** Other programs call a table `meta` too, and some keep a schema version in it; ours says this since its first day. */
+/** Other programs have a table `meta` too, some with a schema version in it. Ours has had this key since its first version. */
 function hasOurMeta(db: DatabaseSync): boolean {
   const columns = db.prepare("SELECT name FROM pragma_table_info('meta')").all();
   const fits = ['key', 'value'].every((column) => columns.some(({ name }) => name === column));
-  return fits && read(db, 'compatible_from') !== undefined;
+  return fits && readMeta(db, 'compatible_from') !== undefined;
 }
 
 /**
  * Runs statements that make tables and indexes, unless another program's tables in the same file have one of the names.
- * Views stand at the end. They are a service to people: where a name is taken, that view is left out.
+ * Views are at the end. They are only for people: if a name is taken, that view is left out.
  */
 function makeFrom(db: DatabaseSync, sql: string): void {
   const [tables = '', ...views] = sql.split(/^(?=CREATE VIEW )/m);
-  // Triggers have names of their own kind; all else shares one space of names, where case does not count.
+  // Triggers have their own namespace. Everything else shares one, which ignores case.
   const find = db.prepare("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE AND type <> 'trigger'");
   for (const [, name = ''] of tables.matchAll(/^CREATE (?:TABLE|INDEX) (\w+)/gm)) {
     const taken = find.get(name);
@@ -84,10 +84,10 @@ function makeFrom(db: DatabaseSync, sql: string): void {
   }
 }
 
-function read(db: DatabaseSync, key: string): string | undefined {
+export function readMeta(db: DatabaseSync, key: string): string | undefined {
   return (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
 }
 
-function write(db: DatabaseSync, key: string, value: string): void {
+export function writeMeta(db: DatabaseSync, key: string, value: string): void {
   db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, value);
 }

@@ -18,39 +18,39 @@ export interface Highs {
 export interface Moved {
   /** How far ids and attempts were moved. */
   readonly by: number;
-  /** Tasks that failed because the time in which they had to be started has passed. */
+  /** Tasks that failed because their wait timeout has passed. */
   readonly expired: number;
 }
 
-/** More than a store can hand out in a millisecond: a task takes 2.2 µs to be inserted, and a claim of it a commit. */
+/** More than a store can hand out in a millisecond: an insert takes 2.2 µs a task, and a claim a commit. */
 const PER_MS = 1000;
 /** A task has several events. */
 const EVENTS_PER_TASK = 10;
-/** For a clock that was wrong by less than this. */
+/** Slack for a clock that was wrong by less than this. */
 const MARGIN_MS = 3_600_000;
 /** No store is older than the program. */
 const FIRST_DAY = Date.UTC(2026, 0, 1);
 
 /**
- * Makes a restored store safe against whatever was handed out after its backup, in a time that it knows nothing of: leases
- * (task, attempt) that workers still hold, ids of tasks that it has never seen, places in the feed. All numbers go on so
- * far ahead that none of those can come again: by more than could have been handed out since the newest event, at 1000 a
- * millisecond; ids of 48 bits allow for nine years of that. It also holds when the same backup is restored twice. `rival` is what lies in its place now, if that can
- * still be read: a second net, for clocks that were set back.
+ * Makes a restored store safe against everything that was handed out after its backup, which it knows nothing of: leases
+ * (task, attempt) that workers still hold, ids of newer tasks, places in the feed. All numbers jump so far ahead that
+ * none of those can come again: by more than could have been handed out since the newest event, at 1000 a millisecond.
+ * Ids of 48 bits allow for nine years of that. It also holds if the same backup is restored twice. `rival` is the store
+ * that is replaced, if it can still be read: a safeguard for clocks that were set back.
  *
- * - Attempts of all tasks, finished ones too (they may be run again), with their logs and earlier attempts. They only grow,
- *   so a fence in another system holds as well.
- * - Ids: a row without a lane, which nobody sees, keeps the place; the next task comes after it. Ids of workers, and the
- *   epochs of duties, which are free at once.
- * - Events keep their order under new numbers; every reader, wherever it stands, gets a reset.
+ * - Attempts of all tasks, with their logs and earlier attempts. Finished tasks too, because they may be run again.
+ *   Attempts only grow, so a fence in another system holds as well.
+ * - Ids: a hidden row without a lane reserves the place, and the next task comes after it. Ids of workers and epochs of
+ *   duties too; the duties are free at once.
+ * - Events keep their order under new numbers. Every reader gets a reset, wherever it is.
  *
- * Tasks that were never started are told from others by their attempt 0, and lose it here. So those that have waited too
- * long fail first; the others may now wait for as long as they must.
+ * Tasks that were never started are recognized by attempt 0, which they lose here. So those whose wait timeout has
+ * passed fail first, and the others may now wait without a bound.
  */
 export function moveAhead(db: DatabaseSync, now: number, rival?: Highs): Moved {
   db.exec('BEGIN IMMEDIATE');
   try {
-    // Before anything else is told: what is told now is no sign of when the backup was made.
+    // Before new events are written, which say nothing about the time of the backup.
     const past = now - newestAt(db, now);
     const expired = expireOverdue(db, now);
     const own = highsOf(db);
@@ -81,7 +81,7 @@ export function highsOf(db: DatabaseSync): Highs {
 
 const after = (number: number): number => number + 1;
 
-/** When the store last changed, which is not later than its backup. A clock that was ahead, or no event, tells nothing. */
+/** When the store last changed, which is no later than its backup. A clock that was ahead, or no event, gives no answer. */
 function newestAt(db: DatabaseSync, now: number): number {
   const row = db.prepare('SELECT at FROM event ORDER BY seq DESC LIMIT 1').get() as { at: number } | undefined;
   return row === undefined || row.at > now ? FIRST_DAY : Math.max(FIRST_DAY, row.at);
@@ -102,7 +102,7 @@ function shift(db: DatabaseSync, by: number, own: Highs, now: number): void {
   db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('worker', ?)").run(own.worker + by);
 }
 
-/** The founding row stands for no event; it goes where another row can tell the next number, and stays where it is alone. */
+/** The founding row holds no event. It goes if another row has the next number, and stays if it is alone. */
 function shiftEvents(db: DatabaseSync, by: number): void {
   db.exec('DELETE FROM event WHERE seq = 0 AND (SELECT max(seq) FROM event) > 0');
   db.prepare('UPDATE event SET seq = seq + ? WHERE seq > 0').run(by);
@@ -117,8 +117,11 @@ function expireOverdue(db: DatabaseSync, now: number): number {
   const laneOf = laneReader(sql);
   for (let expired = 0; ; ) {
     const ledger = new Ledger();
-    // Nothing here asks for lease time.
-    const answer = expireTasks({ sql, ledger, slots: new LimitCounters(), laneOf, now, leaseNow: 0 }, BATCH);
+    // Nothing here needs lease time.
+    const answer = expireTasks(
+      { sql, ledger, counters: new LimitCounters(), laneOf, now, leaseNow: 0, dependents: undefined },
+      BATCH,
+    );
     ledger.write(sql, now);
     expired += answer.expired;
     if (answer.expired < BATCH) return expired;

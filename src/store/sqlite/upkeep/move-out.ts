@@ -4,13 +4,16 @@ import { fault } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/world.ts';
 import { bootId } from '../file/clock.ts';
 import { existing } from '../file/connection.ts';
-import { Hold } from '../file/hold.ts';
+import { LockedFile } from '../file/locked-file.ts';
 import { explain } from './copy.ts';
-import { migrate, SCHEMA_VERSION, schemaStatus } from './migrate.ts';
+import { migrate, readMeta, SCHEMA_VERSION, schemaStatus, writeMeta } from './migrate.ts';
 
-/** A version that no program ever has: those that do not know of moves refuse the file all the same. */
+/** A version that no program has. Programs that do not know of moves refuse the file all the same. */
 const NO_VERSION = '1000000';
-/** What a move puts aside. Without its key, a process that lost its handle for a moment does not take the file for its own. */
+/**
+ * The keys that a move puts aside. Without the cluster key, a process that lost its handle for a moment does not reopen
+ * the file.
+ */
 const ASIDE = ['schema', 'compatible_from', 'cluster_key'] as const;
 
 /** Rows of a store, as arrays. */
@@ -20,7 +23,7 @@ export interface Rows {
 
 /** What a move needs to know before it begins. */
 export interface MoveStatus {
-  /** Names this move; the other side keeps it, so that a move which was cut off is known again. */
+  /** Names this move. The target keeps it, so that a move that was cut off is recognized. */
   readonly move: string;
   readonly clusterKey: string;
   /** Lease time now. */
@@ -28,49 +31,49 @@ export interface MoveStatus {
 }
 
 /**
- * A file whose tasks move to another store. It is marked before the first row is read, durably, and from then on refuses
- * everybody: whatever happens to this process, the two stores never hand out the same work. A move that fails takes the mark
- * away; one that was killed is done again with the same target, or found to have ended there.
+ * A file whose tasks move to another store. It is marked durably before the first row is read, and from then on refuses
+ * to be opened: whatever happens to this process, the two stores never hand out the same work. A move that fails
+ * removes the mark. One that was killed is repeated with the same target, or found to have ended there.
  */
 export class MoveOut implements Rows {
-  readonly #hold: Hold;
+  readonly #locked: LockedFile;
   readonly stand: MoveStatus;
 
-  private constructor(hold: Hold, stand: MoveStatus) {
-    this.#hold = hold;
+  private constructor(locked: LockedFile, stand: MoveStatus) {
+    this.#locked = locked;
     this.stand = stand;
   }
 
   /** Refuses while a process has the file open. `to` is an address without a password. */
   static begin(file: string, to: string, clock: Clock): MoveOut {
-    let hold: Hold | undefined;
+    let locked: LockedFile | undefined;
     try {
-      hold = new Hold(file, 'move it');
-      const move = mark(hold.db, to);
-      hold.db.exec('COMMIT');
-      const clusterKey = meta(hold.db, 'moved_cluster_key') ?? '';
-      return new MoveOut(hold, { move, clusterKey, leaseNow: leaseNow(hold.db, clock) });
+      locked = new LockedFile(file, 'move it');
+      const move = mark(locked.db, to);
+      locked.db.exec('COMMIT');
+      const clusterKey = readMeta(locked.db, 'moved_cluster_key') ?? '';
+      return new MoveOut(locked, { move, clusterKey, leaseNow: leaseNow(locked.db, clock) });
     } catch (error) {
-      hold?.close();
+      locked?.close();
       throw explain(error, file);
     }
   }
 
   iterate(sql: string, ...values: readonly number[]): Iterable<readonly unknown[]> {
-    return iterate(this.#hold.db, sql, values);
+    return iterate(this.#locked.db, sql, values);
   }
 
   /** The other store has everything, for good. */
   end(): void {
-    put(this.#hold.db, 'move_ended', '1');
+    writeMeta(this.#locked.db, 'move_ended', '1');
   }
 
   /** Nothing arrived: the file is a store again. */
   undo(): void {
-    const { db } = this.#hold;
+    const { db } = this.#locked;
     db.exec('BEGIN');
     for (const key of ASIDE) {
-      put(db, key, meta(db, `moved_${key}`) ?? '');
+      writeMeta(db, key, readMeta(db, `moved_${key}`) ?? '');
       drop(db, `moved_${key}`);
     }
     for (const key of ['moved_to', 'move']) drop(db, key);
@@ -78,11 +81,11 @@ export class MoveOut implements Rows {
   }
 
   close(): void {
-    this.#hold.close();
+    this.#locked.close();
   }
 }
 
-/** Reads a store that others may have open, for a rehearsal of its move to this address. */
+/** Reads a store that others may have open, to rehearse its move to this address. */
 export function rehearse<T>(file: string, to: string, look: (rows: Rows) => T): T {
   let db: DatabaseSync | undefined;
   try {
@@ -104,46 +107,38 @@ function* iterate(db: DatabaseSync, sql: string, values: readonly number[]): Gen
   yield* statement.iterate(...values) as unknown as Iterable<readonly unknown[]>;
 }
 
-/** Inside the transaction that the hold begins with. */
+/** Inside the transaction that the locked file begins with. */
 function mark(db: DatabaseSync, to: string): string {
   if (!isBegun(db, to)) {
     requireStore(db);
     migrate(db);
-    for (const key of ASIDE) put(db, `moved_${key}`, meta(db, key) ?? '');
-    put(db, 'schema', NO_VERSION);
-    put(db, 'compatible_from', NO_VERSION);
+    for (const key of ASIDE) writeMeta(db, `moved_${key}`, readMeta(db, key) ?? '');
+    writeMeta(db, 'schema', NO_VERSION);
+    writeMeta(db, 'compatible_from', NO_VERSION);
     drop(db, 'cluster_key');
-    put(db, 'moved_to', to);
-    put(db, 'move', randomUUID());
+    writeMeta(db, 'moved_to', to);
+    writeMeta(db, 'move', randomUUID());
   }
-  return meta(db, 'move') ?? '';
+  return readMeta(db, 'move') ?? '';
 }
 
-/** A move to this very place was cut off. */
+/** A move to this target was cut off. */
 function isBegun(db: DatabaseSync, to: string): boolean {
   const tables = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").all();
-  return tables.length > 0 && meta(db, 'moved_to') === to && meta(db, 'move_ended') === undefined;
+  return tables.length > 0 && readMeta(db, 'moved_to') === to && readMeta(db, 'move_ended') === undefined;
 }
 
 function requireStore(db: DatabaseSync): void {
   const { version } = schemaStatus(db);
   if (version === 0) throw fault('INVALID_INPUT', { field: 'file', problem: 'it is no store of leasehold' });
-  // A newer one may hold what this program would leave behind.
+  // A newer store may have what this program would leave behind.
   if (version > SCHEMA_VERSION) throw fault('SCHEMA_TOO_NEW', { found: version, known: SCHEMA_VERSION });
 }
 
-/** As clock.ts would have it, if the store were opened now. */
+/** Lease time as clock.ts would establish it now. */
 function leaseNow(db: DatabaseSync, clock: Clock): number {
-  if (meta(db, 'boot') === bootId()) return Math.floor(Number(meta(db, 'lease_base')) + clock.monotonic());
-  return Math.floor(Math.max(Number(meta(db, 'lease_last') ?? 0), clock.wall()));
-}
-
-function meta(db: DatabaseSync, key: string): string | undefined {
-  return (db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined)?.value;
-}
-
-function put(db: DatabaseSync, key: string, value: string): void {
-  db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, value);
+  if (readMeta(db, 'boot') === bootId()) return Math.floor(Number(readMeta(db, 'lease_base')) + clock.monotonic());
+  return Math.floor(Math.max(Number(readMeta(db, 'lease_last') ?? 0), clock.wall()));
 }
 
 function drop(db: DatabaseSync, key: string): void {

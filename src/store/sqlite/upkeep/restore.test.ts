@@ -18,7 +18,7 @@ const folder = tempFolder('restore');
 let made = 0;
 const freshName = (): string => join(folder, `${++made}.db`);
 
-/** A store, its world and its backups: what a case needs to lose the time after a backup. */
+/** A store, its world and its backups, to lose the time after a backup. */
 class Trial {
   readonly world = new VirtualWorld();
   readonly file = freshName();
@@ -38,7 +38,7 @@ class Trial {
     return to;
   }
 
-  /** As the command does it: everybody has closed the store. */
+  /** As the command does it, after all processes have closed the store. */
   async restore(from: string, { force = true } = {}): Promise<Restored> {
     return restoreSqlite({ file: this.file, from, force, now: this.world.clock.wall() });
   }
@@ -51,7 +51,7 @@ class Trial {
   }
 }
 
-/** Every verb of whoever holds a lease is refused, and leaves no trace. */
+/** Every verb of the holder of a lease is refused, and changes nothing. */
 async function assertLost(scene: Scene, lease: Lease, what: string): Promise<void> {
   const { task, attempt } = lease;
   await scene.unchanged(async () => {
@@ -73,7 +73,7 @@ test('no lease that was granted after the backup fits a task of the restored sto
   const ready = await before.push();
   const backup = await trial.backup();
 
-  // The time that will be lost.
+  // This time will be lost.
   const late: [string, Lease][] = [['it ran at the time of the backup', running]];
   const duty = await before.duty();
   await trial.world.advance(HOUR);
@@ -87,7 +87,7 @@ test('no lease that was granted after the backup fits a task of the restored sto
   const after = await trial.goBack(backup);
   for (const [what, lease] of late) await assertLost(after, lease, what);
 
-  // Everything that was granted then is granted again; the old leases fit none of it.
+  // Everything that was granted then is granted again, and the old leases match none of it.
   await after.reap(await after.duty());
   await after.store.taskRevive({ tasks: [finished.task] });
   for (let i = 0; i < 3; i++) await after.push();
@@ -116,7 +116,7 @@ test('the same backup may be restored again and again, and every time before it 
     for (const lease of late) await assertLost(now, lease, `of a time before round ${round}`);
     late.push(...(await now.claim({ max: 9 })));
     for (const lease of late.slice(0, -4)) await assertLost(now, lease, `of a time before round ${round}`);
-    // Also when nobody can look at what is replaced.
+    // Also when the replaced file cannot be read.
     await now.close();
     if (round % 2 === 1) renameSync(trial.file, freshName());
     await trial.world.advance(1);
@@ -359,7 +359,7 @@ test('who opened the old file in the moment of the restore works on no file with
   await (await trial.open()).push();
   const backup = await trial.backup();
   await trial.scene.close();
-  // SQLite opens a file when it is told to, and takes its first lock when it first reads.
+  // SQLite opens a file at once, but takes its first lock at the first read.
   const late = new DatabaseSync(trial.file, { timeout: 0 });
   await trial.restore(backup);
   assert.throws(() => late.exec("CREATE TABLE x (y); INSERT INTO x VALUES ('lost')"), /not a database/);

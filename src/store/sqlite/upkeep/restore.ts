@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdirSync, rmSync, statSync, writeSync } from 'n
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../../core/errors.ts';
-import { Hold } from '../file/hold.ts';
+import { LockedFile } from '../file/locked-file.ts';
 import {
   type Contents,
   type CopyWishes,
@@ -20,7 +20,7 @@ import { type Highs, highsOf, type Moved, moveAhead } from './move-ahead.ts';
 export interface RestoreOptions extends CopyWishes {
   readonly file: string;
   readonly from: string;
-  /** Whether a store that lies at `file` may be replaced. */
+  /** Whether a store at `file` may be replaced. */
   readonly force: boolean;
   /** Calendar time. */
   readonly now: number;
@@ -29,8 +29,8 @@ export interface RestoreOptions extends CopyWishes {
 export interface Restored extends Contents, Moved {}
 
 /**
- * Puts a backup in the place of a store. Nothing at the place is touched until a copy of the backup lies beside it, was
- * read from end to end, and has moved ahead of everything that was handed out since (move-ahead.ts); then it is renamed.
+ * Replaces a store by a backup. Nothing at the place is touched until a copy of the backup is beside it, was read from
+ * end to end, and was moved ahead of everything that was handed out since (move-ahead.ts). Then the copy is renamed.
  */
 export async function restoreSqlite(options: RestoreOptions): Promise<Restored> {
   const { file, from, force } = options;
@@ -57,7 +57,7 @@ function requireWish(file: string, from: string, force: boolean): void {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there !== undefined && there.ino === backup.ino && there.dev === backup.dev)
     throw fault('INVALID_INPUT', { field: 'FROM', problem: 'it is the store itself' });
-  // The log of a store whose file is gone: somebody may be working on it yet.
+  // The WAL of a store whose file is gone: a process may still work on it.
   if (!force && [file, `${file}-wal`, `${file}-shm`].some((path) => existsSync(path))) throw occupied(file);
 }
 
@@ -79,11 +79,11 @@ async function copyChecked(from: string, temporary: string, wishes: CopyWishes):
 }
 
 function putInPlace(temporary: string, { file, now }: RestoreOptions): Moved {
-  const old = existsSync(file) ? new Hold(file, 'restore') : undefined;
+  const old = existsSync(file) ? new LockedFile(file, 'restore') : undefined;
   try {
     const moved = moveFile(temporary, now, old && highsIn(old));
     if (old !== undefined) giveOwner(temporary, old);
-    // Of a store whose file is gone. Where there was one, its log went into it when it was locked.
+    // The WAL of a store whose file is gone. If there was a file, its WAL went into it when it was locked.
     for (const tail of ['-wal', '-shm']) rmSync(`${file}${tail}`, { force: true });
     publish(temporary, file, { replace: old !== undefined });
     if (old !== undefined) spoil(old);
@@ -96,10 +96,11 @@ function putInPlace(temporary: string, { file, now }: RestoreOptions): Moved {
 function moveFile(temporary: string, now: number, rival: Highs | undefined): Moved {
   const db = new DatabaseSync(temporary);
   try {
-    // Nobody has it but us, and it is synced as a whole before it gets its name.
+    // No other process has it open, and it is synced as a whole before it gets its name.
     db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
     const moved = moveAhead(db, now, rival);
-    // As every store: whoever opens it then makes no journal, which the lock on the old one, when it goes, would take along.
+    // As every store. A process that opens it then makes no rollback journal, which would be removed with the lock on
+    // the old file.
     db.exec('PRAGMA journal_mode = WAL');
     return moved;
   } finally {
@@ -107,8 +108,8 @@ function moveFile(temporary: string, now: number, rival: Highs | undefined): Mov
   }
 }
 
-/** Undefined where it is no store, or cannot be read any more. */
-function highsIn({ db }: Hold): Highs | undefined {
+/** Undefined if it is no store or cannot be read any more. */
+function highsIn({ db }: LockedFile): Highs | undefined {
   try {
     return schemaStatus(db).version === 0 ? undefined : highsOf(db);
   } catch {
@@ -116,8 +117,8 @@ function highsIn({ db }: Hold): Highs | undefined {
   }
 }
 
-/** The processes that use the store may not be those of whoever restores it. */
-function giveOwner(temporary: string, { file }: Hold): void {
+/** The processes that use the store may belong to another user than the one who restores it. */
+function giveOwner(temporary: string, { file }: LockedFile): void {
   const [there, ours] = [statSync(file), statSync(temporary)];
   if (there.uid === ours.uid && there.gid === ours.gid) return;
   try {
@@ -129,10 +130,11 @@ function giveOwner(temporary: string, { file }: Hold): void {
 }
 
 /**
- * Who opens the old file in the moment before the rename waits for our lock on it, and would then work on a file that has no
- * name any more. So it is spoilt before the lock goes: it is no database then, and the next try opens the new one.
+ * A process that opens the old file just before the rename waits for our lock on it, and would then work on a file
+ * without a name. So the file is spoilt before the lock goes: it is no database then, and the next try opens the new
+ * one.
  */
-function spoil({ fd }: Hold): void {
+function spoil({ fd }: LockedFile): void {
   writeSync(fd, 'This store was replaced by a restore.'.padEnd(100), 0, 'latin1');
 }
 

@@ -1,5 +1,5 @@
 import { EngineError } from '../../../core/errors.ts';
-import type { Remembered, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
+import type { JournalValue, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
 import { messageOf } from '../../../protocol/turn-message.ts';
 import type { AttemptSession } from '../runner.ts';
 import type { Answer, Question, Verb } from './messages.ts';
@@ -12,7 +12,7 @@ export class RemoteSession implements AttemptSession {
     this.#ask = ask;
   }
 
-  journal(): Promise<readonly Remembered[]> {
+  journal(): Promise<readonly JournalValue[]> {
     return this.#get('journal');
   }
 

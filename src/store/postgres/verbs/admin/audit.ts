@@ -11,12 +11,12 @@ interface DriftRow {
   readonly kept: number;
 }
 
-/** One statement, so one snapshot: every difference is a real one, whatever is written meanwhile. */
+/** One statement and so one snapshot: every difference is real, whatever is written meanwhile. */
 export function recount(session: Session): Promise<readonly DriftRow[]> {
   return session.all<DriftRow>('audit', []);
 }
 
-/** Adds the difference instead of setting the value: what was committed since the recount stays counted. */
+/** Adds the difference instead of setting the value, so that commits since the recount stay counted. */
 export async function repair(session: Session, drifts: readonly DriftRow[]): Promise<readonly Drift[]> {
   for (const { id, state, counted, kept } of drifts) {
     const deltas = STATES.slice(0, 4).map((_, code) => (code === state ? counted - kept : 0));

@@ -17,7 +17,7 @@ export async function takeDuty(
   if (row !== undefined)
     return { name, epoch: row.epoch, cursor: row.cursor, vacant: row.was === null || row.was === 0 };
   if (!tried.again) return undefined;
-  // It may have been the first sending of this call that took it. Whether it was vacant then is not known any more.
+  // An earlier try of this call may have taken it. Whether the duty was vacant then is no longer known.
   const [mine] = await session.all<{ epoch: number; cursor: number }>('dutyMine', [name, holder]);
   return mine && { name, epoch: mine.epoch, cursor: mine.cursor, vacant: false };
 }
@@ -31,15 +31,15 @@ export async function releaseDuty(session: Session, { name, epoch }: DutyTerm): 
 }
 
 /**
- * Stands at the head of a transaction that a duty writes in: a deposed holder changes nothing, and nobody takes the duty
- * over before the commit. Returns the duty's cursor.
+ * Opens each transaction of a duty. A deposed holder changes nothing, and the duty cannot be taken over before the
+ * commit. Returns the duty's cursor.
  */
 export async function requireDuty(session: Session, duty: DutyTerm): Promise<number> {
   const [row] = await session.all<{ cursor: number }>('dutyHeld', [duty.name, duty.epoch]);
   return requireRow(duty, row).cursor;
 }
 
-/** For statements that lock the duty's row themselves and answer with no row at all without it. */
+/** For statements that lock the duty's row themselves and return no row if the caller does not hold it. */
 export function requireRow<T>({ name, epoch }: DutyTerm, row: T | undefined): T {
   if (row === undefined) throw fault('DUTY_LOST', { duty: name, epoch });
   return row;

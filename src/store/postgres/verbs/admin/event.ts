@@ -5,16 +5,16 @@ import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 
 /**
- * One statement reads everything that decides, so that a pruner cannot come in between. No row
- * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ * One statement reads everything that decides, so that a pruner cannot come in between. It reads no row behind the
+ * page: each row holds hundreds of events, and a reader far behind read all of them again with every page.
  */
 export async function readEvents(session: Session, after: number, limit: number): Promise<EventPage> {
   const rows = await session.all<EventRow>('eventRead', [after + 1, limit]);
   type Named = readonly (readonly [number, string])[];
   const news = rowsAfter(rows, after);
   const queues = new Map(tellOfTasks(news) ? ((await session.rows('queueNames', [])) as Named) : []);
-  const told = workersIn(news);
-  const workers = new Map(told.length === 0 ? [] : ((await session.rows('workerNames', [numbers(told)])) as Named));
+  const ids = workersIn(news);
+  const workers = new Map(ids.length === 0 ? [] : ((await session.rows('workerNames', [numbers(ids)])) as Named));
   return pageOf(rows, { queues, workers }, after, limit);
 }
 

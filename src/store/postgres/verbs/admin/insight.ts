@@ -1,6 +1,6 @@
 import type { HandlerSchema } from '../../../../core/placement/worker.ts';
 import { stateCode } from '../../../codes.ts';
-import { CREATION_SLACK_MS } from '../../../insight-store.ts';
+import { CREATION_SLACK_MS } from '../../../port/insight-store.ts';
 import {
   type CountRow,
   countsOf,
@@ -11,9 +11,9 @@ import {
 } from '../../../rows/insight-rows.ts';
 import type { Failure, HandlerQueue, NewView, TaskCount, TaskCounts, ViewRecord } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { once } from '../queue/once.ts';
 
 export async function listFailures(
@@ -25,7 +25,7 @@ export async function listFailures(
   return rows.map(failureOf);
 }
 
-/** Ids between which all tasks are that were created in this time. */
+/** The range of ids that holds all tasks of a time. */
 export interface Span {
   readonly first: number | undefined;
   readonly end: number | undefined;
@@ -42,7 +42,10 @@ async function idAt(session: Session, time: number): Promise<number | undefined>
   return (await session.all<{ id: number }>('taskAt', [time]))[0]?.id;
 }
 
-/** Of those in the time the newest are looked at, whatever else is asked of them; that decides only where they are counted. */
+/**
+ * Reads the newest tasks of the time, whatever the other filters say. The filters only decide into which bucket a task
+ * is counted.
+ */
 export async function countTasks(session: Session, schema: string, query: TaskCount): Promise<TaskCounts> {
   const { queues, handlers, states, from, until, stepMs, before, limit } = query;
   const { first = 0, end = Number.MAX_SAFE_INTEGER } = await createdIn(session, from, until);
@@ -75,10 +78,10 @@ export function handlerQueues(session: Session, limit: number): Promise<readonly
   return session.all<HandlerQueue>('handlerQueues', [limit]);
 }
 
-/** In a transaction: who counts the views sees those of everybody who came before. */
-export function putView(session: Session, flight: Flight, view: NewView, most: number): Promise<ViewRecord | null> {
+/** In a transaction, under a lock: the count of views includes those of all earlier writers. */
+export function putView(session: Session, flushId: FlushId, view: NewView, most: number): Promise<ViewRecord | null> {
   const { name, screen, query, by } = view;
-  return once(session, 'view', flight, async () => {
+  return once(session, 'view', flushId, async () => {
     await lockChannels(session, ['views']);
     const [row] = await session.all<ViewRow>('viewPut', [name, screen, query, by, most]);
     return row === undefined ? null : viewOf(row);
@@ -90,14 +93,14 @@ export async function listViews(session: Session): Promise<readonly ViewRecord[]
 }
 
 export async function putSchemas(session: Session, schemas: readonly HandlerSchema[]): Promise<void> {
-  const told = [texts(schemas.map(({ handler }) => handler)), texts(schemas.map(({ schema }) => schema))];
-  if ((await session.rows('schemaPut', told)).length > 0) await session.rows('schemaTrim', []);
+  const columns = [texts(schemas.map(({ handler }) => handler)), texts(schemas.map(({ schema }) => schema))];
+  if ((await session.rows('schemaPut', columns)).length > 0) await session.rows('schemaTrim', []);
 }
 
 export function listSchemas(session: Session): Promise<readonly HandlerSchema[]> {
   return session.all<HandlerSchema>('schemaList', []);
 }
 
-export function dropView(session: Session, flight: Flight, name: string): Promise<boolean> {
-  return once(session, 'view', flight, async () => (await session.rows('viewDrop', [name])).length > 0);
+export function dropView(session: Session, flushId: FlushId, name: string): Promise<boolean> {
+  return once(session, 'view', flushId, async () => (await session.rows('viewDrop', [name])).length > 0);
 }

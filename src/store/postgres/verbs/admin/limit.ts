@@ -2,18 +2,23 @@ import { fault } from '../../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../../core/limits/limit.ts';
 import { editLimit } from '../../../../core/limits/limit-edit.ts';
 import {
+  type ChangeRow,
+  type CounterRow,
   capsOf,
+  changeOf,
+  counterOf,
   isPlain,
   type LimitRow,
   limitOf,
   MOST_WAITING,
   recordOf,
-  type SlotRow,
-  slotOf,
   type VersionRow,
   versionOf,
 } from '../../../rows/limit-counter-rows.ts';
 import type {
+  CounterDrift,
+  CounterHolder,
+  CounterRecord,
   CounterSnapshot,
   LimitChange,
   LimitEdited,
@@ -21,9 +26,6 @@ import type {
   LimitRecord,
   LimitVersion,
   NamedUse,
-  SlotDrift,
-  SlotHolder,
-  SlotRecord,
 } from '../../../store.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
@@ -35,8 +37,8 @@ export interface DefRow {
 }
 
 /**
- * The counters that tasks with these limits take from: the total of each, and that of the key, made on first sight. The
- * definitions stay locked until the commit, so that a slot is not made with a cap that is changed meanwhile.
+ * The counters that tasks with these limits take from: the total of each limit and that of the key, made on first use.
+ * The definitions stay locked until the commit, so that no counter is made with a cap that changes meanwhile.
  */
 export async function usesOf(
   session: Session,
@@ -51,15 +53,15 @@ export async function usesOf(
   const keys = [numbers(all.map(({ def }) => def)), texts(all.map(({ key }) => key))];
   await session.rows('slotAdd', [...keys, numbers(all.map(({ cap }) => cap)), booleans(all.map(({ plain }) => plain))]);
   const found = await session.all<{ id: number; def: number; key: string }>('slotFind', keys);
-  const slots = new Map(found.map(({ id, def, key }) => [`${def}:${key}`, id]));
+  const counters = new Map(found.map(({ id, def, key }) => [`${def}:${key}`, id]));
   return uses.map((some) =>
     some.map(({ def, name, key, weight, cost }) => {
-      return { name, key, weight, cost, slot: slots.get(`${def}:${key}`) as number };
+      return { name, key, weight, cost, counter: counters.get(`${def}:${key}`) as number };
     }),
   );
 }
 
-interface Wanted extends Omit<NamedUse, 'slot'> {
+interface Wanted extends Omit<NamedUse, 'counter'> {
   readonly def: number;
   readonly cap: number | null;
   readonly plain: boolean;
@@ -74,7 +76,7 @@ function named({ name, key, weight, cost }: LimitUse, defs: ReadonlyMap<string, 
   return key === undefined ? [total] : [total, { ...total, key, cap: caps.key }];
 }
 
-/** Every cap changes with it: from this commit on no claim goes by the old one. */
+/** All caps change in the same commit, and no later claim uses the old ones. */
 export async function putLimit(session: Session, name: string, limit: Limit, by: string): Promise<LimitVersion> {
   const body = JSON.stringify(limit);
   const [row] = (await session.all<DefVersion>('limitPut', [name, body, by])) as [DefVersion];
@@ -84,7 +86,7 @@ export async function putLimit(session: Session, name: string, limit: Limit, by:
 
 type DefVersion = VersionRow & { readonly id: number };
 
-/** In a transaction. A row that is made only to be locked goes with what is refused. */
+/** In a transaction. A row that was made only to be locked is rolled back if the edit is refused. */
 export async function changeLimit(session: Session, editing: LimitEditing): Promise<LimitEdited> {
   const { name, edit, by, ...terms } = editing;
   const [row] = await session.all<DefVersion>('limitTake', [name]);
@@ -112,32 +114,39 @@ export async function listLimits(session: Session): Promise<readonly LimitRecord
 }
 
 export async function limitChanges(session: Session, name: string, limit: number): Promise<readonly LimitChange[]> {
-  const rows = await session.all<{ at: number; by: string; body: string | null }>('limitChanges', [name, limit]);
-  return rows.map(({ at, by, body }) => ({ at, by, limit: body === null ? undefined : limitOf(body) }));
+  return (await session.all<ChangeRow>('limitChanges', [name, limit])).map(changeOf);
 }
 
-export async function slotsOfLimit(session: Session, name: string, limit: number): Promise<readonly SlotRecord[]> {
-  return (await session.all<SlotRow>('slotsOf', [name, limit])).map(slotOf);
+export async function countersOfLimit(
+  session: Session,
+  name: string,
+  limit: number,
+): Promise<readonly CounterRecord[]> {
+  return (await session.all<CounterRow>('slotsOf', [name, limit])).map(counterOf);
 }
 
-export async function getSlots(session: Session, slots: readonly number[]): Promise<CounterSnapshot> {
-  const rows = await session.all<SlotRow & { readonly now: number }>('slotGet', [numbers(slots)]);
-  const byId = new Map(rows.map((row) => [row.id, slotOf(row)]));
+export async function getCounters(session: Session, counters: readonly number[]): Promise<CounterSnapshot> {
+  const rows = await session.all<CounterRow & { readonly now: number }>('slotGet', [numbers(counters)]);
+  const byId = new Map(rows.map((row) => [row.id, counterOf(row)]));
   const now = rows[0]?.now ?? (await session.all<{ now: number }>('now', []))[0]?.now ?? 0;
-  return { now, slots: slots.map((slot) => byId.get(slot)) };
+  return { now, counters: counters.map((counter) => byId.get(counter)) };
 }
 
-export async function slotHolders(session: Session, slot: number, limit: number): Promise<readonly SlotHolder[]> {
+export async function counterHolders(
+  session: Session,
+  counter: number,
+  limit: number,
+): Promise<readonly CounterHolder[]> {
   const rows = await session.all<{ task: number; created_at: number; weight: number; holder: number | null }>(
     'slotHolders',
-    [slot, limit],
+    [counter, limit],
   );
   return rows.map(({ task, created_at: createdAt, weight, holder }) => {
     return { task, createdAt, weight, holder: holder ?? undefined };
   });
 }
 
-/** A handler was told to come back later: what takes from the same key waits with it. */
+/** A handler asked to come back later: tasks that take from the same key wait with it. */
 export async function pauseFor(
   session: Session,
   uses: readonly NamedUse[],
@@ -153,19 +162,19 @@ export async function pauseFor(
       .map(({ name }) => name),
   );
   // The key, or the total of a task that has none.
-  const slots = names
+  const counters = names
     .filter((name) => limit !== undefined || rated.has(name))
-    .map((name) => (uses.findLast((use) => use.name === name) as NamedUse).slot);
-  if (slots.length > 0) await session.rows('slotPause', [numbers(slots), delayMs]);
+    .map((name) => (uses.findLast((use) => use.name === name) as NamedUse).counter);
+  if (counters.length > 0) await session.rows('slotPause', [numbers(counters), delayMs]);
 }
 
-/** Under the lock of each slot nothing can be added to it, and what is being given back is still counted as running. */
-export async function repairSlots(session: Session): Promise<readonly SlotDrift[]> {
+/** While a counter is locked nothing is added to it, and a task that is giving back still counts as running. */
+export async function repairCounters(session: Session): Promise<readonly CounterDrift[]> {
   const found = await session.all<{ id: number }>('slotDrift', []);
   if (found.length === 0) return [];
   await session.rows('slotLock', [numbers(found.map(({ id }) => id))]);
   const locked = new Set(found.map(({ id }) => id));
-  const rows = await session.all<SlotDrift & { readonly id: number }>('slotDrift', []);
+  const rows = await session.all<CounterDrift & { readonly id: number }>('slotDrift', []);
   const drifts = rows.filter(({ id }) => locked.has(id));
   for (const { id, counted } of drifts) await session.rows('slotSet', [id, counted]);
   return drifts.map(({ name, key, counted, kept }) => ({ name, key, counted, kept }));

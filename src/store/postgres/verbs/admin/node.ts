@@ -15,7 +15,7 @@ export async function beatNode(session: Session, beat: NodeBeat): Promise<NodeAn
   return { ok: false, host: newer?.host ?? undefined, pid: newer?.pid ?? undefined };
 }
 
-/** A row of an outer join, so that the time is told of no nodes too. */
+/** A row of an outer join, so that the time is there even without nodes. */
 type Timed<T> = { readonly now: number } & (T | { readonly [K in keyof T]: null });
 
 export async function listNodes(session: Session): Promise<NodeSnapshot> {
@@ -24,7 +24,7 @@ export async function listNodes(session: Session): Promise<NodeSnapshot> {
   return { now: (rows[0] as { now: number }).now, nodes };
 }
 
-/** What is asked of it meanwhile is kept: the second statement sees what the first has left. */
+/** A role that is asked of it meanwhile is kept: the second statement sees what the first has left. */
 export async function leaveNode(session: Session, id: string, incarnation: string): Promise<void> {
   await session.rows('nodeDrop', [id, incarnation]);
   await session.rows('nodeLeft', [id, incarnation]);

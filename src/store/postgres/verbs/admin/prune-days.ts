@@ -2,24 +2,24 @@ import { TREE } from '../../../codes.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import { detachDay } from '../../days.ts';
-import { FINISHED } from '../../statements/words.ts';
+import { FINISHED } from '../../statements/fragments.ts';
 import { closeTrees, type OldRow } from './prune-trees.ts';
 
-/** Joined, never `= ANY`: of a parameter that is compared with each row of the day, one after another. */
+/** Joined, never `= ANY`, which would compare the array with each row of the day. */
 const some = (n: number): string => `unnest($${n}::bigint[])`;
 
 /**
- * Takes a day out of `done`, but for the rows that must stay: of trees that are open or have somebody younger, and what unfinished
- * tasks depend on. These move to the rest, in the same transaction: nobody ever misses one of them.
+ * Detaches a day from `done`. Rows that must stay move to `done_rest` in the same transaction, so that no reader misses
+ * them: members of trees that are open or have younger members, and tasks that unfinished ones depend on.
  */
 export async function takeOut(session: Session, schema: string, table: string, before: number): Promise<void> {
   const day = `${schema}.${table}`;
-  // All of the day is read once.
+  // The whole day is read once.
   await session.raw('SET LOCAL enable_seqscan = on');
   const kept = [...(await treeRows(session, schema, day, before)), ...(await neededRows(session, schema, day))];
   await detachDay(session, schema, table);
   if (kept.length === 0) return;
-  // From here on everybody waits for the commit.
+  // From here on all others wait for the commit.
   await session.raw(
     `WITH x AS (DELETE FROM ${day} h USING ${some(1)} k(kept) WHERE h.id = k.kept RETURNING h.*)
       INSERT INTO ${schema}.done (${FINISHED}) SELECT ${FINISHED} FROM x`,
@@ -43,7 +43,7 @@ async function treeRows(session: Session, schema: string, day: string, before: n
   );
   const closed = await closeTrees(session, ended, before);
   const open = [...ended, ...live].map(({ id }) => id).filter((id) => !closed.has(id));
-  // The root goes last: one whose tree has members elsewhere stays until they are gone.
+  // The root goes last: a root whose tree has members elsewhere stays until they are gone.
   const rows = await session.raw<{ id: number }>(
     `SELECT h.id FROM ${some(1)} k(open) JOIN ${day} h ON h.root = k.open
       UNION SELECT h.id FROM ${some(1)} k(open) JOIN ${day} h ON h.id = k.open

@@ -15,8 +15,9 @@ export const isRoot = ({ root, flags }: OldRow): boolean => root === null && (fl
 export const isGoing = ({ flags }: OldRow): boolean => (flags & REMOVING) !== 0;
 
 /**
- * Of these roots, those whose trees go as a whole. From here on nothing of them comes back: whoever revives a member holds the row
- * of its root, so it was before, and is seen here, or comes after this commit, and is refused.
+ * Marks those of these roots whose trees can go as a whole, and returns them. From here on no member can be revived: a
+ * revival locks the row of its root, so it either came before and is seen here, or comes after this commit and is
+ * refused.
  */
 export async function closeTrees(session: Session, roots: readonly OldRow[], before: number): Promise<Set<number>> {
   const going = new Set(roots.filter(isGoing).map(({ id }) => id));
@@ -25,14 +26,14 @@ export async function closeTrees(session: Session, roots: readonly OldRow[], bef
   const sorted = numbers(asked.toSorted((a, b) => a - b));
   const held = (await session.rows('pruneRoots', [sorted, before])).map(([id]) => id as number);
   if (held.length === 0) return going;
-  // In a statement of its own: what was revived before the lock is seen.
+  // In a statement of its own, which sees what was revived before the lock.
   const closed = (await session.rows('pruneTrees', [numbers(held), before])).map(([id]) => id as number);
   if (closed.length > 0) await session.rows('pruneMark', [numbers(closed)]);
   for (const id of closed) going.add(id);
   return going;
 }
 
-/** Members that nobody will ever take with their tree, because their root is nowhere: an older program had pruned it. */
+/** Members whose root does not exist, because an older program pruned it. No tree will ever take them along. */
 export async function rootless(session: Session, rows: readonly OldRow[]): Promise<readonly number[]> {
   const members = rows.filter(({ root }) => root !== null);
   if (members.length === 0) return [];

@@ -8,12 +8,12 @@ import { takeOut } from './prune-days.ts';
 import { closeTrees, isGoing, isRoot, type OldRow, rootless, takeTree } from './prune-trees.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** From here on finished tasks go by whole days, and are kept up to one day longer than asked. */
+/** From this retention on finished tasks are removed by whole days, and kept up to one day longer than asked. */
 const BY_DAYS_MS = 2 * DAY_MS;
-/** A second sending of a flush comes within the deadline of a call; this is far more. */
+/** A repeat of a flush comes within the deadline of a call. This is far more. */
 const FLIGHT_MS = 10 * 60_000;
 
-/** One step. A day that is over is taken out of `done` as a whole; what is left is walked by id from the duty's cursor. */
+/** One step. A day that is over is detached from `done` as a whole. The rest is walked by id from the duty's cursor. */
 export async function prune({ database, schema }: PostgresParts, query: PruneQuery): Promise<PruneAnswer> {
   const { duty, retentionMs, limit } = query;
   const byDays = retentionMs >= BY_DAYS_MS;
@@ -22,7 +22,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
     return row?.now as number;
   });
   const before = now - retentionMs;
-  // Tables are made and taken out in transactions of their own, each with a short wait for its locks.
+  // Tables are made and detached in transactions of their own, each with a short lock timeout.
   await database.transaction((session) => guarded(session, duty, () => makeDays(session, schema, now)));
   const aside = await database.transaction((session) =>
     guarded(session, duty, async () => {
@@ -57,7 +57,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
   });
 }
 
-/** A lock that is not to be had at once is left for the next step: nobody may queue behind us. */
+/** A lock that is not free at once is left for the next step: no other transaction may queue behind this one. */
 async function guarded<T>(session: Session, duty: DutyTerm, work: () => Promise<T>): Promise<T | undefined> {
   await requireDuty(session, duty);
   await session.raw("SET LOCAL lock_timeout = '100ms'");
@@ -65,7 +65,7 @@ async function guarded<T>(session: Session, duty: DutyTerm, work: () => Promise<
   try {
     return await work();
   } catch (error) {
-    // 55P03: the lock; 23514: rows of that day lie in the table for the rest.
+    // 55P03: the lock timed out. 23514: rows of that day are in `done_rest`.
     const { code } = error as { readonly code?: unknown };
     if (code !== '55P03' && code !== '23514') throw error;
     await session.raw('ROLLBACK TO SAVEPOINT before');
@@ -73,7 +73,7 @@ async function guarded<T>(session: Session, duty: DutyTerm, work: () => Promise<
   }
 }
 
-/** Removes what belongs to the tasks of a day that was taken out, then the day itself. Returns how many tasks went. */
+/** Removes the rows of the tasks of a detached day, then the day itself. Returns how many tasks went. */
 async function clearDay(session: Session, schema: string, table: string, limit: number): Promise<number> {
   const rows = await session.raw<{ id: number }>(
     `DELETE FROM ${schema}.${table} WHERE id = ANY(ARRAY(SELECT id FROM ${schema}.${table} ORDER BY id LIMIT $1)) RETURNING id`,
@@ -99,7 +99,7 @@ interface Walked extends OldRow {
   readonly old: boolean;
 }
 
-/** Tasks that nobody bore and that bore nobody go one by one, trees as a whole; members are left to their roots. */
+/** Tasks without parent and children go one by one, trees as a whole. Members are left to their roots. */
 async function walkDone(
   session: Session,
   { schema, duty, before, limit, byDays }: Walk,
@@ -119,13 +119,16 @@ async function walkDone(
   ids.push(...trees.gone);
   await forget(session, ids);
   const round = rows.length < limit && trees.left === undefined;
-  // What was not removed of a tree is the first that the next step comes to.
+  // The next step begins with what is left of a tree.
   const next = trees.left === undefined ? rows.at(-1)?.id : trees.left - 1;
   await session.rows('dutyCursor', [duty.name, duty.epoch, round ? 0 : next]);
   return { tasks: ids.length, done: round };
 }
 
-/** Whoever comes to need a finished task holds its row until the commit: what is removed then is looked at again, and brought back. */
+/**
+ * A transaction that comes to need a finished task locks its row until the commit. So removed rows are checked once
+ * more, and brought back if needed.
+ */
 async function takeSingles(session: Session, tasks: readonly number[], before: number): Promise<number[]> {
   if (tasks.length === 0) return [];
   const take = async (): Promise<number[]> =>
@@ -137,7 +140,7 @@ async function takeSingles(session: Session, tasks: readonly number[], before: n
   return take();
 }
 
-/** No more than so many tasks; `left` is the root of the first tree that is not gone whole. */
+/** Removes at most `limit` tasks. `left` is the root of the first tree that is not gone as a whole. */
 async function walkTrees(
   session: Session,
   roots: readonly OldRow[],
@@ -156,7 +159,7 @@ async function walkTrees(
   return { gone, left: undefined };
 }
 
-/** The key goes with its task, not with its window: a revived task is unfinished and holds its key again. */
+/** A unique key goes with its task, not with its window: a revived task is unfinished and holds its key again. */
 async function forget(session: Session, tasks: readonly number[]): Promise<void> {
   if (tasks.length === 0) return;
   for (const name of [
@@ -183,8 +186,8 @@ async function pruneEvents(
   limit: number,
 ): Promise<{ readonly removed: number; readonly done: boolean }> {
   const rows = await session.all<{ seq: number; n: number; at: number }>('pruneEventsLook', [limit]);
-  // In the order of their numbers, not of their times: the clock may have been ahead for a while, and an event from a far
-  // future must not keep all that follow it.
+  // In the order of numbers, not of times: the clock may have been ahead for a while, and an event from the far future
+  // must not keep all that follow it.
   const isOld = ({ at }: { readonly at: number }): boolean => at < before || at > now + (now - before);
   const old = rows.slice(0, rows.findLastIndex(isOld) + 1);
   const last = old.at(-1);

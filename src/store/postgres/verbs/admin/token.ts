@@ -1,15 +1,15 @@
 import { nameTaken, type TokenRow, tokenOf, tokenTaken } from '../../../rows/token-rows.ts';
 import type { NewToken, Rotation, TokenAdding, TokenExchange, TokenRecord } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { once } from '../queue/once.ts';
 import { setWorker } from '../queue/worker-setting.ts';
 
 /**
- * In a transaction, in a statement of its own: a rotation, an exchange and a revocation by name follow each other. Without it
- * a worker whose tokens are all revoked keeps the one for which its code was exchanged in that moment.
+ * In a transaction, in a statement of its own: serializes rotations, exchanges and revocations of one name. Without it
+ * a worker whose tokens are all revoked would keep the one for which its code was exchanged at that moment.
  */
 function lockTokensOf(session: Session, ...names: readonly string[]): Promise<void> {
   return lockChannels(
@@ -18,9 +18,9 @@ function lockTokensOf(session: Session, ...names: readonly string[]): Promise<vo
   );
 }
 
-export async function addToken(session: Session, flight: Flight, adding: TokenAdding): Promise<TokenRecord> {
+export async function addToken(session: Session, flushId: FlushId, adding: TokenAdding): Promise<TokenRecord> {
   const { token, replaces, unless, setting } = adding;
-  const row = await once(session, 'token', flight, async () => {
+  const row = await once(session, 'token', flushId, async () => {
     if (setting !== undefined) await setWorker(session, { name: token.name, ...setting });
     if (replaces !== undefined || unless !== undefined) await lockTokensOf(session, token.name);
     if ((await session.rows('tokenNamed', [token.name, texts(unless ?? [])])).length > 0) throw nameTaken(token);
@@ -37,7 +37,7 @@ async function insert(session: Session, token: NewToken, replaces: Rotation | un
   return row;
 }
 
-/** At once is by a revocation: an expiry would be undone by a clock that is set back. */
+/** Immediate ends are revocations: a clock that is set back would undo an expiry. */
 async function endOthers(session: Session, { id, kind, name }: TokenRow, { graceMs }: Rotation): Promise<void> {
   if (graceMs <= 0) await session.rows('tokenRevokeOthers', [name, kind, id]);
   else await session.rows('tokenShortenOthers', [name, kind, id, graceMs]);
@@ -50,11 +50,11 @@ export async function findToken(session: Session, hash: string): Promise<TokenRe
 
 export async function exchangeToken(
   session: Session,
-  flight: Flight,
+  flushId: FlushId,
   { hash, token, replaces }: TokenExchange,
 ): Promise<TokenRecord | undefined> {
-  const row = await once(session, 'token', flight, async (): Promise<TokenRow | null> => {
-    // Its name never changes; whether it is live is asked again behind the latch.
+  const row = await once(session, 'token', flushId, async (): Promise<TokenRow | null> => {
+    // The name of a token never changes. Whether it is live is checked again under the lock.
     const code = await findToken(session, hash);
     if (code === undefined) return null;
     await lockTokensOf(session, code.name, token.name);
@@ -74,16 +74,12 @@ export async function listTokens(session: Session): Promise<readonly TokenRecord
   return (await session.all<TokenRow>('tokenList', [])).map(tokenOf);
 }
 
-export function revokeToken(session: Session, flight: Flight, id: number): Promise<boolean> {
-  return once(session, 'token', flight, async () => (await session.rows('tokenRevoke', [id])).length > 0);
+export function revokeToken(session: Session, flushId: FlushId, id: number): Promise<boolean> {
+  return once(session, 'token', flushId, async () => (await session.rows('tokenRevoke', [id])).length > 0);
 }
 
-export function revokeTokensNamed(session: Session, flight: Flight, name: string): Promise<number> {
-  return once(session, 'token', flight, () => endTokensOf(session, name));
-}
-
-/** In a transaction. */
-export async function endTokensOf(session: Session, name: string): Promise<number> {
+/** In a transaction: ends the secrets and codes of a worker's name. A bearer of that label stays. */
+export async function revokeTokensNamed(session: Session, name: string): Promise<number> {
   await lockTokensOf(session, name);
   return (await session.rows('tokenRevokeNamed', [name])).length;
 }

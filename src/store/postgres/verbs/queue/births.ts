@@ -1,60 +1,58 @@
 import type { TaskState } from '../../../../core/task/task.ts';
 import { stateOf } from '../../../codes.ts';
-import { type Birth, birthsOf, type StandIns, upsOf } from '../../../graph.ts';
-import type { GraphAnswer, GraphTask, NamedUse, PushAnswer } from '../../../store.ts';
+import { type Birth, birthsOf, type Lineage, type Overfull, type StandIns, upsOf } from '../../../graph.ts';
+import type { GraphAnswer, GraphTask, LimitRefusal, NamedUse, PushAnswer, PushedTask } from '../../../store.ts';
 import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { countDown, endAfter } from '../trees/countdown.ts';
-import { admit, choosy, type Refused } from './admit.ts';
-import { birthColumns, type Drawn, earlierAnswers, keepAnswers, resultKeys, takeKeys, taskStates } from './push.ts';
+import { admit, admittingLimits } from './admit.ts';
+import {
+  type AllocatedIds,
+  birthColumns,
+  earlierAnswers,
+  keepAnswers,
+  resultKeys,
+  takeKeys,
+  taskStates,
+} from './push.ts';
 
-export type Made = PushAnswer & { readonly ok: true };
-
-/** Rows of one statement: the event of so many stays in one page. */
+/** Rows of one statement. The event of this many fits into one page. */
 const CHUNK = 500;
-/** A task may end or be revived between two looks; more often than this only if something is wrong. */
+/** A task may end or be revived between two reads. More often than this means that something is wrong. */
 const LOOKS = 10;
 
-/** Who bears tasks: they are members of its tree, and their limits are asked about them as about a push. */
-export interface Kin {
-  readonly parent: number;
-  readonly root: number;
-  /** What it gives back of limits by going: locked together with what they take. */
-  readonly slots: readonly number[];
+/** The running task whose children these are. Limits judge children as they judge pushes. */
+interface ParentTask extends Lineage {
+  /** The counters that it gives back to when it goes. They are locked together with those of its children. */
+  readonly counters: readonly number[];
   readonly tried: Try;
 }
 
-export interface Bearing {
-  /** Names the flush among the events, for a second sending of it. */
+export interface BirthOptions {
+  /** Names the flush in its events, so that a repeat finds them. */
   readonly note?: string;
-  /** What each sending of the same has drawn. */
-  readonly sendings: Drawn;
-  readonly kin?: Kin;
+  /** The ids that each try of this call has drawn. */
+  readonly allocated: AllocatedIds;
+  readonly lineage?: ParentTask;
 }
 
-/** A limit takes no more tasks; the item would be the one too many. */
-export interface Overfull extends Refused {
-  readonly ok: false;
-  readonly item: number;
-}
-
-/** Tasks that may wait for each other and for others, all or nothing. Whoever is refused takes back what was done before. */
+/** Makes tasks that may wait for each other and for existing ones, all or nothing. After a refusal the caller rolls back. */
 export async function makeAll(
   session: Session,
   parts: PostgresParts,
   items: readonly GraphTask[],
   places: StandIns,
-  bearing: Bearing,
+  options: BirthOptions,
 ): Promise<GraphAnswer | Overfull> {
   const named = items.some(({ op, unique }) => op !== undefined || unique !== undefined);
   const own = [...new Set(places)];
   const firsts = own.map((i) => items[i] as GraphTask);
   const answers = named ? await earlierAnswers(session, firsts) : firsts.map(() => undefined);
   const open = [...firsts.keys()].filter((at) => answers[at] === undefined);
-  const drawn = await session.rows('taskIds', [open.length]);
-  const ids = new Map(open.map((at, k) => [at, (drawn[k] as readonly [number])[0]]));
-  bearing.sendings.push(new Map([...ids].map(([at, id]) => [own[at] as number, id])));
+  const drawnIds = await session.rows('taskIds', [open.length]);
+  const ids = new Map(open.map((at, k) => [at, (drawnIds[k] as readonly [number])[0]]));
+  options.allocated.push(new Map([...ids].map(([at, id]) => [own[at] as number, id])));
   if (named) await takeKeys(session, parts, firsts, ids, answers);
   for (const [at, answer] of answers.entries()) {
     if (answer === undefined || answer.ok) continue;
@@ -68,9 +66,9 @@ export async function makeAll(
   const tasks = places.map((place) => found.get(place)?.task ?? (idOf.get(place) as number));
   const births = birthsOf(items, tasks, [...idOf.keys()], stands);
   const ups = upsOf(births, stands);
-  const asked = bearing.kin === undefined ? NONE : await askLimits(session, parts, births, bearing.kin);
+  const asked = options.lineage === undefined ? NONE : await askLimits(session, parts, births, options.lineage);
   if (ups.length > 0) await session.rows('depWatch', [numbers(ups)]);
-  const made = await bearAll(session, parts, births, asked, bearing);
+  const made = await bearAll(session, parts, births, asked, options);
   if ('limit' in made) return { ...made, ok: false, item: tasks.indexOf(made.task) };
   for (const at of fresh) answers[at] = made.get(ids.get(at) as number);
   if (named) await keepAnswers(session, firsts, answers as PushAnswer[], open);
@@ -80,20 +78,21 @@ export async function makeAll(
     tasks: places.map((place, i) => {
       const task = tasks[i] as number;
       const answer = made.get(task);
-      if (answer === undefined) return found.get(place) as Made;
+      if (answer === undefined) return found.get(place) as PushedTask;
       return { ...answer, state: states.get(task) ?? answer.state, fresh: place === i };
     }),
   };
 }
 
 /**
- * How the tasks are that new ones will wait for, or the one that is nowhere. Those that are unfinished stay so until the
- * commit. What is not found among them is looked for by a statement of its own: it ended while the lock was waited for.
+ * The states of the tasks that new ones will wait for, or the number of one that does not exist. Unfinished ones are
+ * locked until the commit. Those that are not among them ended while the lock was waited for, and are read by a
+ * statement of its own.
  */
 async function lockUps(
   session: Session,
   items: readonly GraphTask[],
-  found: readonly Made[],
+  found: readonly PushedTask[],
 ): Promise<ReadonlyMap<number, TaskState> | number> {
   const stands = new Map<number, TaskState>();
   const wanted = new Set(items.flatMap(({ after }) => after.flatMap(({ task }) => task ?? [])));
@@ -106,9 +105,9 @@ async function lockUps(
     for (const [task, state] of await holdEnded(session, missing)) stands.set(task, state);
     missing = missing.filter((task) => !stands.has(task));
     if (missing.length === 0) break;
-    // One that is there all the same was revived between the two looks.
+    // A task that exists all the same was revived between the two reads.
     const there = await taskStates(session, missing);
-    // Of what an operation id remembers, the task may be gone by now.
+    // A task that an operation id remembers may be gone by now.
     for (const { task, state } of found) if (!there.has(task) && !stands.has(task)) stands.set(task, state);
     missing = missing.filter((task) => !stands.has(task));
     const unknown = missing.find((task) => !there.has(task));
@@ -117,12 +116,15 @@ async function lockUps(
   return stands;
 }
 
-/** How these have ended. They stay until the commit, and so do their trees; what is of one that is being pruned is not there. */
+/**
+ * The final states of these tasks. The tasks and their trees stay until the commit. A task of a tree that is being
+ * pruned counts as gone.
+ */
 async function holdEnded(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, TaskState>> {
-  type Kin = readonly [task: number, root: number | null];
-  const kin = (await session.rows('rootsOf', [numbers(tasks)])) as readonly Kin[];
-  if (kin.length === 0) return new Map();
-  const roots = new Set(kin.flatMap(([, root]) => root ?? []));
+  type TaskRoot = readonly [task: number, root: number | null];
+  const found = (await session.rows('rootsOf', [numbers(tasks)])) as readonly TaskRoot[];
+  if (found.length === 0) return new Map();
+  const roots = new Set(found.flatMap(([, root]) => root ?? []));
   if (roots.size > 0) await session.rows('rootsDone', [numbers([...roots].sort((a, b) => a - b))]);
   type Row = { readonly id: number; readonly state: number };
   const rows = await session.all<Row>('endHold', [numbers(tasks.toSorted((a, b) => a - b))]);
@@ -132,44 +134,44 @@ async function holdEnded(session: Session, tasks: readonly number[]): Promise<Re
 type Asked = ReadonlyMap<number, readonly NamedUse[]>;
 const NONE: Asked = new Map();
 
-/** What the new tasks take of limits that have something to say to them, by task. All of these slots are locked together. */
+/** The uses of new tasks whose limits may refuse them, by task. All of these counters are locked together. */
 async function askLimits(
   session: Session,
   { lanes }: PostgresParts,
   births: readonly Birth[],
-  kin: Kin,
+  lineage: ParentTask,
 ): Promise<Asked> {
   const usesOf = ({ item }: Birth): readonly NamedUse[] => lanes.known(item.lane)?.rules?.uses ?? [];
-  const names = await choosy(session, [...new Set(births.flatMap(usesOf).map(({ name }) => name))]);
+  const names = await admittingLimits(session, [...new Set(births.flatMap(usesOf).map(({ name }) => name))]);
   const asked = new Map(
     births.flatMap((birth) => (usesOf(birth).some(({ name }) => names.has(name)) ? [[birth.task, usesOf(birth)]] : [])),
   );
-  const slots = new Set([...kin.slots, ...[...asked.values()].flat().map(({ slot }) => slot)]);
-  if (slots.size > 0) await session.rows('slotLock', [numbers([...slots])]);
+  const counters = new Set([...lineage.counters, ...[...asked.values()].flat().map(({ counter }) => counter)]);
+  if (counters.size > 0) await session.rows('slotLock', [numbers([...counters])]);
   return asked;
 }
 
-/** Those that ask their limits one after another, as pushes do: each counts for the next. */
+/** Tasks whose limits may refuse them are made one after another, as with pushes: each counts for the next. */
 async function bearAll(
   session: Session,
   parts: PostgresParts,
   births: readonly Birth[],
   asked: Asked,
-  bearing: Bearing,
-): Promise<ReadonlyMap<number, Made> | (Refused & { readonly task: number })> {
-  const made = new Map<number, Made>();
+  options: BirthOptions,
+): Promise<ReadonlyMap<number, PushedTask> | (LimitRefusal & { readonly task: number })> {
+  const made = new Map<number, PushedTask>();
   for (const birth of births) {
     const uses = asked.get(birth.task);
-    if (uses === undefined || bearing.kin === undefined) continue;
-    const refused = await admit(session, uses, bearing.kin.tried);
+    if (uses === undefined || options.lineage === undefined) continue;
+    const refused = await admit(session, uses, options.lineage.tried);
     if (refused !== undefined) return { ...refused, task: birth.task };
-    await bear(session, parts, [birth], bearing, made);
+    await bear(session, parts, [birth], options, made);
   }
   await bear(
     session,
     parts,
     births.filter(({ task }) => !asked.has(task)),
-    bearing,
+    options,
     made,
   );
   return made;
@@ -179,8 +181,8 @@ async function bear(
   session: Session,
   { lanes }: PostgresParts,
   births: readonly Birth[],
-  { note, kin }: Bearing,
-  made: Map<number, Made>,
+  { note, lineage }: BirthOptions,
+  made: Map<number, PushedTask>,
 ): Promise<void> {
   for (const some of chunks(births, CHUNK)) {
     const items = some.map(({ item }) => item);
@@ -191,8 +193,8 @@ async function bear(
       numbers(some.map(({ open }) => open)),
       note ?? null,
       ...resultKeys(items, (i) => (some[i] as Birth).task),
-      kin?.parent ?? null,
-      kin?.root ?? null,
+      lineage?.parent ?? null,
+      lineage?.root ?? null,
     ])) as readonly (readonly [number, number, number])[];
     for (const [task, createdAt, state] of rows) {
       made.set(task, { ok: true, task, createdAt, state: stateOf(state), fresh: true });
@@ -210,8 +212,8 @@ async function bear(
 }
 
 /**
- * Those that need what has failed already end at once, and those below them. Says how all are after that, and after some may
- * have given way to others.
+ * Tasks that need one that has failed end at once, and so do their dependents. Returns the states of all after that,
+ * and after some may have been replaced.
  */
 async function standAfter(
   session: Session,

@@ -6,12 +6,12 @@ import type { Session, Try } from '../../connect/database.ts';
 import { countDown, type Ended } from '../trees/countdown.ts';
 import type { Woken } from './settle.ts';
 
-/** A task may change between two looks; more often than this only if something is wrong. */
+/** A task may change between two reads. More often than this means that something is wrong. */
 const LOOKS = 10;
 
 /**
- * What does not run ends at once; what runs is asked, and its worker hears of it at the next renewal. Without `woken` it has no
- * answer for what something waits for.
+ * Cancels tasks that do not run. A running task gets a request, which its worker sees at the next renewal. Without
+ * `woken` it has no answer for tasks that something waits for.
  */
 export async function cancelTasks(
   session: Session,
@@ -39,18 +39,18 @@ export async function cancelTasks(
       if (code === undefined || flags === undefined) answers.set(task, 'unknown');
       else if (code === 1) answers.set(task, 'requested');
       else if (!isFinal(stateOf(code)) && flags & WATCHED && woken === undefined) answers.set(task, undefined);
-      // It may have been the first sending of this call that ended it.
+      // An earlier try of this call may have ended it.
       else if (isFinal(stateOf(code))) answers.set(task, tried.again && code === 6 ? 'cancelled' : 'finished');
     }
     open = open.filter((task) => !answers.has(task));
   }
-  // After all of them: who is named here was cancelled by its own name.
+  // After all of them: a task that is named here was cancelled by its own number.
   if (ended.length > 0) for (const lane of (await countDown(session, ended)).lanes) woken?.add(lane);
-  const told = new Set<number>();
+  const seen = new Set<number>();
   return tasks.map((task) => {
     const answer = answers.has(task) ? answers.get(task) : 'unknown';
-    const second = told.has(task);
-    told.add(task);
+    const second = seen.has(task);
+    seen.add(task);
     return second && answer === 'cancelled' ? 'finished' : answer;
   });
 }
@@ -63,8 +63,8 @@ interface Unrevived {
 }
 
 /**
- * The only way out of a final state. The attempt that ended the task moves to `attempt`, so that a repeat is known again. What is
- * part of a tree that is being pruned is as good as gone.
+ * The only way out of a final state. The attempt that ended the task moves to `attempt`, so that a repeat of its end is
+ * recognized. A member of a tree that is being pruned counts as gone.
  */
 export async function reviveTask(session: Session, task: number, tried: Try): Promise<ReviveAnswer> {
   let rootless = false;
@@ -75,18 +75,19 @@ export async function reviveTask(session: Session, task: number, tried: Try): Pr
     if (record === undefined || record.removing) return { ok: false, state: undefined };
     const state = stateOf(record.state);
     rootless = record.gone;
-    if (isFinal(state) && look < LOOKS) continue; // it or its root changed between the two looks
+    if (isFinal(state) && look < LOOKS) continue; // It or its root changed between the two reads.
     return tried.again && !isFinal(state) ? { ok: true, lane: record.lane } : { ok: false, state };
   }
 }
 
-/** Whether some of these were made to wait for others. That is decided when a task is made. */
+/** Whether some of these were pushed to wait for others. That is decided when a task is made. */
 export async function someDepend(session: Session, tasks: readonly number[]): Promise<boolean> {
   return (await session.rows('depPlans', [numbers(tasks)])).length > 0;
 }
 
 /**
- * The same for several, in a transaction: what depends on others that are unfinished, or are revived with it, waits for them.
+ * The same for several, in a transaction. A task that depends on unfinished ones, or on others that are revived with
+ * it, waits for them.
  */
 export async function reviveTogether(
   session: Session,
@@ -115,7 +116,7 @@ export async function reviveTogether(
   }
   const values = [numbers([...finished.keys()]), numbers([...finished.values()]), numbers([...watched])];
   if (finished.size > 0) await session.rows('depReopen', values);
-  // Their rows are locked: nobody remembers anything for them meanwhile.
+  // Their rows are locked, so nothing is added to their journals meanwhile.
   const gone = forget.filter(({ task }) => revived.has(task));
   if (gone.length > 0) {
     await session.rows('journalForget', [numbers(gone.map(({ task }) => task)), texts(gone.map(({ key }) => key))]);
@@ -134,15 +135,15 @@ type Root = number | 'removing';
 
 const isRemoved = (root: Root, removing: ReadonlySet<number>): boolean => root === 'removing' || removing.has(root);
 
-/** Other roots that these tasks have stay as they are until the commit: the pruner does not begin with their trees meanwhile. */
+/** Locks the other roots of these tasks until the commit, so that the pruner does not begin with their trees. */
 async function holdRoots(session: Session, tasks: readonly number[]): Promise<ReadonlyMap<number, Root>> {
   const rows = (await session.rows('rootsOf', [numbers(tasks)])) as readonly (readonly [number, number | null])[];
-  const kin = rows.flatMap(([task, root]) => (root === null ? [] : [[task, root] as const]));
+  const members = rows.flatMap(([task, root]) => (root === null ? [] : [[task, root] as const]));
   const own = new Set(tasks);
-  const others = [...new Set(kin.map(([, root]) => root))].filter((root) => !own.has(root)).sort((a, b) => a - b);
-  if (others.length === 0) return new Map(kin);
+  const others = [...new Set(members.map(([, root]) => root))].filter((root) => !own.has(root)).sort((a, b) => a - b);
+  if (others.length === 0) return new Map(members);
   await session.rows('rootsLive', [numbers(others)]);
   const ended = (await session.rows('rootsDone', [numbers(others)])) as readonly (readonly [number, number])[];
   const removing = new Set(ended.filter(([, flags]) => (flags & REMOVING) !== 0).map(([id]) => id));
-  return new Map(kin.map(([task, root]) => [task, removing.has(root) ? 'removing' : root]));
+  return new Map(members.map(([task, root]) => [task, removing.has(root) ? 'removing' : root]));
 }

@@ -1,40 +1,32 @@
+import type { GrantRow } from '../../../rows/grant-rows.ts';
 import type { ClaimAnswer, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
-import {
-  type ClaimRow,
-  countByLane,
-  type GrantRow,
-  grantsOf,
-  inClaimOrder,
-  laneValues,
-  learnMarks,
-  lostGrants,
-} from './claim.ts';
-import { learnRoom } from './claim-ample.ts';
+import { type ClaimRow, countByLane, grantsOf, inClaimOrder, laneValues, learnCursors, lostGrants } from './claim.ts';
+import { learnRoom } from './claim-optimistic.ts';
 
-/** The statement has places for so many slots of a lane. */
+/** The statement has parameters for this many counters of a lane. */
 const MOST = 4;
 
-/** A claim whose limits the statement itself can see to. */
+/** A claim whose limits one statement can handle. */
 interface Capped {
-  /** All that its lanes take from, in the order in which they are locked. */
-  readonly slots: readonly number[];
-  /** For each lane the places of its slots among them, counted from 1. */
+  /** All counters that its lanes take from, in the order of their locks. */
+  readonly counters: readonly number[];
+  /** For each lane the places of its counters among them, counted from 1. */
   readonly places: readonly (readonly number[])[];
-  /** Which of them several lanes take from. */
+  /** Which of the counters several lanes take from. */
   readonly shared: readonly boolean[];
-  /** Every lane takes from every slot. */
+  /** Every lane takes from every counter. */
   readonly alike: boolean;
 }
 
 type CappedRow = readonly [...ClaimRow, fits: boolean, rooms: readonly number[] | null];
 
 /**
- * A claim from lanes that take from limits is a transaction of five round trips: the slots are locked, the room is shared out,
- * the tasks are claimed, what they take is noted. One statement does it where each task takes one of each slot and the slots have
- * nothing but caps, as most limits do. Undefined where it cannot be tried; `long`: it was, and the long way has to be gone.
+ * A claim behind limits is a transaction of five round trips: it locks the counters, shares out the room, claims the
+ * tasks, and writes what they take. One statement does it if each task takes one of each counter and the counters have
+ * only caps, as most limits do. Undefined: it cannot be tried. `long`: it was tried, and the transaction is needed.
  */
 export function cappedOf({ lanes, rated }: PostgresParts, request: NewClaim): Capped | undefined {
   if (request.op !== undefined || request.task !== undefined) return undefined;
@@ -44,19 +36,19 @@ export function cappedOf({ lanes, rated }: PostgresParts, request: NewClaim): Ca
     if (known === undefined || minAgeMs !== undefined || maxHeld !== undefined) return undefined;
     const own = known.rules?.uses ?? [];
     const isMore = known.rules?.placement.affinity !== undefined || own.length > MOST;
-    if (isMore || own.some(({ slot, weight }) => weight !== 1 || rated.has(slot))) return undefined;
+    if (isMore || own.some(({ counter, weight }) => weight !== 1 || rated.has(counter))) return undefined;
     uses.push(own);
   }
   const counts = new Map<number, number>();
-  for (const { slot } of uses.flat()) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  for (const { counter } of uses.flat()) counts.set(counter, (counts.get(counter) ?? 0) + 1);
   if (counts.size === 0) return undefined;
-  const slots = [...counts.keys()].sort((a, b) => a - b);
-  const place = new Map(slots.map((slot, i) => [slot, i + 1]));
+  const counters = [...counts.keys()].sort((a, b) => a - b);
+  const place = new Map(counters.map((counter, i) => [counter, i + 1]));
   return {
-    slots,
-    places: uses.map((own) => own.map(({ slot }) => place.get(slot) as number)),
-    shared: slots.map((slot) => (counts.get(slot) as number) > 1 || uses.length === 1),
-    alike: uses.every((own) => own.length === slots.length),
+    counters,
+    places: uses.map((own) => own.map(({ counter }) => place.get(counter) as number)),
+    shared: counters.map((counter) => (counts.get(counter) as number) > 1 || uses.length === 1),
+    alike: uses.every((own) => own.length === counters.length),
   };
 }
 
@@ -70,12 +62,12 @@ export async function claimCapped(
 ): Promise<ClaimAnswer | 'long' | undefined> {
   const before = tried.again ? await lostGrants(session, parts, note) : [];
   if (before.length > 0) return { grants: before, blocked: [] };
-  const from = request.lanes.map(({ lane }) => parts.marks.of(lane));
+  const from = request.lanes.map(({ lane }) => parts.cursors.of(lane));
   const nth = (n: number): string => numbers(capped.places.map((places) => places[n]));
   const began = parts.world.clock.monotonic();
   const rows = (await session.rows('claimCapped', [
     ...laneValues(request, from, note),
-    numbers(capped.slots),
+    numbers(capped.counters),
     nth(0),
     nth(1),
     nth(2),
@@ -84,25 +76,25 @@ export async function claimCapped(
     capped.alike,
   ])) as unknown as readonly CappedRow[];
   const [first] = rows;
-  if (first?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
+  if (first?.[0] !== true) return undefined; // disabled, unknown, or changed since its lanes were chosen
   if (first.at(-2) !== true) {
-    for (const slot of capped.slots) parts.rated.add(slot);
+    for (const counter of capped.counters) parts.rated.add(counter);
     return 'long';
   }
   const granted = rows.flatMap(([, ...grant]) =>
     grant[0] === null ? [] : [grant.slice(0, -2) as unknown as GrantRow],
   );
-  learnMarks(parts, from, granted, parts.world.clock.monotonic() - began);
+  learnCursors(parts, from, granted, parts.world.clock.monotonic() - began);
   const rooms = rows.map((row) => row.at(-1) as readonly number[] | null).find((some) => some !== null) ?? [];
-  learnRoom(parts, capped.slots, rooms, request.max);
+  learnRoom(parts, capped.counters, rooms, request.max);
   const grants = await grantsOf(session, parts, inClaimOrder(granted, request.lanes));
   return { grants, blocked: blocksOf(request, capped, rooms, granted) };
 }
 
-/** Lanes that gave less than they were asked for, and of which a slot has no room left. */
+/** Lanes that gave less than was asked for, and of which a counter has no room left. */
 function blocksOf(
   request: NewClaim,
-  { slots, places }: Capped,
+  { counters, places }: Capped,
   rooms: readonly number[],
   granted: readonly GrantRow[],
 ): readonly LaneBlock[] {
@@ -116,6 +108,6 @@ function blocksOf(
   return request.lanes.flatMap(({ lane, max }, i) => {
     if ((counts.get(lane) ?? 0) >= Math.min(max, request.max)) return [];
     const full = (places[i] as readonly number[]).find((place) => (left[place - 1] as number) <= 0);
-    return full === undefined ? [] : [{ lane, slot: slots[full - 1] as number, freesInMs: undefined, left: 0 }];
+    return full === undefined ? [] : [{ lane, counter: counters[full - 1] as number, freesInMs: undefined, left: 0 }];
   });
 }

@@ -1,37 +1,19 @@
 import { type Allotment, allot, charge, type LimitCounter } from '../../../../core/limits/limit.ts';
-import { PAYLOAD_APART, SUSPECT } from '../../../codes.ts';
-import { type SlotRow, slotOf } from '../../../rows/limit-counter-rows.ts';
+import { PAYLOAD_APART } from '../../../codes.ts';
+import { claimKey, OP_MS } from '../../../op-keys.ts';
+import { type GrantRow, grantOf } from '../../../rows/grant-rows.ts';
+import { type CounterRow, counterOf } from '../../../rows/limit-counter-rows.ts';
 import type { ClaimAnswer, Grant, LaneAsk, LaneBlock, NamedUse, NewClaim } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
+import type { LaneCursor } from '../../lane-cursors.ts';
 import type { LaneInfo, Lanes } from '../../lanes.ts';
-import type { Mark } from '../../marks.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { priorityOf } from '../../prio.ts';
 
-/** The columns of `GRANT` in statements.ts. */
-export type GrantRow = readonly [
-  id: number,
-  attempt: number,
-  tries: number,
-  maxTries: number,
-  bounces: number,
-  lane: number,
-  spec: number,
-  prio: number,
-  flags: number,
-  createdAt: number,
-  leaseUntil: number,
-  payload: string | null,
-];
 export type ClaimRow = readonly [enabled: boolean, ...grant: GrantRow];
 
-const OP_MS = 24 * 3_600_000;
-
-/** Of this worker: two that chose the same id must not share a grant. */
-const opKey = ({ holder, op }: NewClaim): string => `claim:${holder}:${op}`;
-
-/** One claim. `note` names it, so that its grants are found again when its answer was lost. */
+/** One claim. `note` names it, so that its grants are found again if its answer is lost. */
 export async function claimTasks(
   session: Session,
   parts: PostgresParts,
@@ -48,26 +30,26 @@ export async function claimTasks(
   const asks = request.task === undefined ? request.lanes : await laneOfTask(session, request.task, request.maxHeld);
   const room = await makeRoom(session, parts, { ...request, lanes: asks });
   const rows = await claimRows(session, parts, { ...request, lanes: room.lanes }, note);
-  if (rows[0]?.[0] !== true) return undefined; // disabled, or not known, or not as it was judged
+  if (rows[0]?.[0] !== true) return undefined; // disabled, unknown, or changed since its lanes were chosen
   const granted = grantedOf(rows);
   await takeRoom(session, parts, room, granted);
   const grants = await grantsOf(session, parts, inClaimOrder(granted, asks));
   await rememberServer(session, parts, request.holder, grants);
   if (request.op !== undefined && grants.length > 0) {
-    // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
+    // An empty answer is not kept: the caller may be waiting for the first task, and asks again under the same id.
     const answer = JSON.stringify(grants.map((grant) => [grant.task, grant.attempt]));
-    await session.rows('opPut', [opKey(request), answer, OP_MS]);
+    await session.rows('opPut', [claimKey(request), answer, OP_MS]);
   }
   const asked = new Map(room.lanes.map(({ lane, max }) => [lane, max]));
   const counts = countByLane(granted);
   const count = (lane: number): number => counts.get(lane) ?? 0;
-  // A lane that had no more anyway is empty, not held back.
+  // A lane that had no more tasks is empty, not held back.
   const blocked = room.blocked.filter(({ lane }) => count(lane) === (asked.get(lane) ?? 0));
   const short = room.lanes.filter(({ lane, max, minAgeMs }) => minAgeMs !== undefined && count(lane) < max);
   return { grants, blocked: short.length === 0 ? blocked : [...blocked, ...(await leftToBetter(session, short))] };
 }
 
-/** Of lanes that have only tasks of less than the age that was asked for: when the first of them will have it. */
+/** For lanes whose tasks are all too young: when the first of them will be old enough. */
 async function leftToBetter(session: Session, short: readonly LaneAsk[]): Promise<readonly LaneBlock[]> {
   const rows = await session.all<{ lane: number; ahead: number }>('laneHeads', [
     numbers(short.map(({ lane }) => lane)),
@@ -75,13 +57,13 @@ async function leftToBetter(session: Session, short: readonly LaneAsk[]): Promis
   const ages = new Map(short.map(({ lane, minAgeMs = 0 }) => [lane, minAgeMs]));
   return rows.map(({ lane, ahead }) => ({
     lane,
-    slot: 0,
+    counter: 0,
     freesInMs: Math.max(1, ahead + (ages.get(lane) ?? 0)),
     left: 0,
   }));
 }
 
-/** Whether a claim has to be a transaction: it changes more than its tasks. */
+/** Whether a claim needs a transaction, because it changes more than its tasks. */
 export function needsTransaction({ lanes: known }: PostgresParts, { op, task, lanes }: NewClaim): boolean {
   if (op !== undefined || task !== undefined) return true;
   return lanes.some(({ lane, maxHeld }) => maxHeld !== undefined || known.isLimited(lane) !== false);
@@ -96,12 +78,12 @@ interface Room {
   /** What each lane may be asked for. */
   readonly lanes: readonly LaneAsk[];
   readonly blocked: readonly LaneBlock[];
-  /** The slots of the limited ones, locked. */
+  /** The counters of the limited lanes, locked. */
   readonly counters: ReadonlyMap<number, LimitCounter>;
   readonly now: number;
 }
 
-/** What limits and the holder's own bounds leave of the asked. The slots are locked before any task is. */
+/** What limits and the holder's own bounds leave of the request. The counters are locked before any task is. */
 async function makeRoom(session: Session, parts: PostgresParts, request: NewClaim): Promise<Room> {
   const { lanes: known } = parts;
   await known.need(
@@ -112,27 +94,29 @@ async function makeRoom(session: Session, parts: PostgresParts, request: NewClai
   let { lanes } = request;
   if (lanes.some(({ maxHeld }) => maxHeld !== undefined)) lanes = await boundHeld(session, request, blocked);
   const usesOf = (lane: number): readonly NamedUse[] => known.known(lane)?.rules?.uses ?? [];
-  const ids = [...new Set(lanes.flatMap(({ lane }) => usesOf(lane).map(({ slot }) => slot)))].sort((a, b) => a - b);
+  const ids = [...new Set(lanes.flatMap(({ lane }) => usesOf(lane).map(({ counter }) => counter)))].sort(
+    (a, b) => a - b,
+  );
   if (ids.length === 0) return { lanes, blocked, counters: new Map(), now: 0 };
-  const rows = await session.all<SlotRow & { readonly now: number; readonly plain: boolean }>('slotLock', [
+  const rows = await session.all<CounterRow & { readonly now: number; readonly plain: boolean }>('slotLock', [
     numbers(ids),
   ]);
   for (const { id, plain, paused_until: pausedUntil, now } of rows) {
     if (plain && pausedUntil <= now) parts.rated.delete(id);
   }
-  const slots = new Map(rows.map((row) => [row.id, slotOf(row)]));
+  const counters = new Map(rows.map((row) => [row.id, counterOf(row)]));
   const now = rows[0]?.now ?? 0;
   const allotted = allot(
     lanes.map(({ lane, max }) => ({ lane, max: Math.min(max, request.max), uses: usesOf(lane) })),
-    slots,
+    counters,
     now,
   );
   for (const { lane, block } of allotted) if (block !== undefined) blocked.push({ lane, ...block });
   const open = lanes.map((ask, i) => ({ ...ask, max: (allotted[i] as Allotment).max })).filter(({ max }) => max > 0);
-  return { lanes: open, blocked, counters: slots, now };
+  return { lanes: open, blocked, counters, now };
 }
 
-/** No more than the holder may have of tasks like these; under the lock of its row nobody else claims for it. */
+/** Applies the holder's own bounds. Under the lock of its row no other claim counts for it. */
 async function boundHeld(
   session: Session,
   { holder, lanes, max }: NewClaim,
@@ -145,14 +129,14 @@ async function boundHeld(
   return lanes.flatMap((ask) => {
     if (ask.maxHeld === undefined) return [ask];
     const left = ask.maxHeld - (held.get(ask.lane) ?? 0);
-    if (left < Math.min(ask.max, max)) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
+    if (left < Math.min(ask.max, max)) blocked.push({ lane: ask.lane, counter: 0, freesInMs: undefined, left: 0 });
     return left > 0 ? [{ ...ask, max: Math.min(ask.max, left) }] : [];
   });
 }
 
 /**
- * Tasks alike, of which a worker may have so many at once, may lie in several lanes because of their limits and keys. Such lanes are
- * asked one after the other, so that each look at what the holder has sees what the one before has granted.
+ * Tasks of one kind, of which a worker may have only so many, may be in several lanes because of their limits and keys.
+ * Such lanes are claimed one after the other, so that each count of what the holder has includes the grants before.
  */
 export function apart(lanes: Lanes, request: NewClaim): readonly NewClaim[] {
   const waves: LaneAsk[][] = [];
@@ -169,7 +153,7 @@ export function apart(lanes: Lanes, request: NewClaim): readonly NewClaim[] {
   return waves.length <= 1 ? [request] : waves.map((own) => ({ ...request, lanes: own }));
 }
 
-/** What `heldLike` counts together. */
+/** The kind that `heldLike` counts. */
 function kindOf(lane: LaneInfo | undefined): string {
   return JSON.stringify([lane?.queue, lane?.handler, lane?.rules?.placement]);
 }
@@ -194,14 +178,14 @@ async function takeRoom(
   const changes = charge(taken, counters, now);
   if (changes.length === 0) return;
   await session.rows('slotTake', [
-    numbers(changes.map(({ slot }) => slot)),
+    numbers(changes.map(({ counter }) => counter)),
     numbers(changes.map(({ active }) => active)),
     numbers(changes.map(({ tat }) => tat)),
     numbers(changes.map(({ costTat }) => costTat)),
   ]);
 }
 
-/** Who serves a lane with an affinity is remembered with it. */
+/** The worker that serves a lane with an affinity is stored with the lane. */
 async function rememberServer(
   session: Session,
   { lanes }: PostgresParts,
@@ -257,18 +241,18 @@ async function claimLanes(
   request: NewClaim,
   note: string,
 ): Promise<readonly ClaimRow[]> {
-  const { marks, world } = parts;
-  const from = request.lanes.map(({ lane }) => marks.of(lane));
+  const { cursors, world } = parts;
+  const from = request.lanes.map(({ lane }) => cursors.of(lane));
   const began = world.clock.monotonic();
   const rows = (await session.rows('claim', laneValues(request, from, note))) as readonly ClaimRow[];
-  learnMarks(parts, from, grantedOf(rows), world.clock.monotonic() - began);
+  learnCursors(parts, from, grantedOf(rows), world.clock.monotonic() - began);
   return rows;
 }
 
 /** The first parameters of a claim from lanes. */
 export function laneValues(
   { holder, revision, token, ttlMs, max, lanes }: NewClaim,
-  from: readonly Mark[],
+  from: readonly LaneCursor[],
   note: string,
 ): readonly unknown[] {
   return [
@@ -285,20 +269,20 @@ export function laneValues(
   ];
 }
 
-export function learnMarks(
-  { marks }: PostgresParts,
-  from: readonly Mark[],
+export function learnCursors(
+  { cursors }: PostgresParts,
+  from: readonly LaneCursor[],
   granted: readonly GrantRow[],
   tookMs: number,
 ): void {
-  if (from.every(({ id }) => id === 0)) marks.took(tookMs);
-  for (const [id, , , , , lane, , prio] of granted) marks.came(lane, { prio, id });
+  if (from.every(({ id }) => id === 0)) cursors.took(tookMs);
+  for (const [id, , , , , lane, , prio] of granted) cursors.came(lane, { prio, id });
 }
 
 const grantedOf = (rows: readonly ClaimRow[]): readonly GrantRow[] =>
   rows.flatMap(([, ...grant]) => (grant[0] === null ? [] : [grant]));
 
-/** Lane by lane as they were asked for, and each in its own order: RETURNING promises none. */
+/** In the order of the lanes, and within a lane in claim order: RETURNING guarantees none. */
 export function inClaimOrder(rows: readonly GrantRow[], lanes: readonly LaneAsk[]): readonly GrantRow[] {
   const place = new Map(lanes.map(({ lane }, i) => [lane, i]));
   const placeOf = (row: GrantRow): number => place.get(row[5]) ?? 0;
@@ -320,29 +304,14 @@ export async function grantsOf(
       ? new Map<number, string>()
       : new Map((await session.rows('bodies', [numbers(apart), 0])) as readonly (readonly [number, string])[]);
   return rows.map((row) => {
-    const [task, attempt, tries, maxTries, bounces, lane, spec, prio, flags, createdAt, leaseUntil, payload] = row;
+    const [task, , , , , lane, , prio, , , , payload] = row;
     const { queue = '', handler = '' } = lanes.known(lane) ?? {};
-    return {
-      task,
-      attempt,
-      queue,
-      handler,
-      lane,
-      spec,
-      priority: priorityOf(prio),
-      tries,
-      maxTries,
-      bounces,
-      createdAt,
-      leaseUntil,
-      payload: payload ?? bodies.get(task) ?? 'null',
-      suspect: (flags & SUSPECT) !== 0,
-    };
+    return grantOf(row, queue, handler, priorityOf(prio), payload ?? bodies.get(task) ?? 'null');
   });
 }
 
 /** In the order in which they were granted. */
-async function held(
+async function readGrants(
   session: Session,
   parts: PostgresParts,
   pairs: readonly (readonly [number, number])[],
@@ -358,22 +327,22 @@ async function held(
   );
 }
 
-/** The grants of a claim whose answer was lost on the way. */
+/** The grants of a claim whose answer was lost. */
 export async function lostGrants(session: Session, parts: PostgresParts, note: string): Promise<readonly Grant[]> {
   const rows = await session.all<{ ids: readonly number[]; attempts: readonly number[] }>('claimed', [note]);
   const pairs = rows.flatMap(({ ids, attempts }) =>
     ids.map((id, i): readonly [number, number] => [id, (attempts[i] ?? attempts[0]) as number]),
   );
-  return pairs.length === 0 ? [] : held(session, parts, pairs);
+  return pairs.length === 0 ? [] : readGrants(session, parts, pairs);
 }
 
-/** The grants that this operation id had before, as far as they still hold. */
+/** The earlier grants of this operation id that still hold. */
 async function earlierGrants(
   session: Session,
   parts: PostgresParts,
   request: NewClaim,
 ): Promise<readonly Grant[] | undefined> {
-  const [row] = await session.all<{ answer: string }>('opFind', [`{"${opKey(request).replace(/[\\"]/g, '\\$&')}"}`]);
+  const [row] = await session.all<{ answer: string }>('opFind', [`{"${claimKey(request).replace(/[\\"]/g, '\\$&')}"}`]);
   if (row === undefined) return undefined;
-  return held(session, parts, JSON.parse(row.answer) as [number, number][]);
+  return readGrants(session, parts, JSON.parse(row.answer) as [number, number][]);
 }

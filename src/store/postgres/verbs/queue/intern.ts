@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { columnsOf, textOf } from '../../../rows/lane-rows.ts';
+import { columnsOf, hashOf, laneHash } from '../../../rows/lane-rows.ts';
 import type { Lane, LaneDepth, LaneWish, ReadyLane } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
@@ -8,15 +7,15 @@ import { priorityOf } from '../../prio.ts';
 import { usesOf } from '../admin/limit.ts';
 
 /**
- * Each step in a statement of its own: a row that another process made meanwhile is seen by the next one. Lanes with limits
- * need a transaction: a lane without its slots would give nothing back.
+ * Each step is a statement of its own, so that it sees rows that another process made meanwhile. Lanes with limits need
+ * a transaction: a lane without its counters would give nothing back.
  */
 export async function internLanes(
   session: Session,
   lanes: Lanes,
   names: readonly LaneWish[],
 ): Promise<readonly Lane[]> {
-  const hashes = names.map((name) => digest(textOf(name)));
+  const hashes = names.map(laneHash);
   const find = (): Promise<readonly (LaneRow & { readonly hash: string })[]> =>
     session.all('laneFind', [texts([...new Set(hashes)])]);
   let rows = await find();
@@ -41,8 +40,12 @@ export async function internLanes(
     const ids = new Map(rows.map(({ hash, id }) => [hash, id]));
     const pairs = uses.flatMap((some, i) => some.map((use) => ({ ...use, lane: ids.get(hashes[i] as string) })));
     if (pairs.length > 0) {
-      const [lane, slot, weight] = [pairs.map((p) => p.lane), pairs.map((p) => p.slot), pairs.map((p) => p.weight)];
-      await session.rows('laneSlotAdd', [numbers(lane), numbers(slot), numbers(weight)]);
+      const [lane, counter, weight] = [
+        pairs.map((p) => p.lane),
+        pairs.map((p) => p.counter),
+        pairs.map((p) => p.weight),
+      ];
+      await session.rows('laneSlotAdd', [numbers(lane), numbers(counter), numbers(weight)]);
     }
   }
   const byHash = new Map(rows.map((row) => [row.hash, lanes.learn(row)]));
@@ -50,7 +53,7 @@ export async function internLanes(
 }
 
 export async function internSpecs(session: Session, bodies: readonly string[]): Promise<readonly number[]> {
-  const hashes = bodies.map(digest);
+  const hashes = bodies.map(hashOf);
   const find = async (): Promise<ReadonlyMap<string, number>> => {
     const rows = await session.all<{ id: number; hash: string }>('specFind', [texts([...new Set(hashes)])]);
     return new Map(rows.map(({ id, hash }) => [hash, id]));
@@ -89,8 +92,4 @@ export async function laneDepths(
     number | null,
   ])[];
   return rows.map(([ready, since]) => ({ ready, readySince: since ?? Number.POSITIVE_INFINITY }));
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
 }

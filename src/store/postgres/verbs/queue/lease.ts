@@ -7,7 +7,7 @@ import { requireRow } from '../admin/duty.ts';
 import { countDown, endedOf } from '../trees/countdown.ts';
 import type { Woken } from './settle.ts';
 
-/** Expiry is not tested: until the reaper has taken it, the lease lives. */
+/** Expiry is not checked: a lease lives until the reaper has taken it. */
 export async function renewLeases(session: Session, items: readonly RenewItem[]): Promise<readonly RenewAnswer[]> {
   const ordered = inOrder(items);
   const rows = (await session.rows('renew', [
@@ -16,20 +16,20 @@ export async function renewLeases(session: Session, items: readonly RenewItem[])
     numbers(ordered.map(({ ttlMs }) => ttlMs)),
   ])) as readonly (readonly [number, number, boolean])[];
   const held = new Map(rows.map(([id, leaseUntil, cancelRequested]) => [id, { leaseUntil, cancelRequested }]));
-  if (held.size === items.length) return items.map(({ task }) => ({ held: true, ...(held.get(task) as Held) }));
+  if (held.size === items.length) return items.map(({ task }) => ({ held: true, ...(held.get(task) as RenewedLease) }));
   return uneven(session, items, held);
 }
 
-interface Held {
+interface RenewedLease {
   readonly leaseUntil: number;
   readonly cancelRequested: boolean;
 }
 
-/** Some were lost, or one task was named with two attempts: each is asked by itself which of them it was. */
+/** Some leases were lost, or one task was named with two attempts: each such item is renewed by itself. */
 async function uneven(
   session: Session,
   items: readonly RenewItem[],
-  held: ReadonlyMap<number, Held>,
+  held: ReadonlyMap<number, RenewedLease>,
 ): Promise<readonly RenewAnswer[]> {
   const named = Map.groupBy(items, ({ task }) => task);
   const answers: RenewAnswer[] = [];
@@ -98,7 +98,7 @@ export async function overdueLeases(session: Session, limit: number): Promise<Ov
 
 export interface Reaped {
   readonly answer: ReapAnswer;
-  /** Those that would end and that something waits for: they end in a transaction. */
+  /** Tasks that would end and that something waits for. They end in a transaction. */
   readonly left: readonly ReapItem[];
 }
 

@@ -1,4 +1,5 @@
-import { STREAMS, type Stream } from '../../../../core/task/log.ts';
+import { STREAMS } from '../../../../core/task/log.ts';
+import { type LogRow, lineOf } from '../../../rows/log-rows.ts';
 import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
@@ -19,15 +20,10 @@ export async function appendLogs(session: Session, items: readonly LogAppend[]):
   return items.map(({ task, attempt }) => (held.has(`${task}/${attempt}`) ? 'done' : 'lost'));
 }
 
-/** Who wants to read behind the last line of an attempt may name any number, however large. */
+/** A reader may name any number, however large, to read behind the last line of an attempt. */
 const place = (n = 0): number => Math.min(n, 2 ** 31 - 1);
 
 export async function readLog(session: Session, { task, after, limit }: LogQuery): Promise<readonly LogLine[]> {
-  const rows = await session.all<{ attempt: number; seq: number; at: number; stream: number; data: string }>(
-    'logRead',
-    [task, place(after?.attempt), place(after?.seq), limit],
-  );
-  return rows.map(({ attempt, seq, at, stream, data }) => {
-    return { attempt, seq, at, stream: STREAMS[stream] as Stream, text: data };
-  });
+  const values = [task, place(after?.attempt), place(after?.seq), limit];
+  return (await session.all<LogRow>('logRead', values)).map(lineOf);
 }

@@ -1,18 +1,18 @@
 import { texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 
-/** A second sending of a call comes within its deadline; this is far more. */
+/** A repeat of a call comes within its deadline. This is far more. */
 const KEPT_MS = 10 * 60_000;
 
 /**
- * In a transaction. The call itself is an operation, so that a second sending of it, after an answer that was lost, does nothing
- * again: it waits until the first is decided, and then has its answer. What the body answers must be JSON.
+ * In a transaction. The call itself is an operation: a repeat, after its answer was lost, waits until the first try is
+ * decided and then returns its answer. The answer of the body must be JSON.
  */
 export async function once<T>(
   session: Session,
   verb: string,
-  { store, n }: Flight,
+  { store, n }: FlushId,
   body: () => Promise<T>,
 ): Promise<T> {
   const key = texts([`${verb}:${store}:${n}`]);

@@ -1,20 +1,21 @@
 import { fitsInline, stateOf } from '../../../codes.ts';
-import type { NewTask, PushAnswer } from '../../../store.ts';
+import { OP_MS, pushKey } from '../../../op-keys.ts';
+import type { NewTask, PushAnswer, PushedTask } from '../../../store.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
-import { isFlown } from '../../connect/errors.ts';
+import { isSentBefore } from '../../connect/errors.ts';
 import type { Lanes } from '../../lanes.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { prioOf } from '../../prio.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 
-export const noteOf = ({ store, n }: Flight): string => `${store}:${n}`;
+export const noteOf = ({ store, n }: FlushId): string => `${store}:${n}`;
 
 /** Tasks without keys, in one statement. */
 export async function pushTasks(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
   tried: Try,
 ): Promise<readonly PushAnswer[]> {
@@ -24,16 +25,16 @@ export async function pushTasks(
   );
   try {
     return await (items.some(isFull)
-      ? pushFull(session, parts, flight, items)
-      : pushPlain(session, parts, flight, items));
+      ? pushFull(session, parts, flushId, items)
+      : pushPlain(session, parts, flushId, items));
   } catch (error) {
-    // The first sending had come through: what it made is in its events.
-    if (tried.again && isFlown(error)) return earlier(session, flight, items);
+    // An earlier try had come through: what it made is in its events.
+    if (tried.again && isSentBefore(error)) return earlier(session, flushId, items);
     throw error;
   }
 }
 
-/** It needs more columns than most. */
+/** Whether a task needs more columns than most do. */
 function isFull({ payload, delayMs, runAt, waitTimeoutMs, resultKey }: NewTask): boolean {
   const timed = delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined;
   return timed || resultKey !== undefined || !fitsInline(payload);
@@ -50,7 +51,10 @@ function columns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
   ];
 }
 
-/** Of tasks that are made with more than a push says: what that says, whether the payload lies apart, and their times. */
+/**
+ * The columns of tasks that are made with more than a plain push: those of a push, whether the payload is stored apart,
+ * and times.
+ */
 export function birthColumns(lanes: Lanes, items: readonly NewTask[]): readonly string[] {
   return [
     ...columns(lanes, items),
@@ -75,27 +79,27 @@ function alike({ lanes }: PostgresParts, { lane, spec, priority, maxTries }: New
 async function pushPlain(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
 ): Promise<readonly PushAnswer[]> {
   const [only] = items;
   if (only !== undefined && items.length === 1) {
-    const values = [flight.store, flight.n, ...alike(parts, only), only.payload, noteOf(flight)];
+    const values = [flushId.store, flushId.n, ...alike(parts, only), only.payload, noteOf(flushId)];
     const [row] = (await session.rows('pushOne', values)) as readonly (readonly [number, number])[];
     return row === undefined ? [] : [freshAnswer(...row)];
   }
   if (only !== undefined && areAlike(items)) {
     const values = [
-      flight.store,
-      flight.n,
+      flushId.store,
+      flushId.n,
       ...alike(parts, only),
       texts(items.map(({ payload }) => payload)),
-      noteOf(flight),
+      noteOf(flushId),
     ];
     const [[ids, createdAt] = []] = await session.rows('pushAlike', values);
     return ((ids ?? []) as readonly number[]).map((task) => freshAnswer(task, createdAt as number));
   }
-  const rows = await session.rows('push', [flight.store, flight.n, ...columns(parts.lanes, items), noteOf(flight)]);
+  const rows = await session.rows('push', [flushId.store, flushId.n, ...columns(parts.lanes, items), noteOf(flushId)]);
   return rows.map(([task, createdAt]) => freshAnswer(task as number, createdAt as number));
 }
 
@@ -107,20 +111,20 @@ function freshAnswer(task: number, createdAt: number): PushAnswer {
 async function pushFull(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
   ids: readonly (number | undefined)[] = [],
-): Promise<readonly (PushAnswer & { readonly ok: true })[]> {
+): Promise<readonly PushedTask[]> {
   const values = [
-    flight.store,
-    flight.n,
+    flushId.store,
+    flushId.n,
     ...columns(parts.lanes, items),
     numbers(items.map(({ runAt }) => runAt)),
     numbers(items.map(({ delayMs }) => delayMs)),
     numbers(items.map(({ waitTimeoutMs }) => waitTimeoutMs)),
     booleans(items.map(({ payload }) => !fitsInline(payload))),
     numbers(items.map((_, i) => ids[i])),
-    noteOf(flight),
+    noteOf(flushId),
     ...resultKeys(items, (i) => i + 1),
   ];
   const rows = (await session.rows('pushFull', values)) as readonly (readonly [number, number, number | null])[];
@@ -129,24 +133,22 @@ async function pushFull(
   });
 }
 
-/** Two columns: the few items that have one, by what `of` makes of their places, and the keys. */
+/** Two columns: `of(place)` for the few items that have a result key, and the keys. */
 export function resultKeys(items: readonly NewTask[], of: (place: number) => number): readonly [string, string] {
   const some = items.flatMap(({ resultKey }, i) => (resultKey === undefined ? [] : [{ resultKey, n: of(i) }]));
   return [numbers(some.map(({ n }) => n)), texts(some.map(({ resultKey }) => resultKey))];
 }
 
-async function earlier(session: Session, flight: Flight, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
-  // In the order of the items: ids were drawn in it.
-  const found = [...(await madeBy(session, flight)).values()].sort((a, b) => a.task - b.task);
+async function earlier(session: Session, flushId: FlushId, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
+  // In the order of the items, in which ids were drawn.
+  const found = [...(await madeBy(session, flushId)).values()].sort((a, b) => a.task - b.task);
   if (found.length !== items.length) throw new Error(`a flush of ${items.length} pushes left ${found.length} tasks`);
   return found;
 }
 
-type Made = PushAnswer & { readonly ok: true };
-
-/** The tasks that a flush had made whose answer was lost, by id. */
-export async function madeBy(session: Session, flight: Flight): Promise<ReadonlyMap<number, Made>> {
-  const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flight)]);
+/** The tasks that a flush whose answer was lost had made, by id. */
+export async function madeBy(session: Session, flushId: FlushId): Promise<ReadonlyMap<number, PushedTask>> {
+  const rows = await session.all<{ ids: readonly number[]; at: number; state: number }>('pushed', [noteOf(flushId)]);
   return new Map(
     rows.flatMap(({ ids, at, state }) =>
       ids.map((task) => [task, { ok: true, task, createdAt: at, state: stateOf(state), fresh: true }]),
@@ -154,72 +156,69 @@ export async function madeBy(session: Session, flight: Flight): Promise<Readonly
   );
 }
 
-/** How long an operation id is remembered. */
-export const OP_MS = 24 * 3_600_000;
-
-/** What is remembered from one sending of a keyed flush to the next: the ids that each had drawn, by item. */
-export type Drawn = ReadonlyMap<number, number>[];
+/** The ids that each try of a keyed flush has drawn, by item. They are kept from one try to the next. */
+export type AllocatedIds = ReadonlyMap<number, number>[];
 
 /**
- * Tasks with operation ids or unique keys, one batch in which no id and no key comes twice. In a transaction: the ids and
- * keys are taken first, in one order everywhere, and whoever else wants one of them waits until it is decided.
+ * Pushes tasks with operation ids or unique keys, in a batch without duplicates. In a transaction: ids and keys are
+ * taken first, in one order everywhere, and other calls that want one of them wait for the commit.
  */
 export async function pushKeyed(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
   tried: Try = { again: false },
-  sendings: Drawn = [],
+  allocated: AllocatedIds = [],
 ): Promise<readonly PushAnswer[]> {
   const { lanes } = parts;
   await lanes.need(
     session,
     items.map(({ lane }) => lane),
   );
-  const before = tried.again ? await keyedBefore(session, parts, flight, items, sendings) : undefined;
+  const before = tried.again ? await keyedBefore(session, parts, flushId, items, allocated) : undefined;
   if (before !== undefined) return before;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
-  const drawn = await session.rows('taskIds', [open.length]);
-  const ids = new Map(open.map((i, at) => [i, (drawn[at] as readonly [number])[0]]));
-  sendings.push(ids);
+  const drawnIds = await session.rows('taskIds', [open.length]);
+  const ids = new Map(open.map((i, at) => [i, (drawnIds[at] as readonly [number])[0]]));
+  allocated.push(ids);
   await takeKeys(session, parts, items, ids, answers);
   const fresh = open.filter((i) => answers[i] === undefined);
   if (fresh.length > 0) {
     const pushed = await pushFull(
       session,
       parts,
-      flight,
+      flushId,
       fresh.map((i) => items[i] as NewTask),
       fresh.map((i) => ids.get(i)),
     );
     for (const [at, i] of fresh.entries()) answers[i] = pushed[at];
   }
   await keepAnswers(session, items, answers as PushAnswer[], open);
-  // An earlier sending may have come through meanwhile: what it made is this call's own.
-  const earlier = new Set(sendings.slice(0, -1).flatMap((sent) => [...sent.values()]));
+  // An earlier try may have come through meanwhile: what it made belongs to this call.
+  const earlier = new Set(allocated.slice(0, -1).flatMap((sent) => [...sent.values()]));
   const isOwn = (answer: PushAnswer): boolean => answer.ok && earlier.has(answer.task);
   return (answers as PushAnswer[]).map((answer) => (isOwn(answer) ? { ...answer, fresh: true } : answer) as PushAnswer);
 }
 
 /**
- * The answers of a sending that had come through. Its tasks may have ended since, and their keys be free again: what it
- * made is known by its events alone.
+ * The answers of an earlier try that had come through. Its tasks may have ended since, and their keys may be free
+ * again, so its events are the only record of what it made.
  */
 async function keyedBefore(
   session: Session,
   { lanes }: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   items: readonly NewTask[],
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<readonly PushAnswer[] | undefined> {
-  const made = await madeBy(session, flight);
-  const ids = sendings.find((drawn) => [...drawn.values()].some((id) => made.has(id)));
+  const made = await madeBy(session, flushId);
+  const ids = allocated.find((drawnIds) => [...drawnIds.values()].some((id) => made.has(id)));
   if (ids === undefined) return undefined;
   const answers: (PushAnswer | undefined)[] = await earlierAnswers(session, items);
   for (const i of items.keys()) answers[i] = made.get(ids.get(i) ?? 0) ?? answers[i];
-  // The others were told who had their key; who has it now is as good an answer.
+  // The others found their key taken. The task that has it now is as good an answer.
   const open = items.flatMap((item, i) => (answers[i] === undefined ? [{ item, i }] : []));
   const queues = open.map(({ item }) => lanes.known(item.lane)?.queueId);
   const rows = await session.all<KeyRow>('uniqFind', [
@@ -234,21 +233,24 @@ async function keyedBefore(
   return answers as PushAnswer[];
 }
 
-/** What a task that asks its limits has already: its first sending came through, or its key or operation id is held. */
+/**
+ * The existing answer for a task whose limits may refuse it: an earlier try came through, or its key or operation id is
+ * taken.
+ */
 export async function pushedBefore(
   session: Session,
   { lanes }: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   item: NewTask,
   tried: Try,
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<PushAnswer | undefined> {
   if (tried.again) {
-    const made = await madeBy(session, flight);
-    for (const drawn of sendings) for (const id of drawn.values()) if (made.has(id)) return made.get(id);
+    const made = await madeBy(session, flushId);
+    for (const drawnIds of allocated) for (const id of drawnIds.values()) if (made.has(id)) return made.get(id);
   }
   if (item.op !== undefined) {
-    const [kept] = await session.all<{ answer: string }>('opFind', [texts([opKey(item)])]);
+    const [kept] = await session.all<{ answer: string }>('opFind', [texts([pushKey(item.op)])]);
     const [task, createdAt] = kept === undefined || kept.answer === '' ? [] : (JSON.parse(kept.answer) as number[]);
     if (task !== undefined && createdAt === undefined) return { ok: false, conflict: task };
     if (task !== undefined && createdAt !== undefined) {
@@ -267,15 +269,12 @@ function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: create
   return { ok: true, task, createdAt: createdAt ?? 0, state: stateOf(state ?? 4), fresh: false };
 }
 
-/** Keys of different verbs never meet. */
-const opKey = ({ op }: NewTask): string => `push:${op}`;
-
-/** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
+/** A repeat gets the same answer again, also the task that had the key and the refusal. */
 function describe(answer: Exclude<PushAnswer, { readonly limit: string }>): string {
   return JSON.stringify(answer.ok ? [answer.task, answer.createdAt] : [answer.conflict]);
 }
 
-/** Those at these places own their operation ids, if they have any. */
+/** Stores the answers of items that own an operation id. */
 export async function keepAnswers(
   session: Session,
   items: readonly NewTask[],
@@ -285,15 +284,15 @@ export async function keepAnswers(
   const kept = places.filter((i) => items[i]?.op !== undefined);
   if (kept.length === 0) return;
   await session.rows('opAnswer', [
-    texts(kept.map((i) => opKey(items[i] as NewTask))),
+    texts(kept.map((i) => pushKey((items[i] as NewTask).op as string))),
     texts(kept.map((i) => describe(answers[i] as Exclude<PushAnswer, { readonly limit: string }>))),
   ]);
 }
 
-/** Takes the operation ids that are free, and answers those that are not. */
+/** Takes the operation ids that are free, and returns the answers of those that are not. */
 export async function earlierAnswers(session: Session, items: readonly NewTask[]): Promise<(PushAnswer | undefined)[]> {
   const answers: (PushAnswer | undefined)[] = items.map(() => undefined);
-  const named = items.flatMap((item, i) => (item.op === undefined ? [] : [{ i, key: opKey(item) }]));
+  const named = items.flatMap((item, i) => (item.op === undefined ? [] : [{ i, key: pushKey(item.op) }]));
   if (named.length === 0) return answers;
   const taken = await session.rows('opTake', [texts(named.map(({ key }) => key)), OP_MS]);
   const ours = new Set(taken.map(([id]) => id));
@@ -333,7 +332,7 @@ interface KeyRow {
   readonly holds: boolean;
 }
 
-/** Takes the unique keys that are free or whose time is over, and answers those that are not. */
+/** Takes the unique keys that are free or expired, and fills in the answers of those that are not. */
 export async function takeKeys(
   session: Session,
   { lanes }: PostgresParts,
@@ -343,7 +342,7 @@ export async function takeKeys(
 ): Promise<void> {
   const queueOf = ({ lane }: NewTask): number => lanes.known(lane)?.queueId as number;
   const keyOf = (item: NewTask): string => `${queueOf(item)}:${item.unique?.key}`;
-  // Keys that are free are taken in this order, and so are those whose time is over: no two wait for each other.
+  // Free and expired keys are taken in this order, so that no two calls wait for each other.
   let open = [...ids.keys()]
     .filter((i) => items[i]?.unique !== undefined)
     .sort((a, b) => (keyOf(items[a] as NewTask) < keyOf(items[b] as NewTask) ? -1 : 1));
@@ -364,14 +363,14 @@ export async function takeKeys(
       if (ours.has(ids.get(i))) continue;
       const item = items[i] as NewTask;
       const held = holders.get(`${queueOf(item)}:${item.unique?.key}`);
-      // Removed meanwhile, or taken by somebody who was quicker: once more.
+      // It was removed meanwhile, or another call took it: try again.
       if (held === undefined || !(await settleKey(session, item, held, ids.get(i) as number, answers, i))) left.push(i);
     }
     open = left;
   }
 }
 
-/** Decides about a key that somebody has. False: it changed hands meanwhile. */
+/** Decides about a key that is taken. False: it changed hands meanwhile. */
 async function settleKey(
   session: Session,
   item: NewTask,
@@ -391,7 +390,7 @@ async function settleKey(
   return rows.length > 0;
 }
 
-/** Splits items so that in each wave no operation id and no key comes twice; later ones then find the earlier ones there. */
+/** Splits items into waves without duplicate operation ids or keys. Later waves find the tasks of earlier ones. */
 export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => number): readonly (readonly number[])[] {
   const waves: { readonly seen: Set<string>; readonly items: number[] }[] = [];
   for (const [i, item] of items.entries()) {
@@ -399,7 +398,7 @@ export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => num
       ...(item.op === undefined ? [] : [`op:${item.op}`]),
       ...(item.unique === undefined ? [] : [`key:${queueOf(item)}:${item.unique.key}`]),
     ];
-    // Not before a wave that has one of its names: the order of the items decides who was first.
+    // After every wave that has one of its names: the order of the items decides which was first.
     const last = waves.findLastIndex(({ seen }) => names.some((name) => seen.has(name)));
     const wave = waves[last + 1] ?? { seen: new Set<string>(), items: [] };
     if (waves[last + 1] === undefined) waves.push(wave);
@@ -409,7 +408,7 @@ export function waves(items: readonly NewTask[], queueOf: (item: NewTask) => num
   return waves.map(({ items: members }) => members);
 }
 
-/** Tasks that an answer shows as ready now. */
+/** Whether the push made a task that is ready now. */
 export function isReady(answer: PushAnswer): boolean {
   return answer.ok && answer.fresh && answer.state === 'ready';
 }

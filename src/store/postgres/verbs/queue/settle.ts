@@ -9,14 +9,17 @@ import { countDown, endedOf } from '../trees/countdown.ts';
 
 const idsOf = (items: readonly Lease[]): string => numbers(items.map(({ task }) => task));
 const attemptsOf = (items: readonly Lease[]): string => numbers(items.map(({ attempt }) => attempt));
-const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
+export const leaseName = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
 
-/** Gathers the lanes of dependents that became ready. Only a transaction has one: the end and the countdown are one thing. */
+/**
+ * Collects the lanes of dependents that became ready. Given only in a transaction, because the end and the countdown
+ * commit together.
+ */
 export type Woken = Set<number>;
 
 /**
- * Each item is answered by what its own row was: neighbours do not matter, and of two for one lease the first counts.
- * Without `woken` it ends what nothing waits for, and has no answer for the others.
+ * Each item is answered by its own row, whatever its neighbours are. The first of two for one lease counts. Without
+ * `woken` it ends only tasks that nothing waits for, and has no answer for the others.
  */
 export async function settleTasks(
   session: Session,
@@ -29,10 +32,10 @@ export async function settleTasks(
   if (done.length === items.length) return items.map(() => 'done');
   const left = woken === undefined ? await watchedOf(session, items) : NONE;
   const ended = await outcomesOf(session, items);
-  const told = new Set(done.map(nameOf));
+  const accepted = new Set(done.map(leaseName));
   return items.map((item) => {
-    const name = nameOf(item);
-    if (told.delete(name)) return 'done';
+    const name = leaseName(item);
+    if (accepted.delete(name)) return 'done';
     if (left.has(name)) return undefined;
     return ended.get(name) === item.to ? 'repeated' : 'lost';
   });
@@ -40,13 +43,13 @@ export async function settleTasks(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Of these leases, those of tasks that something waits for. */
+/** The leases among these whose tasks something waits for. */
 async function watchedOf(session: Session, items: readonly Lease[]): Promise<ReadonlySet<string>> {
   const rows = (await session.rows('watched', [idsOf(items), attemptsOf(items)])) as readonly (readonly [
     number,
     number,
   ])[];
-  return new Set(rows.map(([task, attempt]) => nameOf({ task, attempt })));
+  return new Set(rows.map(([task, attempt]) => leaseName({ task, attempt })));
 }
 
 function firstOfEach<T extends Lease>(items: readonly T[]): readonly T[] {
@@ -58,7 +61,7 @@ function firstOfEach<T extends Lease>(items: readonly T[]): readonly T[] {
   }
   if (!twice) return items;
   const byName = new Map<string, T>();
-  for (const item of items) if (!byName.has(nameOf(item))) byName.set(nameOf(item), item);
+  for (const item of items) if (!byName.has(leaseName(item))) byName.set(leaseName(item), item);
   return [...byName.values()];
 }
 
@@ -89,7 +92,7 @@ async function settle(
   return rows.map(([task, attempt]) => ({ task, attempt }));
 }
 
-/** One row a queue, which names them only when there are fewer than were asked for. */
+/** The statement returns one row per queue, with ids only if fewer ended than were asked for. */
 async function complete(
   session: Session,
   items: readonly SettleItem[],
@@ -102,7 +105,7 @@ async function complete(
     readonly number[] | null,
   ])[];
   if (rows.reduce((sum, [count]) => sum + count, 0) === items.length) return items;
-  // Attempts that are all the same are named once.
+  // Equal attempts are listed once.
   return rows.flatMap(([, ids, attempts]) =>
     (ids ?? []).map((task, i) => ({ task, attempt: (attempts?.[i] ?? attempts?.[0]) as number })),
   );
@@ -114,7 +117,7 @@ function isPlain({ to, reason, result }: SettleItem): boolean {
   return to === 'completed' && reason === 'none' && !isLong(result);
 }
 
-/** How these very attempts ended: the caller repeats itself because its answer was lost, or comes too late. */
+/** How these attempts ended. The caller repeats a call whose answer was lost, or comes too late. */
 export async function outcomesOf(session: Session, items: readonly Lease[]): Promise<ReadonlyMap<string, Outcome>> {
   const rows = await session.rows('endedAs', [idsOf(items), attemptsOf(items)]);
   return new Map(
@@ -129,7 +132,7 @@ export interface Returned {
   readonly answers: readonly (SettleAnswer | undefined)[];
   /** Lanes that have a ready task again. */
   readonly lanes: ReadonlySet<number>;
-  /** Lanes that the tasks are of, whatever became of them. */
+  /** The lanes of the tasks, whatever became of them. */
   readonly left: ReadonlySet<number>;
 }
 
@@ -154,13 +157,13 @@ export async function returnTasks(
   await pauseLimits(session, known, firsts, rows);
   const left = new Set(rows.map(([, , lane]) => lane));
   if (rows.length === items.length) return { answers: items.map(() => 'done'), lanes, left };
-  const told = new Set(rows.map(([task, attempt]) => nameOf({ task, attempt })));
-  const others = firsts.filter((item) => !told.has(nameOf(item)));
+  const accepted = new Set(rows.map(([task, attempt]) => leaseName({ task, attempt })));
+  const others = firsts.filter((item) => !accepted.has(leaseName(item)));
   const asked = await cancelAsked(session, others, known, woken);
   const ended = await outcomesOf(session, items);
   const answers = items.map((item): SettleAnswer | undefined => {
-    const name = nameOf(item);
-    if (told.delete(name)) return 'done';
+    const name = leaseName(item);
+    if (accepted.delete(name)) return 'done';
     if (asked.has(name)) return asked.get(name);
     const outcome = ended.get(name);
     return outcome === item.change ? 'repeated' : outcome === 'cancelled' ? 'cancelled' : 'lost';
@@ -168,7 +171,7 @@ export async function returnTasks(
   return { answers, lanes, left };
 }
 
-/** Handlers that were told to come back later, by what limits them: what takes from the same key waits with them. */
+/** Pauses the limits of handlers that asked to come back later: tasks that take from the same key wait with them. */
 async function pauseLimits(
   session: Session,
   known: Lanes,
@@ -186,7 +189,7 @@ async function pauseLimits(
 }
 
 /**
- * What was asked to stop meanwhile ends as cancelled; what went wrong is kept with it. By name, as above: without `woken` some
+ * Ends tasks that were asked to stop as cancelled, with the error that they had. By lease name. Without `woken` some
  * have no answer.
  */
 export async function cancelAsked(
@@ -208,6 +211,6 @@ export async function cancelAsked(
   if (woken === undefined && ended.length < ends.length) {
     for (const name of await watchedOf(session, ends)) asked.set(name, undefined);
   }
-  for (const lease of ended) asked.set(nameOf(lease), 'cancelled');
+  for (const lease of ended) asked.set(leaseName(lease), 'cancelled');
   return asked;
 }

@@ -5,8 +5,8 @@ import { countDown, type Ended } from '../trees/countdown.ts';
 import type { Woken } from './settle.ts';
 
 /**
- * How long until a duty finds something; not above 0: it does now. Mostly it does not, and then nothing is locked: transactions of a
- * process that was starved of its CPU have kept each other from the duty's row for most of a second.
+ * How long until a duty finds work; 0 or less: now. Mostly there is none, and nothing is locked: transactions of a
+ * process that was starved of CPU have blocked the duty's row for most of a second.
  */
 export async function dutyLook(
   session: Session,
@@ -30,8 +30,8 @@ export async function stageTasks(session: Session, duty: DutyTerm, limit: number
 }
 
 /**
- * Only what was never claimed: from its first claim on a task has had its start. Without `woken`, tasks that something waits
- * for are left: `more` says that there are some.
+ * Only tasks that were never claimed expire. Without `woken`, tasks that something waits for are left, and `more` says
+ * that there are some.
  */
 export async function expireTasks(
   session: Session,

@@ -1,34 +1,25 @@
+import { type SettingRow, settingOf } from '../../../rows/setting-rows.ts';
 import type { WorkerSetting, WorkerSettingRecord } from '../../../store.ts';
 import { allTags, changed, UNSET } from '../../../worker-settings.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
 
-/** Of registering, changing and forgetting, under one name, each sees what the others have done. */
+/** Serializes registering, changing and forgetting a worker of one name. */
 export function lockName(session: Session, name: string): Promise<void> {
   return lockChannels(session, [`worker:${name}`]);
 }
 
-interface SettingRow {
-  readonly enabled: boolean;
-  readonly priority: number | null;
-  readonly tags: string;
-}
-
-function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettingRecord, 'name'> {
-  return { enabled, priority: priority ?? undefined, tags: JSON.parse(tags) as string[] };
-}
-
-export async function settingOf(session: Session, name: string): Promise<Omit<WorkerSettingRecord, 'name'>> {
+export async function findSetting(session: Session, name: string): Promise<Omit<WorkerSettingRecord, 'name'>> {
   const [known] = await session.all<SettingRow>('settingGet', [name]);
-  return known === undefined ? UNSET : readSetting(known);
+  return known === undefined ? UNSET : settingOf(known);
 }
 
-/** Of the name, and of everybody who lives under it. In a transaction. */
+/** Changes the setting of a name and all live workers of that name. In a transaction. */
 export async function setWorker(session: Session, change: WorkerSetting): Promise<void> {
   await lockName(session, change.name);
   const [row] = await session.all<SettingRow>('settingTake', [change.name]);
-  const { name, enabled, priority, tags } = changed(readSetting(row as SettingRow), change);
+  const { name, enabled, priority, tags } = changed(settingOf(row as SettingRow), change);
   await session.rows('settingPut', [name, enabled, priority ?? null, JSON.stringify(tags)]);
   const living = await session.all<{ id: number; own_tags: string | null }>('workersNamed', [name]);
   const all = living.map(({ own_tags: own }) => allTags(own === null ? [] : (JSON.parse(own) as string[]), tags));
@@ -38,5 +29,5 @@ export async function setWorker(session: Session, change: WorkerSetting): Promis
 
 export async function listSettings(session: Session): Promise<readonly WorkerSettingRecord[]> {
   const rows = await session.all<SettingRow & { readonly name: string }>('settingList', []);
-  return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
+  return rows.map((row) => ({ name: row.name, ...settingOf(row) }));
 }

@@ -5,17 +5,18 @@ import type { DutyTerm, FleetSnapshot, Forgotten, NewWorker, WorkerBeat, WorkerR
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { requireRow } from '../admin/duty.ts';
-import { endTokensOf } from '../admin/token.ts';
+import { revokeTokensNamed } from '../admin/token.ts';
 import { once } from './once.ts';
-import { lockName, settingOf } from './worker-setting.ts';
+import { findSetting, lockName } from './worker-setting.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
-  // A change of the setting finds the new row, or the new row has the change. The row of the setting need not be there yet.
+  // A change of the setting either finds the new row, or the new row has the change. The row of the setting need not
+  // exist yet.
   await lockName(session, name);
-  const setting = await settingOf(session, name);
+  const setting = await findSetting(session, name);
   const values = [
     name,
     incarnation,
@@ -40,11 +41,11 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
   return row.id;
 }
 
-/** In a transaction. The order of its locks is that of a change: the setting, then those who live. */
-export function forgetWorker(session: Session, flight: Flight, name: string): Promise<Forgotten> {
-  return once(session, 'forget', flight, async () => {
+/** In a transaction. It locks in the order of `setWorker`: the setting, then the live workers. */
+export function forgetWorker(session: Session, flushId: FlushId, name: string): Promise<Forgotten> {
+  return once(session, 'forget', flushId, async () => {
     await lockName(session, name);
-    const tokens = await endTokensOf(session, name);
+    const tokens = await revokeTokensNamed(session, name);
     const setting = (await session.rows('settingDrop', [name])).length > 0;
     const living = await session.all<{ id: number }>('workersNamed', [name]);
     await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);

@@ -29,17 +29,18 @@ interface Waiting {
 export interface Counted {
   /** Where tasks became ready. */
   readonly lanes: ReadonlySet<number>;
-  /** How many edges were seen to. */
+  /** How many edges were handled. */
   readonly edges: number;
 }
 
 /**
- * Tasks that others wait for have ended: each of those has one less to wait for, or ends too. Those that end so are followed
- * level by level. What is more than a transaction should do is left to `depCarry`.
+ * Tasks that others wait for have ended. Each dependent has one less to wait for, or ends too; those that end are
+ * followed level by level. What is too much for one transaction is left to `depCarry`.
  *
- * In the transaction that ended the tasks, and in statements after that one: whoever adds a dependent locks what it needs
- * first, so it was done before the end, and is seen here, or comes after it, and sees the end. Inside the statement that ends
- * them its snapshot would be older than the lock that it waited for, and half of such dependents were never woken.
+ * It runs in the transaction that ended the tasks, in statements after the one that did. A call that adds a dependent
+ * locks what it needs first: it either came before the end and is seen here, or comes after it and sees the end. Within
+ * the statement that ends them the snapshot would be older than the lock that it waited for, and half of such
+ * dependents were never woken.
  */
 export async function countDown(session: Session, ended: readonly Ended[], most = DOWN_BATCH): Promise<Counted> {
   const lanes = new Set<number>();
@@ -68,12 +69,12 @@ async function seeTo(
   if (edges.length === 0) return [];
   const states = new Map(level.map(({ task, state }) => [task, state]));
   const byDown = Map.groupBy(edges, ({ down }) => down);
-  // What they are after the lock is the newest.
+  // After the lock their state is the newest.
   const waiting = await session.all<Waiting>('downLock', [numbers([...byDown.keys()])]);
   const counted: { readonly id: number; readonly n: number }[] = [];
   const failing: Waiting[] = [];
   for (const row of waiting) {
-    // Others are left from a wait that is over.
+    // Other edges are left from a wait that is over.
     const own = (byDown.get(row.id) ?? []).filter(({ gen }) => gen === row.attempt);
     const runs = (row.flags & RUNS_AFTER) !== 0;
     if (!runs && own.some(({ up, optional }) => !optional && states.get(up) !== 'completed')) failing.push(row);
@@ -87,7 +88,7 @@ async function seeTo(
   return endAfter(session, failing);
 }
 
-/** Something that they need did not complete. Returns those that others wait for. */
+/** Ends tasks because something that they need did not complete. Returns those that others wait for. */
 export async function endAfter(
   session: Session,
   tasks: readonly Pick<Waiting, 'id' | 'flags'>[],
@@ -107,19 +108,19 @@ async function carry(session: Session, level: readonly Ended[]): Promise<void> {
   ]);
 }
 
-/** Ended tasks of one step. */
+/** How many ended tasks one step handles. */
 const CARRIED = 100;
 
-/** Whether a task that ended has dependents left that were not told. */
+/** Whether ended tasks have dependents left that were not counted down. */
 export async function hasToCarry(session: Session, { name, epoch }: DutyTerm): Promise<boolean> {
   const [row] = await session.all<{ some: boolean }>('carryLook', [name, epoch]);
   return requireRow({ name, epoch }, row).some;
 }
 
-/** Goes on where transactions before have stopped. */
+/** Goes on where earlier transactions have stopped. */
 export async function carryOn(session: Session, limit: number): Promise<CarryAnswer> {
   const rows = await session.all<{ up: number; state: number }>('carryTake', [CARRIED]);
-  // What was revived meanwhile is waited for until its next end.
+  // A task that was revived meanwhile is waited for until its next end.
   const stands = new Map(
     (await session.all<{ id: number; state: number }>('stand', [numbers(rows.map(({ up }) => up))])).map(
       ({ id, state }) => [id, state],

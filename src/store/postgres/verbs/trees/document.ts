@@ -10,22 +10,22 @@ import type {
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { PostgresParts } from '../../parts.ts';
-import type { Flight } from '../../push-dedup.ts';
+import type { FlushId } from '../../push-dedup.ts';
 import { once } from '../queue/once.ts';
-import type { Drawn } from '../queue/push.ts';
+import type { AllocatedIds } from '../queue/push.ts';
 import { pushGraph } from './graph.ts';
 
-/** In a transaction. Writers of one tree follow each other: the row of its root is locked before anything else is looked at. */
+/** In a transaction. Writers of one tree take turns: the row of its root is locked before anything else is read. */
 export function writeDocuments(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   write: DocumentWrite,
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<DocumentAnswer> {
-  return once(session, 'document', flight, async () => {
+  return once(session, 'document', flushId, async () => {
     await session.raw('SAVEPOINT document');
-    const answer = await apply(session, parts, flight, write, sendings);
+    const answer = await apply(session, parts, flushId, write, allocated);
     if (!answer.ok) await session.raw('ROLLBACK TO SAVEPOINT document');
     return answer;
   });
@@ -34,9 +34,9 @@ export function writeDocuments(
 async function apply(
   session: Session,
   parts: PostgresParts,
-  flight: Flight,
+  flushId: FlushId,
   { root, version, add = [], change = [], remove = [], push }: DocumentWrite,
-  sendings: Drawn,
+  allocated: AllocatedIds,
 ): Promise<DocumentAnswer> {
   const [seen] = await session.all<{ version: number; root: string }>('documentLock', [root]);
   if (version === 0 && seen !== undefined) return { ok: false, why: 'taken', id: root };
@@ -55,7 +55,7 @@ async function apply(
     const taken = add.find(({ id }) => !known.has(id));
     if (taken !== undefined) return { ok: false, why: 'taken', id: taken.id };
   }
-  const answer = push === undefined ? undefined : await pushGraph(session, parts, flight, push.items, sendings);
+  const answer = push === undefined ? undefined : await pushGraph(session, parts, flushId, push.items, allocated);
   if (answer?.ok === false) return { ok: false, why: 'push', answer };
   if (change.length > 0) {
     await session.rows('documentChange', [
@@ -72,7 +72,7 @@ async function apply(
   if (tasks.length > 0) {
     await session.rows('documentRun', [root, texts(push?.documents ?? []), numbers(tasks.map(({ task }) => task))]);
   }
-  // Once, whatever was done to the root itself: this is what other writers compare.
+  // Once, whatever was done to the root itself: other writers compare this version.
   if (version > 0) await session.rows('documentGrow', [root, version + 1]);
   return { ok: true, tasks };
 }

@@ -4,7 +4,7 @@ import type { EntryKind, JournalEntry, Turn } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 
-/** What is there under the keys of turns. */
+/** Finds the existing entry of a task and key. */
 export type Known = (task: number, key: string) => KnownEntry | undefined;
 
 const nameOf = (task: number, key: string): string => `${task}/${key}`;
@@ -36,7 +36,7 @@ export interface Added {
   readonly usage?: string | undefined;
 }
 
-/** Entries that are not there yet, of an attempt that is known to run. */
+/** Adds entries that do not exist yet, for an attempt that is known to run. */
 export async function addEntries(
   session: Session,
   { task, attempt }: Pick<Turn, 'task' | 'attempt'>,

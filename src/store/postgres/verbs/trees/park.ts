@@ -1,30 +1,23 @@
-import type { Lease } from '../../../../core/task/lease.ts';
 import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
-import type { Park, WaitRecord } from '../../../store.ts';
+import type { WaitRecord } from '../../../store.ts';
+import { type Need, needOf, type ParkItem } from '../../../turns.ts';
 import { inOrder, numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
 import type { Lanes } from '../../lanes.ts';
-import { cancelAsked, outcomesOf, type Woken } from '../queue/settle.ts';
-
-/** A park whose children are known by their numbers. */
-export interface ParkItem extends Lease, Omit<Park, 'children'> {
-  readonly children?: readonly number[] | undefined;
-}
+import { cancelAsked, leaseName, outcomesOf, type Woken } from '../queue/settle.ts';
 
 export type ParkAnswer =
   | { readonly went: 'lost' }
   | { readonly went: 'parked' | 'cancelled' }
   | { readonly went: 'woken'; readonly body: string | undefined };
 
-const nameOf = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
-
-/** What was decided about a task; undefined: no such attempt runs, or it was asked to stop. */
+/** The decision about a task. Undefined: no such attempt runs, or it was asked to stop. */
 export type Parked = ParkAnswer | undefined;
 
 /**
- * Those that can share a transaction, by their places; in it no task comes twice. Who waits for children goes alone: two that
- * lock the same children together with their own tasks might wait for each other.
+ * Batches of items that can share a transaction, by their places, with no task twice in one. A park for children goes
+ * alone: two that lock the same children and their own tasks might wait for each other.
  */
 export function parkBatches(items: readonly ParkItem[]): readonly (readonly number[])[] {
   const seen = new Set<number>();
@@ -38,11 +31,11 @@ export function parkBatches(items: readonly ParkItem[]): readonly (readonly numb
   return together.length === 0 ? alone : [together, ...alone];
 }
 
-/** They wait for their time alone: one statement is enough. */
+/** All of them wait only for a time: one statement is enough. */
 export const areTimers = (items: readonly ParkItem[]): boolean =>
   items.every(({ channel, children }) => channel === undefined && children === undefined);
 
-/** In a transaction, and in this order everywhere: channels, children, own tasks, limits. */
+/** In a transaction. Locks are taken in this order everywhere: channels, children, own tasks, limits. */
 export async function parkTasks(
   session: Session,
   unordered: readonly ParkItem[],
@@ -63,7 +56,7 @@ export async function parkTasks(
   return answers;
 }
 
-/** Those that have no answer yet; what they wait for and their own tasks are locked. */
+/** Decides about the items that have no answer yet. What they wait for and their own tasks are locked. */
 export async function beginWaits(
   session: Session,
   items: readonly ParkItem[],
@@ -75,7 +68,7 @@ export async function beginWaits(
   const needs = new Map<number, Need>();
   for (const item of items.filter(isOpen)) {
     if (item.children === undefined) continue;
-    const need = needOf(item.children, item.need, unfinished);
+    const need = needOf(item.children, item.need, (child) => unfinished.has(child));
     if (need.ends <= 0) answers.set(item.task, { went: 'woken', body: undefined });
     else needs.set(item.task, need);
   }
@@ -84,28 +77,16 @@ export async function beginWaits(
   for (const task of await park(session, waiting, needs)) answers.set(task, { went: 'parked' });
 }
 
-interface Need {
-  readonly children: readonly number[];
-  /** After so many ends of them it goes on. */
-  readonly ends: number;
-}
-
-function needOf(children: readonly number[], need: number | undefined, unfinished: ReadonlySet<number>): Need {
-  const all = new Set(children);
-  const left = [...all].filter((child) => unfinished.has(child));
-  return { children: left, ends: Math.min(need ?? all.size, all.size) - (all.size - left.length) };
-}
-
-/** The children that have not ended. None of them ends before this transaction does. */
+/** The children that have not ended. They are locked, so none of them ends before this transaction does. */
 async function lockChildren(session: Session, items: readonly ParkItem[]): Promise<ReadonlySet<number>> {
   const children = new Set(items.flatMap((item) => item.children ?? []));
   if (children.size === 0) return new Set();
-  // Whoever is not there has ended: a task moves out of this table in the statement that ends it.
+  // A child that is not found has ended: the statement that ends a task moves it out of this table.
   const rows = await session.rows('depLock', [numbers([...children])]);
   return new Set(rows.map(([id]) => id as number));
 }
 
-/** Those whose attempt runs and was not asked to stop. Answers what a first sending had taken. */
+/** The items whose attempt runs and was not asked to stop. Fills in the answers of an earlier try that had taken a signal. */
 async function lockOwn(
   session: Session,
   items: readonly ParkItem[],
@@ -126,7 +107,10 @@ async function lockOwn(
   });
 }
 
-/** Signals that came before, the oldest of each channel first. They are kept with the wait, for who comes after a crash. */
+/**
+ * Takes signals that came before, the oldest of each channel first. They are stored with the wait, so that the next
+ * attempt finds them after a crash.
+ */
 async function takeSignals(session: Session, items: readonly ParkItem[], answers: Map<number, Parked>): Promise<void> {
   const wanted = [...Map.groupBy(items, ({ channel }) => channel)].filter(([channel]) => channel !== undefined);
   if (wanted.length === 0) return;
@@ -153,7 +137,7 @@ async function watchChildren(
   needs: ReadonlyMap<number, Need>,
 ): Promise<void> {
   const edges = items.flatMap(({ task, attempt }) =>
-    (needs.get(task)?.children ?? []).map((up) => ({ up, task, attempt })),
+    (needs.get(task)?.open ?? []).map((up) => ({ up, task, attempt })),
   );
   if (edges.length === 0) return;
   await session.rows('depWatch', [numbers([...new Set(edges.map(({ up }) => up))])]);
@@ -164,7 +148,7 @@ async function watchChildren(
   ]);
 }
 
-/** Says which are parked. */
+/** Returns the tasks that are parked. */
 async function park(
   session: Session,
   items: readonly ParkItem[],
@@ -191,8 +175,8 @@ function columns(items: readonly ParkItem[]): readonly string[] {
 }
 
 /**
- * Those that the parks had no answer for: asked to stop, parked before by a first sending, or nobody's. Without `woken` it has
- * no answer for tasks that were asked to stop and that something waits for.
+ * Answers items that the park had no answer for: asked to stop, parked by an earlier try, or lost. Without `woken` it
+ * has no answer for tasks that were asked to stop and that something waits for.
  */
 export async function parkedBefore(
   session: Session,
@@ -203,7 +187,7 @@ export async function parkedBefore(
   const asked = await cancelAsked(session, items, lanes, woken);
   const ended = await outcomesOf(session, items);
   return items.map((item) => {
-    const name = nameOf(item);
+    const name = leaseName(item);
     if (asked.has(name)) return asked.get(name) && { went: 'cancelled' };
     const outcome = ended.get(name);
     return outcome === 'parked' || outcome === 'cancelled' ? { went: outcome } : { went: 'lost' };

@@ -1,15 +1,7 @@
+import { type ResultRow, resultOf } from '../../../rows/result-rows.ts';
 import type { KeepAnswer, KeptResult, NewResult, ResultQuery } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-
-interface Row {
-  readonly o: number;
-  readonly task: number;
-  readonly attempt: number;
-  readonly born: number;
-  readonly value: string | null;
-  readonly at: number;
-}
 
 export async function resultKeysOf(
   session: Session,
@@ -24,20 +16,18 @@ export async function findResults(
   session: Session,
   items: readonly ResultQuery[],
 ): Promise<readonly (KeptResult | undefined)[]> {
-  const rows = await session.all<Row>('resultFind', [
+  const rows = await session.all<ResultRow & { readonly o: number }>('resultFind', [
     texts(items.map(({ key }) => key)),
     numbers(items.map(({ maxAgeMs }) => maxAgeMs)),
   ]);
   const found = new Map(rows.map((row) => [row.o, row]));
   return items.map((_, i) => {
     const row = found.get(i + 1);
-    return (
-      row && { task: row.task, attempt: row.attempt, createdAt: row.born, value: row.value ?? undefined, at: row.at }
-    );
+    return row && resultOf(row);
   });
 }
 
-/** May be repeated: what an earlier sending has kept is known by its task and attempt. */
+/** May be repeated: a result of an earlier try is recognized by its task and attempt. */
 export async function keepResults(session: Session, items: readonly NewResult[]): Promise<readonly KeepAnswer[]> {
   const keys = texts(items.map(({ key }) => key));
   const rows = await session.all<{ o: number; stored: number }>('resultKeep', [

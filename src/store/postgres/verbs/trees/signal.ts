@@ -1,17 +1,15 @@
+import { OP_MS, signalKey } from '../../../op-keys.ts';
 import type { NewSignal } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
-import type { Flight } from '../../push-dedup.ts';
-import { OP_MS } from '../queue/push.ts';
+import type { FlushId } from '../../push-dedup.ts';
 
-/** A second sending of a flush comes within the deadline of its call; this is far more. */
+/** A repeat of a flush comes within the deadline of its call. This is far more. */
 const FLUSH_MS = 10 * 60_000;
 const ALL = 2 ** 31 - 1;
 
-/** Keys of different verbs never meet. */
-const opKey = (op: string): string => `signal:${op}`;
-const flushKey = ({ store, n }: Flight): string => `signals:${store}:${n}`;
+const flushKey = ({ store, n }: FlushId): string => `signals:${store}:${n}`;
 
 export interface Sent {
   /** The tasks that each signal woke, in the order of the signals. */
@@ -21,22 +19,22 @@ export interface Sent {
 }
 
 /**
- * In a transaction. The flush itself is an operation, so that a second sending of it wakes nobody again: it waits until the
- * first is decided, and then has its answer.
+ * In a transaction. The flush itself is an operation, so that a repeat wakes nothing again: it waits until the first
+ * try is decided, and then returns its answer.
  */
-export async function sendSignals(session: Session, flight: Flight, items: readonly NewSignal[]): Promise<Sent> {
-  const flush = flushKey(flight);
+export async function sendSignals(session: Session, flushId: FlushId, items: readonly NewSignal[]): Promise<Sent> {
+  const flush = flushKey(flushId);
   if (!(await take(session, [flush], FLUSH_MS)).has(flush)) {
     return JSON.parse((await answersOf(session, [flush])).get(flush) as string) as Sent;
   }
-  const keys = items.map(({ op }) => (op === undefined ? undefined : opKey(op)));
+  const keys = items.map(({ op }) => (op === undefined ? undefined : signalKey(op)));
   const named = [...new Set(keys)].filter((key) => key !== undefined);
   const ours = await take(session, named, OP_MS);
   const earlier = await answersOf(
     session,
     named.filter((key) => !ours.has(key)),
   );
-  // Of two with one operation id in a flush the second is a repeat.
+  // The second of two with one operation id is a repeat.
   const places = items.flatMap((_, i) => {
     const key = keys[i];
     return key === undefined || (ours.has(key) && keys.indexOf(key) === i) ? [i] : [];
@@ -62,7 +60,7 @@ export async function sendSignals(session: Session, flight: Flight, items: reado
   return sent;
 }
 
-/** Owns the operation ids that nobody else does; waits for those who are about to. */
+/** Takes the operation ids that are free. Waits for other calls that are taking them. */
 async function take(session: Session, keys: readonly string[], ms: number): Promise<ReadonlySet<string>> {
   if (keys.length === 0) return new Set();
   const rows = await session.rows('opTake', [texts(keys), ms]);
@@ -81,7 +79,7 @@ interface OpenWait {
   readonly gen: number;
 }
 
-/** Under the latches of its channels: nobody begins to wait on one of them meanwhile. */
+/** Delivers signals under the locks of their channels: no task begins to wait on one of them meanwhile. */
 export class Delivery {
   readonly woken = new Map<number, readonly number[]>();
   readonly lanes = new Set<number>();
@@ -93,7 +91,7 @@ export class Delivery {
     this.#items = items;
   }
 
-  /** In the order of the signals; those between two broadcasts together. */
+  /** In the order of the signals. Those between two broadcasts go together. */
   async send(places: readonly number[]): Promise<void> {
     let run: number[] = [];
     for (const i of places) {
@@ -118,7 +116,7 @@ export class Delivery {
     );
   }
 
-  /** One task each. A wait whose task no longer waits is closed, and the signal is for the next one. */
+  /** Wakes one task for each signal. A wait whose task no longer waits is closed, and the signal goes to the next one. */
   async #toOldest(run: readonly number[]): Promise<void> {
     let left = run;
     while (left.length > 0) {
@@ -144,7 +142,7 @@ export class Delivery {
     ]);
   }
 
-  /** So many of each channel, the oldest first. */
+  /** The oldest open waits of each channel, up to `most`. */
   async #open(wanted: readonly (readonly [channel: string, most: number])[]): Promise<readonly OpenWait[]> {
     return this.#session.all<OpenWait>('waitOldest', [
       texts(wanted.map(([channel]) => channel)),

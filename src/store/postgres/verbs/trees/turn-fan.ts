@@ -1,10 +1,9 @@
 import { stateOf } from '../../../codes.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, NewChild, Turn, TurnAnswer } from '../../../store.ts';
+import type { EntryAnswer, NewChild, PushedTask, Turn, TurnAnswer } from '../../../store.ts';
 import { inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
-import type { Made } from '../queue/births.ts';
 import { birthColumns, taskStates } from '../queue/push.ts';
 import { findEntries } from './journal.ts';
 import { saidBy } from './turn.ts';
@@ -21,13 +20,13 @@ interface Row {
 export interface Fan {
   /** Undefined: no such attempt runs, or it was asked to stop. */
   readonly answers: readonly (TurnAnswer | undefined)[];
-  readonly born: readonly { readonly item: NewChild['task']; readonly answer: Made }[];
+  readonly born: readonly { readonly item: NewChild['task']; readonly answer: PushedTask }[];
 }
 
 const childrenOf = ({ entries }: Turn): readonly NewChild[] =>
   entries.filter((entry): entry is NewChild => entry.kind === 'child');
 
-/** No task comes twice, and the lanes of the children are known. */
+/** No task is named twice, and the lanes of the children are known. */
 export async function takeFans(session: Session, lanes: Lanes, turns: readonly Turn[]): Promise<Fan> {
   const ordered = inOrder(turns);
   const children = ordered.flatMap((turn) =>
@@ -46,7 +45,7 @@ export async function takeFans(session: Session, lanes: Lanes, turns: readonly T
   const held = Map.groupBy(rows, ({ id }) => id);
   const sent = turns.reduce((sum, { task, entries }) => sum + (held.has(task) ? entries.length : 0), 0);
   const known = sent === (rows[0]?.stored ?? 0) ? undefined : await knownEntries(session, turns);
-  const born: { item: NewChild['task']; answer: Made }[] = [];
+  const born: { item: NewChild['task']; answer: PushedTask }[] = [];
   const answers = turns.map((turn): TurnAnswer | undefined => {
     const own = held.get(turn.task);
     if (own === undefined) return undefined;
@@ -63,7 +62,7 @@ export async function takeFans(session: Session, lanes: Lanes, turns: readonly T
   return { answers, born };
 }
 
-/** What is told of entries that were there, in statements which see what the one before has left. */
+/** The answers for entries that existed, read in statements that see what the one before has written. */
 async function knownEntries(
   session: Session,
   turns: readonly Turn[],

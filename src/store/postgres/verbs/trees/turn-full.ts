@@ -1,35 +1,43 @@
 import { isFinal } from '../../../../core/task/task.ts';
 import { TREE } from '../../../codes.ts';
-import { standIns, turnGraph } from '../../../graph.ts';
+import { type Overfull, standIns, turnGraph } from '../../../graph.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, NewChild, NewNotice, NewTask, Park, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
+import type {
+  EntryAnswer,
+  NewChild,
+  NewNotice,
+  NewTask,
+  Park,
+  PushedTask,
+  Turn,
+  TurnAnswer,
+  TurnRefusal,
+} from '../../../store.ts';
+import { type AfterTurn, LOST, NONE, type ParkItem, STORED, type TurnDone } from '../../../turns.ts';
 import { numbers } from '../../arrays.ts';
+import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session, Try } from '../../connect/database.ts';
-import { lockChannels } from '../../connect/latches.ts';
 import type { PostgresParts } from '../../parts.ts';
-import { type Made, makeAll, type Overfull } from '../queue/births.ts';
+import { makeAll } from '../queue/births.ts';
 import { appendLogs } from '../queue/log.ts';
-import { type Drawn, taskStates } from '../queue/push.ts';
+import { type AllocatedIds, taskStates } from '../queue/push.ts';
 import { outcomesOf, returnTasks, settleTasks, type Woken } from '../queue/settle.ts';
 import { type Added, addEntries, findKeys, type Known } from './journal.ts';
-import { beginWaits, type Parked, type ParkItem } from './park.ts';
+import { beginWaits, type Parked } from './park.ts';
 import { Delivery } from './signal.ts';
 
-/** What others hear of after the commit. */
+/** What a turn has done, for the hints after its commit. */
 export interface Taken {
   readonly answer: TurnAnswer;
-  /** New children, as if they had been pushed. */
-  readonly born: readonly { readonly item: NewTask; readonly answer: Made }[];
+  /** New children, announced like pushes. */
+  readonly born: readonly { readonly item: NewTask; readonly answer: PushedTask }[];
   /** Lanes that have ready tasks. */
   readonly lanes: Set<number>;
   /** Lanes of tasks that waited for the end of this one. */
   readonly woken: Woken;
-  /** The lane that it went from, if it holds nothing of its limits any more. */
+  /** The lane of the task, if it gave back what it took of limits. */
   readonly left: readonly number[];
 }
-
-type Done = TurnAnswer & { readonly kind: 'done' };
-type After = Pick<Done, 'went' | 'body'>;
 
 interface Running {
   readonly lane: number;
@@ -38,34 +46,31 @@ interface Running {
   readonly flags: number;
 }
 
-const LOST: TurnAnswer = { kind: 'lost' };
-const NONE: EntryAnswer = { kind: 'none' };
-const STORED: EntryAnswer = { kind: 'stored' };
 const isChild = (entry: Turn['entries'][number]): entry is NewChild => entry.kind === 'child';
 const isNotice = (entry: Turn['entries'][number]): entry is NewNotice => entry.kind === 'signal';
 
 /**
- * One turn, in a transaction. The order of locks is the same everywhere: channels, tasks that it will wait for, its own, unique keys,
- * limits, tasks that it wakes. Its children are seen by nobody before the commit.
+ * One turn, in a transaction. Locks are taken in the same order everywhere: channels, tasks that it will wait for, its
+ * own, unique keys, limits, tasks that it wakes. Nothing sees its children before the commit.
  */
 export class FullTurn {
   readonly #session: Session;
   readonly #parts: PostgresParts;
   readonly #turn: Turn;
   readonly #tried: Try;
-  /** Ids that each sending of this turn had drawn. */
-  readonly #sendings: Drawn;
-  readonly #born: { readonly item: NewTask; readonly answer: Made }[] = [];
+  /** The ids that each try of this turn has drawn. */
+  readonly #allocated: AllocatedIds;
+  readonly #born: { readonly item: NewTask; readonly answer: PushedTask }[] = [];
   readonly #lanes = new Set<number>();
   readonly #woken: Woken = new Set();
   #known: Known = () => undefined;
 
-  constructor(session: Session, parts: PostgresParts, turn: Turn, tried: Try, sendings: Drawn) {
+  constructor(session: Session, parts: PostgresParts, turn: Turn, tried: Try, allocated: AllocatedIds) {
     this.#session = session;
     this.#parts = parts;
     this.#turn = turn;
     this.#tried = tried;
-    this.#sendings = sendings;
+    this.#allocated = allocated;
   }
 
   async take(): Promise<Taken> {
@@ -95,7 +100,7 @@ export class FullTurn {
     return { answer, born: this.#born, lanes: this.#lanes, woken: this.#woken, left };
   }
 
-  /** Tasks that exist, and that a child or the turn itself will wait for. */
+  /** Existing tasks that a child or the turn itself will wait for. */
   #strangers(): readonly number[] {
     const { entries, then } = this.#turn;
     const edges = entries.filter(isChild).flatMap(({ after = [] }) => after.flatMap(({ task }) => task ?? []));
@@ -103,14 +108,14 @@ export class FullTurn {
     return [...edges, ...children];
   }
 
-  /** Those of them that have not ended. None of them ends before this transaction does. */
+  /** Locks those of these tasks that have not ended, and returns them. None of them ends before this transaction does. */
   async #lockTasks(tasks: readonly number[]): Promise<Set<number>> {
     if (tasks.length === 0) return new Set();
     const all = [...new Set(tasks)].sort((a, b) => a - b);
     return new Set((await this.#session.rows('depLock', [numbers(all)])).map(([id]) => id as number));
   }
 
-  /** What is there under its keys, and under those of children of earlier turns that new ones wait for. */
+  /** Finds the existing entries under its keys, and under those of children of earlier turns that new ones wait for. */
   #find(): Promise<Known> {
     const { task, entries } = this.#turn;
     const keys = new Set(entries.map(({ key }) => key));
@@ -127,7 +132,7 @@ export class FullTurn {
     return this.#known(this.#turn.task, entry.key);
   }
 
-  /** What an earlier sending of this park had taken; or that a later wait of the attempt has come. */
+  /** The signal that an earlier try of this park had taken. `late`: a later wait of the attempt has come. */
   async #lastWait({ key, nth = 0, channel }: Park): Promise<Parked | 'late'> {
     const { task, attempt } = this.#turn;
     type Row = { key: string; turn: number; state: number; body: string | null };
@@ -137,7 +142,7 @@ export class FullTurn {
     return { went: 'woken', body: row.body ?? undefined };
   }
 
-  /** It was asked to stop, and would have begun something: what it has done is kept, and it ends. */
+  /** The task was asked to stop, and the turn would have begun something: its values are kept, and the task ends. */
   async #stop(row: Running): Promise<Taken> {
     await this.#write(new Map());
     const answers = await this.#answers(new Map(), 'values');
@@ -149,14 +154,14 @@ export class FullTurn {
     const { entries, then, task } = this.#turn;
     const fresh = entries.filter(isChild).filter((entry) => this.#is(entry) === undefined);
     const notices = entries.filter(isNotice).filter((entry) => this.#is(entry) === undefined);
-    const slots = then.go !== 'on' && fresh.length + notices.length > 0 ? await this.#slotsOf(row.lane) : [];
-    const born = await this.#bear(row, fresh, slots);
+    const counters = then.go !== 'on' && fresh.length + notices.length > 0 ? await this.#countersOf(row.lane) : [];
+    const born = await this.#bear(row, fresh, counters);
     if ('refused' in born) return this.#taken(born.refused);
     if (this.#born.length > 0 && row.root === null && (row.flags & TREE) === 0) {
       await this.#session.rows('treeMark', [task]);
     }
     await this.#write(born.made, notices);
-    if (fresh.length === 0 && slots.length > 0) await this.#session.rows('slotLock', [numbers(slots)]);
+    if (fresh.length === 0 && counters.length > 0) await this.#session.rows('slotLock', [numbers(counters)]);
     if (notices.length > 0) {
       const delivery = new Delivery(this.#session, notices);
       await delivery.send([...notices.keys()]);
@@ -169,19 +174,19 @@ export class FullTurn {
     return this.#taken(done(row, after, answers), gone ? [row.lane] : []);
   }
 
-  /** What its end or its park gives back: locked with the slots of its children, before anybody is woken. */
-  async #slotsOf(lane: number): Promise<readonly number[]> {
+  /** The counters that its end or park gives back to. They are locked with those of its children, before anything is woken. */
+  async #countersOf(lane: number): Promise<readonly number[]> {
     const { lanes } = this.#parts;
     await lanes.need(this.#session, [lane]);
-    return (lanes.known(lane)?.rules?.uses ?? []).map(({ slot }) => slot).sort((a, b) => a - b);
+    return (lanes.known(lane)?.rules?.uses ?? []).map(({ counter }) => counter).sort((a, b) => a - b);
   }
 
-  /** The new children by their entries. Who is refused has written nothing. */
+  /** The new children by their entries. After a refusal nothing was written. */
   async #bear(
     { root }: Running,
     fresh: readonly NewChild[],
-    slots: readonly number[],
-  ): Promise<{ readonly made: ReadonlyMap<NewChild, Made> } | { readonly refused: TurnAnswer }> {
+    counters: readonly number[],
+  ): Promise<{ readonly made: ReadonlyMap<NewChild, PushedTask> } | { readonly refused: TurnAnswer }> {
     if (fresh.length === 0) return { made: new Map() };
     const { task } = this.#turn;
     const { lanes } = this.#parts;
@@ -190,8 +195,8 @@ export class FullTurn {
     if ('item' in places) return { refused: refusal(fresh[places.item] as NewChild, { conflict: 0 }) };
     await this.#session.raw('SAVEPOINT turn');
     const answer = await makeAll(this.#session, this.#parts, items, places, {
-      sendings: this.#sendings,
-      kin: { parent: task, root: root ?? task, tried: this.#tried, slots },
+      allocated: this.#allocated,
+      lineage: { parent: task, root: root ?? task, tried: this.#tried, counters },
     });
     if (!answer.ok) {
       await this.#session.raw('ROLLBACK TO SAVEPOINT turn');
@@ -201,13 +206,13 @@ export class FullTurn {
           : answer.item;
       return { refused: refusal(fresh[item] as NewChild, whyOf(answer)) };
     }
-    const made = new Map(answer.tasks.map((one, i) => [fresh[i] as NewChild, one as Made]));
+    const made = new Map(answer.tasks.map((one, i) => [fresh[i] as NewChild, one as PushedTask]));
     for (const [entry, one] of made) if (one.fresh) this.#born.push({ item: entry.task, answer: one });
     return { made };
   }
 
-  /** Entries that are not there yet, and lines. */
-  async #write(made: ReadonlyMap<NewChild, Made>, notices: readonly NewNotice[] = []): Promise<void> {
+  /** Writes the entries that do not exist yet, and the log lines. */
+  async #write(made: ReadonlyMap<NewChild, PushedTask>, notices: readonly NewNotice[] = []): Promise<void> {
     const { task, attempt, entries, logs = [] } = this.#turn;
     const added = entries.flatMap((entry): Added[] => {
       if (this.#is(entry) !== undefined) return [];
@@ -221,8 +226,14 @@ export class FullTurn {
     if (logs.length > 0) await appendLogs(this.#session, [{ task, attempt, entries: logs }]);
   }
 
-  /** In the order of the entries; of those that were there, how their children are now. `wrote` says which of the others are. */
-  async #answers(made: ReadonlyMap<NewChild, Made>, wrote: 'all' | 'values' | 'none'): Promise<readonly EntryAnswer[]> {
+  /**
+   * Answers in the order of the entries, with the present states of children that existed. `wrote` says which of the
+   * others were written.
+   */
+  async #answers(
+    made: ReadonlyMap<NewChild, PushedTask>,
+    wrote: 'all' | 'values' | 'none',
+  ): Promise<readonly EntryAnswer[]> {
     const { entries } = this.#turn;
     const refs = entries.filter(isChild).flatMap((entry) => this.#is(entry)?.ref ?? []);
     const states = refs.length === 0 ? new Map() : await taskStates(this.#session, refs);
@@ -240,12 +251,12 @@ export class FullTurn {
     });
   }
 
-  /** An earlier sending of this very call had borne it. */
+  /** An earlier try of this call had made it. */
   #isOwn(task: number): boolean {
-    return this.#tried.again && this.#sendings.some((drawn) => [...drawn.values()].includes(task));
+    return this.#tried.again && this.#allocated.some((drawnIds) => [...drawnIds.values()].includes(task));
   }
 
-  async #park(park: Park, answers: readonly EntryAnswer[], unfinished: Set<number>, wait: Parked): Promise<After> {
+  async #park(park: Park, answers: readonly EntryAnswer[], unfinished: Set<number>, wait: Parked): Promise<AfterTurn> {
     const { task, attempt, entries } = this.#turn;
     const numberOf = (key: string): number => {
       const answer = answers[entries.findIndex((entry) => entry.key === key)];
@@ -255,15 +266,15 @@ export class FullTurn {
     const item: ParkItem = { ...park, task, attempt, children };
     const mine = new Set(this.#born.map(({ answer }) => answer.task));
     const others = (park.children ?? []).flatMap((child) => (typeof child === 'string' ? numberOf(child) : []));
-    // Those that an earlier turn bore, or that a unique key led to.
+    // Children of earlier turns, and tasks that a unique key led to.
     for (const one of await this.#lockTasks(others.filter((child) => !mine.has(child)))) unfinished.add(one);
-    const told = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
-    await beginWaits(this.#session, [item], unfinished, told);
-    const went = told.get(task);
+    const decided = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
+    await beginWaits(this.#session, [item], unfinished, decided);
+    const went = decided.get(task);
     return went?.went === 'woken' ? went : { went: 'parked' };
   }
 
-  async #leave(): Promise<After> {
+  async #leave(): Promise<AfterTurn> {
     const { then, task, attempt } = this.#turn;
     if (then.go === 'on' || then.go === 'park') return { went: 'on' };
     if (then.go === 'end') {
@@ -281,7 +292,7 @@ export class FullTurn {
     await settleTasks(this.#session, this.#parts.lanes, [{ task, attempt, to, reason, result }], this.#woken);
   }
 
-  /** No such attempt runs. The turn that ended it is known again by how it ended. */
+  /** No such attempt runs. A repeat of the turn that ended it is recognized by how it ended. */
   async #repeated(): Promise<TurnAnswer> {
     const went = await this.#wentBefore();
     if (went === undefined) return LOST;
@@ -289,7 +300,7 @@ export class FullTurn {
     return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
   }
 
-  async #wentBefore(): Promise<Done['went'] | undefined> {
+  async #wentBefore(): Promise<TurnDone['went'] | undefined> {
     const { task, attempt, then } = this.#turn;
     const outcome = (await outcomesOf(this.#session, [{ task, attempt }])).get(`${task}/${attempt}`);
     if (outcome === 'cancelled' && (then.go !== 'on' || this.#tried.again)) {
@@ -301,7 +312,7 @@ export class FullTurn {
   }
 }
 
-function done({ asked }: Running, { went, body }: After, entries: readonly EntryAnswer[]): Done {
+function done({ asked }: Running, { went, body }: AfterTurn, entries: readonly EntryAnswer[]): TurnDone {
   return { kind: 'done', went, ...(body === undefined ? {} : { body }), cancelRequested: asked, entries };
 }
 

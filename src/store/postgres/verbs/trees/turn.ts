@@ -1,15 +1,16 @@
 import { STREAMS } from '../../../../core/task/log.ts';
 import { fitsInline, kindCode, reasonCode, stateCode } from '../../../codes.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, NewEntry, NewValue, Then, Turn, TurnAnswer } from '../../../store.ts';
+import type { NewEntry, NewValue, Then, Turn, TurnAnswer } from '../../../store.ts';
+import { LOST, type ParkItem, STORED } from '../../../turns.ts';
 import { booleans, inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import { findEntries } from './journal.ts';
-import type { ParkItem } from './park.ts';
 
 /**
- * What a turn needs. `plain`, `fan` and `end`: one statement for many that remember, bear children that nothing can refuse, and go
- * on or end. `park` and `back`: they say nothing else, and go together with others. `full`: a transaction of its own.
+ * How a turn is written. `plain`, `fan` and `end`: one statement for many turns, with values, with children that
+ * nothing can refuse, or with an end. `park` and `back`: only a park or a return, batched with others. `full`: a
+ * transaction of its own.
  */
 export type Form = 'plain' | 'fan' | 'end' | 'park' | 'back' | 'full';
 
@@ -25,7 +26,7 @@ export function formOf({ entries, logs = [], then }: Turn): Form {
 
 const isValue = (entry: Turn['entries'][number]): entry is NewValue => 'value' in entry;
 
-/** A child that nobody else can have made, and that waits for nobody. What its limits say of it is not asked here. */
+/** A child without a unique key, an operation id and dependencies. Its limits are not checked here. */
 function isFree(entry: NewEntry): boolean {
   if (entry.kind !== 'child') return false;
   const { task, after = [] } = entry;
@@ -39,7 +40,7 @@ export function parkOf({ task, attempt, then }: Turn): ParkItem {
   return { ...park, task, attempt, children: children as readonly number[] | undefined };
 }
 
-/** Splits turns into rounds: no task comes twice in one, and the turns of a task follow each other. Says their places. */
+/** Splits turns into rounds, by their places. No task is in a round twice, and the turns of a task follow each other. */
 export function roundsOf(turns: readonly Turn[]): readonly (readonly number[])[] {
   const seen = new Map<number, number>();
   const rounds: number[][] = [];
@@ -53,16 +54,13 @@ export function roundsOf(turns: readonly Turn[]): readonly (readonly number[])[]
   return rounds;
 }
 
-interface Held {
+interface TurnRow {
   readonly id: number;
   readonly asked: boolean;
   readonly stored: number;
 }
 
-const LOST: TurnAnswer = { kind: 'lost' };
-const STORED: EntryAnswer = { kind: 'stored' };
-
-/** What turns remember and write, as columns. */
+/** The values and log lines of turns, as columns. */
 export function saidBy(turns: readonly Turn[]): readonly string[] {
   const values = turns.flatMap(({ task, entries }) => entries.filter(isValue).map((entry) => ({ task, ...entry })));
   const lines = turns.flatMap(({ task, logs = [] }) => logs.map((line) => ({ task, ...line })));
@@ -81,17 +79,17 @@ export function saidBy(turns: readonly Turn[]): readonly string[] {
   ];
 }
 
-/** Those that the statement has seen to; what was there under their keys is looked for only where something was. */
+/** Answers the turns that the statement has handled. Existing entries are read only if there are some. */
 async function answersOf(
   session: Session,
   turns: readonly Turn[],
-  rows: readonly Held[],
+  rows: readonly TurnRow[],
   went: 'on' | 'ended',
 ): Promise<readonly (TurnAnswer | undefined)[]> {
   const held = new Map(rows.map((row) => [row.id, row]));
   const sent = turns.reduce((sum, { task, entries }) => sum + (held.has(task) ? entries.length : 0), 0);
   const all = sent === (rows[0]?.stored ?? 0);
-  // In a new statement, which sees what the one before has written and what others had.
+  // A new statement sees what this one and others have written.
   const known = all ? undefined : await findEntries(session, turns);
   return turns.map((turn): TurnAnswer | undefined => {
     const row = held.get(turn.task);
@@ -104,10 +102,10 @@ async function answersOf(
   });
 }
 
-/** No task comes twice. */
+/** No task is named twice. */
 export async function takePlain(session: Session, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
   const ordered = inOrder(turns);
-  const rows = await session.all<Held>('turnPlain', [
+  const rows = await session.all<TurnRow>('turnPlain', [
     numbers(ordered.map(({ task }) => task)),
     numbers(ordered.map(({ attempt }) => attempt)),
     ...saidBy(ordered),
@@ -115,11 +113,11 @@ export async function takePlain(session: Session, turns: readonly Turn[]): Promi
   return (await answersOf(session, turns, rows, 'on')).map((answer) => answer ?? LOST);
 }
 
-/** No task comes twice. It has no answer for those that something waits for, and for those that are not there. */
+/** No task is named twice. It has no answer for tasks that something waits for, and for those that do not exist. */
 export async function takeEnds(session: Session, turns: readonly Turn[]): Promise<readonly (TurnAnswer | undefined)[]> {
   const ordered = inOrder(turns);
   const ends = ordered.map(({ then }) => then as Then & { readonly go: 'end' });
-  const rows = await session.all<Held>('turnEnd', [
+  const rows = await session.all<TurnRow>('turnEnd', [
     numbers(ordered.map(({ task }) => task)),
     numbers(ordered.map(({ attempt }) => attempt)),
     numbers(ends.map(({ to }) => stateCode(to))),

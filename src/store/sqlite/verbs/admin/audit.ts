@@ -1,8 +1,8 @@
 import { STATES, type TaskState } from '../../../../core/task/task.ts';
 import type { Connection, Prepared } from '../../file/connection.ts';
 
-/** How far the kept counters of one queue are from the rows: what to add to make them right. */
-export interface CounterDrift {
+/** The difference between the counters of one queue and its rows: what to add to make them right. */
+export interface StatsDrift {
   readonly queue: number;
   readonly name: string;
   readonly state: TaskState;
@@ -10,8 +10,8 @@ export interface CounterDrift {
   readonly kept: number;
 }
 
-/** Recounts in one snapshot, so that every difference is a real one whatever other processes write meanwhile. */
-export function recountApart({ db, sql }: Connection): readonly CounterDrift[] {
+/** Recounts in one snapshot, so that every difference is real, whatever other processes write meanwhile. */
+export function recountApart({ db, sql }: Connection): readonly StatsDrift[] {
   db.exec('BEGIN');
   try {
     return recount(sql);
@@ -20,8 +20,8 @@ export function recountApart({ db, sql }: Connection): readonly CounterDrift[] {
   }
 }
 
-/** Inside a transaction of the caller's: several statements that see different moments would find what is not there. */
-export function recount(sql: Prepared): readonly CounterDrift[] {
+/** Inside a transaction of the caller: statements on different snapshots would find differences that do not exist. */
+export function recount(sql: Prepared): readonly StatsDrift[] {
   const counted = new Map<number, number[]>();
   const add = (queue: number, state: number, n: number): void => {
     const row = counted.get(queue) ?? [0, 0, 0, 0];
@@ -34,7 +34,7 @@ export function recount(sql: Prepared): readonly CounterDrift[] {
   for (const { queue, n } of rows('auditRunning')) add(queue, 1, n);
   for (const { queue, state, n } of rows('auditDue')) add(queue, state as number, n);
 
-  const drifts: CounterDrift[] = [];
+  const drifts: StatsDrift[] = [];
   const queues = sql.get('queueNames').all() as unknown as { id: number; name: string }[];
   for (const { id, name } of queues) {
     const kept = sql.get('statGet').get(id) as Record<string, number> | undefined;
@@ -47,8 +47,8 @@ export function recount(sql: Prepared): readonly CounterDrift[] {
   return drifts;
 }
 
-/** Adds the difference instead of setting the value: what was committed since the recount stays counted. */
-export function repair(sql: Prepared, drifts: readonly CounterDrift[]): void {
+/** Adds the difference instead of setting the value, so that commits since the recount stay counted. */
+export function repair(sql: Prepared, drifts: readonly StatsDrift[]): void {
   for (const drift of drifts) {
     const deltas = STATES.map((state) => (state === drift.state ? drift.counted - drift.kept : 0));
     sql.get('statAdd').run(drift.queue, ...deltas);

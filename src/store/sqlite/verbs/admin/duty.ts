@@ -15,7 +15,7 @@ export interface Renewal {
   readonly ttlMs: number;
 }
 
-/** Says which of them were held, and are for longer now. */
+/** Returns whether a renewal was held, and is for longer now. */
 export function renewDuties(tx: Transaction, renewals: readonly Renewal[]): (renewal: Renewal) => boolean {
   const asked = JSON.stringify(renewals.map(({ duty, ttlMs }) => [duty.name, duty.epoch, ttlMs]));
   const rows = tx.sql.get('dutyRenew').all(asked, tx.leaseNow) as unknown as DutyTerm[];
@@ -26,7 +26,7 @@ export function releaseDuty(tx: Transaction, duty: DutyTerm): void {
   tx.sql.get('dutyRelease').run(duty.name, duty.epoch);
 }
 
-/** Stands at the head of every duty write: a deposed holder changes nothing. Returns the duty's cursor. */
+/** Opens each write of a duty: a deposed holder changes nothing. Returns the duty's cursor. */
 export function requireDuty(tx: Pick<Transaction, 'sql'>, duty: DutyTerm): number {
   const row = tx.sql.get('dutyHeld').get(duty.name, duty.epoch) as { cursor: number } | undefined;
   if (row === undefined) throw fault('DUTY_LOST', { duty: duty.name, epoch: duty.epoch });

@@ -5,16 +5,17 @@ import type { Prepared } from '../../file/connection.ts';
 type Packed = Omit<EventRow, 'ids' | 'attempts' | 'born'> & Readonly<Record<'ids' | 'attempts' | 'born', string>>;
 
 /**
- * One statement reads everything that decides, so that a pruner in another process cannot come in between. No row
- * begins behind the page: each holds hundreds of events, and a feed far behind was read anew with every page.
+ * One statement reads everything that decides, so that a pruner in another process cannot come in between. It reads no
+ * row behind the page: each row holds hundreds of events, and a reader far behind read all of them again with every
+ * page.
  */
 export function readEvents(sql: Prepared, after: number, limit: number): EventPage {
   const packed = sql.get('eventRead').all(after + 1, limit) as unknown as Packed[];
   const rows = packed.map(unpack);
   const news = rowsAfter(rows, after);
   const queues = tellOfTasks(news) ? (sql.get('queueNames').all() as unknown as Named[]) : [];
-  const told = workersIn(news);
-  const workers = told.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(told)) as unknown as Named[]);
+  const ids = workersIn(news);
+  const workers = ids.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(ids)) as unknown as Named[]);
   return pageOf(rows, { queues: namesOf(queues), workers: namesOf(workers) }, after, limit);
 }
 

@@ -1,6 +1,6 @@
 import type { HandlerSchema } from '../../../../core/placement/worker.ts';
 import { stateCode } from '../../../codes.ts';
-import { CREATION_SLACK_MS } from '../../../insight-store.ts';
+import { CREATION_SLACK_MS } from '../../../port/insight-store.ts';
 import {
   type CountRow,
   countsOf,
@@ -18,13 +18,13 @@ export function listFailures(sql: Prepared, before: number | undefined, limit: n
   return rows.map(failureOf);
 }
 
-/** Conditions on `t`, and the values that they take. */
+/** Conditions on `t`, and their values. */
 export interface Condition {
   readonly where: readonly string[];
   readonly values: readonly (string | number)[];
 }
 
-/** What bounds a walk down from the newest task. */
+/** The bounds of a walk down from the newest task. */
 export interface Walk {
   readonly from?: number | undefined;
   readonly until?: number | undefined;
@@ -32,8 +32,8 @@ export interface Walk {
 }
 
 /**
- * Tasks that were created in this time and are older than that one, by their ids as far as these tell: the walk begins and ends where
- * no others can come. One bound on each side, because SQLite searches by one and reads all that it leaves in.
+ * Conditions for tasks that were created in this time and are older than `before`, with bounds on ids where no other
+ * tasks can be. One bound on each side, because SQLite searches by one and reads all that it leaves.
  */
 export function within(sql: Prepared, { from, until, before }: Walk): Condition {
   const where: string[] = [];
@@ -53,7 +53,7 @@ export function within(sql: Prepared, { from, until, before }: Walk): Condition 
   return { where, values };
 }
 
-/** The first id of those that were created then or later: ids and times grow together. One look for each half. */
+/** The first id that was created then or later, by binary search: ids and times grow together. */
 function idAt(sql: Prepared, time: number): number {
   let low = (sql.get('taskFirst').get() as { id: number | null }).id ?? 0;
   let high = ((sql.get('taskMax').get() as { id: number | null }).id ?? 0) + 1;
@@ -66,7 +66,10 @@ function idAt(sql: Prepared, time: number): number {
   return low;
 }
 
-/** Of those in the time the newest are looked at, whatever else is asked of them; that decides only where they are counted. */
+/**
+ * Reads the newest tasks of the time, whatever the other filters say. The filters only decide into which bucket a task
+ * is counted.
+ */
 export function countTasks(connection: Connection, query: TaskCount): TaskCounts {
   const { text, values } = countText(connection.sql, query);
   const statement = connection.db.prepare(text);
@@ -78,7 +81,7 @@ export function countText(
   { queues, handlers, states, from, until, stepMs, before, limit }: TaskCount,
 ): { readonly text: string; readonly values: readonly (string | number)[] } {
   const walk = within(sql, { from, until, before });
-  // The row of lane 0 keeps the place of ids after a restore, and is nobody's task.
+  // The row of lane 0 reserves ids after a restore, and is no task.
   const fits = ['p.lane > 0'];
   const wanted: (string | number)[] = [];
   if (states.length > 0) fits.push(`p.state IN (${states.map(stateCode).join(', ')})`);

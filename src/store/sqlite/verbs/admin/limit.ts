@@ -2,26 +2,28 @@ import { fault } from '../../../../core/errors.ts';
 import type { Limit, LimitUse } from '../../../../core/limits/limit.ts';
 import { editLimit } from '../../../../core/limits/limit-edit.ts';
 import {
+  type ChangeRow,
+  type CounterRow,
   capsOf,
+  changeOf,
+  counterOf,
   type LimitRow,
   limitOf,
   MOST_WAITING,
   recordOf,
-  type SlotRow,
-  slotOf,
   type VersionRow,
   versionOf,
 } from '../../../rows/limit-counter-rows.ts';
 import type {
+  CounterDrift,
+  CounterHolder,
+  CounterRecord,
   LimitChange,
   LimitEdited,
   LimitEditing,
   LimitRecord,
   LimitVersion,
   NamedUse,
-  SlotDrift,
-  SlotHolder,
-  SlotRecord,
 } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
@@ -30,7 +32,7 @@ export interface DefRow extends VersionRow {
   readonly id: number;
 }
 
-/** The counters that tasks with these limits take from: the total of each, and that of the key, made on first sight. */
+/** The counters that tasks with these limits take from: the total of each limit and that of the key, made on first use. */
 export function usesOf(sql: Prepared, limits: readonly LimitUse[]): readonly NamedUse[] {
   return limits.flatMap(({ name, key, weight, cost }) => {
     const def = sql.get('limitFind').get(name) as DefRow | undefined;
@@ -38,7 +40,7 @@ export function usesOf(sql: Prepared, limits: readonly LimitUse[]): readonly Nam
     const caps = capsOf(limitOf(def.body));
     const keys = key === undefined ? [''] : ['', key];
     return keys.map((own) => ({
-      slot: slotFor(sql, def.id, own, own === '' ? caps.total : caps.key),
+      counter: counterFor(sql, def.id, own, own === '' ? caps.total : caps.key),
       weight,
       cost,
       name,
@@ -47,12 +49,12 @@ export function usesOf(sql: Prepared, limits: readonly LimitUse[]): readonly Nam
   });
 }
 
-function slotFor(sql: Prepared, def: number, key: string, cap: number | null): number {
+function counterFor(sql: Prepared, def: number, key: string, cap: number | null): number {
   sql.get('slotAdd').run(def, key, cap);
   return (sql.get('slotFind').get(def, key) as { id: number }).id;
 }
 
-/** Every cap changes with it: from this commit on no claim goes by the old one. */
+/** All caps change in the same commit, and no later claim uses the old ones. */
 export function putLimit(tx: Transaction, name: string, limit: Limit | undefined, by: string): number {
   const body = limit === undefined ? null : JSON.stringify(limit);
   const { id, revision } = tx.sql.get('limitPut').get(name, body, tx.now, by) as { id: number; revision: number };
@@ -86,47 +88,46 @@ export function listLimits(sql: Prepared): readonly LimitRecord[] {
 }
 
 export function limitChanges(sql: Prepared, name: string, limit: number): readonly LimitChange[] {
-  const rows = sql.get('limitChanges').all(name, limit) as unknown as { at: number; by: string; body: string | null }[];
-  return rows.map(({ at, by, body }) => ({ at, by, limit: body === null ? undefined : limitOf(body) }));
+  return (sql.get('limitChanges').all(name, limit) as unknown as ChangeRow[]).map(changeOf);
 }
 
-export function slotsOfLimit(sql: Prepared, name: string, limit: number): readonly SlotRecord[] {
-  return (sql.get('slotsOf').all(name, limit) as unknown as SlotRow[]).map(slotOf);
+export function countersOfLimit(sql: Prepared, name: string, limit: number): readonly CounterRecord[] {
+  return (sql.get('slotsOf').all(name, limit) as unknown as CounterRow[]).map(counterOf);
 }
 
-export function getSlot(sql: Prepared, slot: number): SlotRecord | undefined {
-  const row = sql.get('slotGet').get(slot) as SlotRow | undefined;
-  return row && slotOf(row);
+export function getCounter(sql: Prepared, counter: number): CounterRecord | undefined {
+  const row = sql.get('slotGet').get(counter) as CounterRow | undefined;
+  return row && counterOf(row);
 }
 
-export function slotHolders(sql: Prepared, slot: number, limit: number): readonly SlotHolder[] {
-  const rows = sql.get('slotHolders').all(slot, limit) as unknown as (Omit<SlotHolder, 'holder'> & {
+export function counterHolders(sql: Prepared, counter: number, limit: number): readonly CounterHolder[] {
+  const rows = sql.get('slotHolders').all(counter, limit) as unknown as (Omit<CounterHolder, 'holder'> & {
     holder: number | null;
   })[];
   return rows.map(({ holder, ...row }) => ({ ...row, holder: holder ?? undefined })).sort((a, b) => a.task - b.task);
 }
 
-export function pauseSlot(tx: Transaction, name: string, key: string, forMs: number): boolean {
+export function pauseCounter(tx: Transaction, name: string, key: string, forMs: number): boolean {
   return tx.sql.get('slotPauseNamed').run(tx.leaseNow + forMs, key, name).changes > 0;
 }
 
-/** A handler was told to come back later: what takes from the same key waits with it. */
+/** A handler asked to come back later: tasks that take from the same key wait with it. */
 export function pauseFor(tx: Transaction, uses: readonly NamedUse[], limit: string | undefined, delayMs: number): void {
   for (const name of new Set(uses.map((use) => use.name))) {
     if (limit !== undefined && name !== limit) continue;
     // The key, or the total of a task that has none.
     const use = uses.findLast((one) => one.name === name) as NamedUse;
-    const slot = getSlot(tx.sql, use.slot);
+    const counter = getCounter(tx.sql, use.counter);
     const def = tx.sql.get('limitFind').get(name) as DefRow | undefined;
     const rated = def?.body != null && (limitOf(def.body).rate ?? limitOf(def.body).cost) !== undefined;
-    if (slot !== undefined && (limit !== undefined || rated))
-      tx.sql.get('slotPause').run(tx.leaseNow + delayMs, slot.id);
+    if (counter !== undefined && (limit !== undefined || rated))
+      tx.sql.get('slotPause').run(tx.leaseNow + delayMs, counter.id);
   }
 }
 
-/** Adds nothing up twice: the transaction is the only writer. */
-export function auditSlots(tx: Transaction): readonly SlotDrift[] {
-  tx.slots.write(tx.sql);
+/** Nothing is counted twice, because this transaction is the only writer. */
+export function auditCounters(tx: Transaction): readonly CounterDrift[] {
+  tx.counters.write(tx.sql);
   const rows = tx.sql.get('slotAudit').all() as unknown as {
     id: number;
     name: string;

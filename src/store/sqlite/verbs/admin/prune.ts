@@ -12,7 +12,7 @@ interface Walked {
 
 /**
  * One step. Tasks are walked by id from the duty's cursor, which wraps: an index on `ended_at` would cost 15 % of every
- * drain. Events go from the oldest on and never the newest row.
+ * drain. Events go from the oldest on, and the newest row always stays.
  */
 export function prune(tx: Transaction, query: PruneQuery, cursor: number): PruneAnswer {
   const before = tx.now - query.retentionMs;
@@ -24,7 +24,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   const signals = walk.round ? pruneSignals(tx, before, query) : 0;
   const tokens = Number(tx.sql.get('pruneTokens').run(before, query.limit).changes);
   pruneNodes(tx);
-  // Beats are told in lease time.
+  // Beats are in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
   if (workers > 0) tx.sql.get('pruneTotals').run();
   return {
@@ -39,11 +39,11 @@ interface Walk {
   readonly tasks: number;
   /** Where the next step begins. */
   readonly cursor: number;
-  /** It has come round. */
+  /** The walk has wrapped. */
   readonly round: boolean;
 }
 
-/** A tree goes at its root, as a whole; where that is more than a step may do, the next one begins at the same root. */
+/** A tree goes with its root, as a whole. If that is too much for one step, the next one begins at the same root. */
 function walkTasks(tx: Transaction, { limit }: PruneQuery, before: number, cursor: number): Walk {
   const rows = tx.sql.get('pruneWalk').all(cursor, limit) as unknown as Walked[];
   let tasks = 0;
@@ -63,7 +63,7 @@ function walkTasks(tx: Transaction, { limit }: PruneQuery, before: number, curso
   return { tasks, cursor: round ? 0 : (rows.at(-1) as Walked).id, round };
 }
 
-/** Nothing of it is unfinished or young, and nobody outside needs it. From here on nothing of it comes back. */
+/** True: no member is unfinished or too young, and no other task needs one. From here on no member can be revived. */
 function beginRemoval(tx: Transaction, root: number, before: number): boolean {
   if (tx.sql.get('treeOpen').get(root, before) !== undefined) return false;
   if (tx.sql.get('pruneNeeded').get(root) !== undefined || tx.sql.get('treeNeeded').get(root) !== undefined)
@@ -79,7 +79,7 @@ function remove(tx: Transaction, task: number, before: number): number {
   tx.sql.get('pruneDeps').run(task);
   tx.sql.get('waitDrop').run(task);
   tx.sql.get('pruneJournal').run(task);
-  // The key goes with its task, not with its window: a revived task is unfinished and holds its key again.
+  // A unique key goes with its task, not with its window: a revived task is unfinished and holds its key again.
   tx.sql.get('pruneUniq').run(task);
   for (const gone of tx.sql.get('pruneDocument').all(task)) {
     tx.sql.get('pruneDocumentRoot').run((gone as { root: string }).root);
@@ -87,7 +87,7 @@ function remove(tx: Transaction, task: number, before: number): number {
   return 1;
 }
 
-/** A signal stays for the retention, and as long as a task is unfinished that may wait for it: one that was there in this time. */
+/** A signal stays for the retention, and as long as a task is unfinished that existed in that time and may wait for it. */
 function pruneSignals(tx: Transaction, before: number, { retentionMs, limit }: PruneQuery): number {
   const first = tx.sql.get('signalFirst').get() as { at: number } | undefined;
   if (first === undefined || first.at >= before) return 0;
@@ -98,8 +98,8 @@ function pruneSignals(tx: Transaction, before: number, { retentionMs, limit }: P
 
 function pruneEvents(tx: Transaction, before: number, limit: number): { removed: number; done: boolean } {
   const rows = tx.sql.get('pruneEventsLook').all(limit) as unknown as { seq: number; n: number; at: number }[];
-  // In the order of their commits, not of their times: the clock may have been ahead for a while, and an event from a far
-  // future must not keep all that follow it.
+  // In the order of commits, not of times: the clock may have been ahead for a while, and an event from the far future
+  // must not keep all that follow it.
   const isOld = ({ at }: { readonly at: number }): boolean => at < before || at > tx.now + (tx.now - before);
   const old = rows.slice(0, rows.findLastIndex(isOld) + 1);
   const last = old.at(-1);

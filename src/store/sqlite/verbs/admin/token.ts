@@ -16,7 +16,7 @@ export function addToken(tx: Transaction, { token, replaces, unless = [], settin
   return tokenOf(row);
 }
 
-/** At once is by a revocation: an expiry would be undone by a clock that is set back. */
+/** Immediate ends are revocations: a clock that is set back would undo an expiry. */
 function endOthers(tx: Transaction, { id, kind, name }: TokenRow, { graceMs }: Rotation): void {
   if (graceMs <= 0) tx.sql.get('tokenRevokeOthers').run(tx.now, name, kind, id);
   else tx.sql.get('tokenShortenOthers').run(tx.now, name, kind, id, tx.now + graceMs);
@@ -32,7 +32,7 @@ export function exchangeToken(tx: Transaction, { hash, token, replaces }: TokenE
   return addToken(tx, { token, replaces });
 }
 
-/** Token → when it expires, if it does: those that are neither revoked nor used up. `ids`: a list in JSON. */
+/** Tokens that are neither revoked nor used up, with their expiry. `ids` is a list in JSON. */
 export function validTokens(sql: Prepared, ids: string): ReadonlyMap<number, number | null> {
   const rows = sql.get('tokenValid').all(ids) as unknown as Pick<TokenRow, 'id' | 'expires_at'>[];
   return new Map(rows.map(({ id, expires_at: at }) => [id, at]));

@@ -25,12 +25,12 @@ export function dueTriggers(sql: Prepared, now: number, limit: number): DueTrigg
   };
 }
 
-/** The slot of the trigger that fires first. */
-export function firstSlot(sql: Prepared): number | undefined {
+/** The earliest fire time of all triggers. */
+export function firstFireTime(sql: Prepared): number | undefined {
   return (sql.get('triggerFirst').get() as { at: number | null }).at ?? undefined;
 }
 
-/** The slot moves by compare-and-set and its tasks carry the slot as their unique key: twice over, a slot fires once. */
+/** The trigger moves on by compare-and-set, and each task has its fire time as unique key: no fire time fires twice. */
 export function fireTrigger(tx: Transaction, firing: TriggerFiring): TriggerAnswer {
   const { changes } = tx.sql.get('triggerMove').run(firing.nextAt, firing.name, firing.from);
   return changes === 0 ? { moved: false, pushed: [] } : { moved: true, pushed: pushTasks(tx, firing.items) };

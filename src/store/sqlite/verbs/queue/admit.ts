@@ -1,50 +1,52 @@
 import { limitOf, ownUses } from '../../../rows/limit-counter-rows.ts';
-import type { NamedUse } from '../../../store.ts';
+import type { LimitRefusal, NamedUse } from '../../../store.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import type { DefRow } from '../admin/limit.ts';
 import { cancelTasks } from './cancel.ts';
 
-export interface Refused {
-  readonly limit: string;
-  readonly key: string;
-}
-
 /**
- * What the limits of a new task say to it: nothing for most, which wait for room. Otherwise it is refused, or it takes the
- * place of others. What a limit is about is the key, or the total of a task that has none.
+ * Refuses a new task, or lets it replace others, as its limits say. Most limits let it wait for room. A limit judges by
+ * the key, or by the total for a task without a key.
  */
-export function admit(tx: Transaction, uses: readonly NamedUse[]): Refused | undefined {
+export function admit(tx: Transaction, uses: readonly NamedUse[]): LimitRefusal | undefined {
   if (uses.length === 0) return undefined;
   const refused = refusalOf(tx, uses, new Map());
   if (refused === undefined) makeRoom(tx, uses);
   return refused;
 }
 
-/** A look only. `ahead` counts by slot those that will be there before it, and is counted on if it is not refused. */
-export function refusalOf(tx: Transaction, uses: readonly NamedUse[], ahead: Map<number, number>): Refused | undefined {
+/**
+ * Reads only. `ahead` says for each counter how many tasks of this call come before it, and grows if the task is not
+ * refused.
+ */
+export function refusalOf(
+  tx: Transaction,
+  uses: readonly NamedUse[],
+  ahead: Map<number, number>,
+): LimitRefusal | undefined {
   const own = ownUses(uses);
-  for (const { name, key, slot, weight } of own) {
+  for (const { name, key, counter, weight } of own) {
     const limit = ruleOf(tx, name);
     if (limit === undefined) continue;
     const { strategy, backlog } = limit;
-    const before = ahead.get(slot) ?? 0;
-    if (backlog !== undefined && waiting(tx, slot, backlog) + before >= backlog) return { limit: name, key };
-    if (strategy === 'refuse' && isFull(tx, slot, weight, before)) return { limit: name, key };
+    const before = ahead.get(counter) ?? 0;
+    if (backlog !== undefined && waiting(tx, counter, backlog) + before >= backlog) return { limit: name, key };
+    if (strategy === 'refuse' && isFull(tx, counter, weight, before)) return { limit: name, key };
   }
-  for (const { slot } of own) ahead.set(slot, (ahead.get(slot) ?? 0) + 1);
+  for (const { counter } of own) ahead.set(counter, (ahead.get(counter) ?? 0) + 1);
   return undefined;
 }
 
-/** Ends what gives way to a new task. */
+/** Ends the tasks that a new task replaces. */
 export function makeRoom(tx: Transaction, uses: readonly NamedUse[]): void {
-  for (const { name, slot, weight } of ownUses(uses)) {
+  for (const { name, counter, weight } of ownUses(uses)) {
     const strategy = ruleOf(tx, name)?.strategy ?? 'queue';
-    // Those that go may have been made in the same transaction, which is told before.
+    // The replaced tasks may have been made in this transaction; that event comes first.
     if (strategy !== 'queue' && strategy !== 'refuse') tx.ledger.seal();
     if (strategy === 'replace_pending') {
-      cancelTasks(tx, waitingTasks(tx, slot), 'replaced');
-    } else if (strategy !== 'queue' && strategy !== 'refuse' && isFull(tx, slot, weight, 0)) {
-      const oldest = oldestOf(tx, 'slotRunning', slot) ?? oldestOf(tx, 'slotOldest', slot);
+      cancelTasks(tx, waitingTasks(tx, counter), 'replaced');
+    } else if (strategy !== 'queue' && strategy !== 'refuse' && isFull(tx, counter, weight, 0)) {
+      const oldest = oldestOf(tx, 'slotRunning', counter) ?? oldestOf(tx, 'slotOldest', counter);
       if (oldest !== null) cancelTasks(tx, [oldest], 'replaced');
     }
   }
@@ -55,24 +57,24 @@ function ruleOf(tx: Transaction, name: string): ReturnType<typeof limitOf> | und
   return def === undefined || def.body === null ? undefined : limitOf(def.body);
 }
 
-/** One transaction ends no more than so many. */
+/** The most tasks that one transaction ends. */
 const REPLACED = 500;
 
-/** All of its room is taken or spoken for. */
+/** All room is taken, or waiting tasks will take it. */
 function isFull(tx: Transaction, id: number, weight: number, ahead: number): boolean {
-  const counter = tx.slots.read(tx.sql, [id]).get(id);
+  const counter = tx.counters.read(tx.sql, [id]).get(id);
   if (counter?.cap === undefined) return false;
   return counter.active + (waiting(tx, id, counter.cap) + ahead + 1) * weight > counter.cap;
 }
 
-function waiting(tx: Transaction, slot: number, most: number): number {
-  return (tx.sql.get('slotWaiting').get(slot, most) as { n: number }).n;
+function waiting(tx: Transaction, counter: number, most: number): number {
+  return (tx.sql.get('slotWaiting').get(counter, most) as { n: number }).n;
 }
 
-function waitingTasks(tx: Transaction, slot: number): readonly number[] {
-  return (tx.sql.get('slotReady').all(slot, REPLACED) as unknown as { id: number }[]).map(({ id }) => id);
+function waitingTasks(tx: Transaction, counter: number): readonly number[] {
+  return (tx.sql.get('slotReady').all(counter, REPLACED) as unknown as { id: number }[]).map(({ id }) => id);
 }
 
-function oldestOf(tx: Transaction, name: 'slotOldest' | 'slotRunning', slot: number): number | null {
-  return (tx.sql.get(name).get(slot) as { id: number | null }).id;
+function oldestOf(tx: Transaction, name: 'slotOldest' | 'slotRunning', counter: number): number | null {
+  return (tx.sql.get(name).get(counter) as { id: number | null }).id;
 }

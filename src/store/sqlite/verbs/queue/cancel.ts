@@ -21,7 +21,7 @@ interface TaskRow {
   readonly root: number | null;
 }
 
-/** What does not run ends at once; what runs is asked, and its worker hears of it at the next renewal. */
+/** Cancels tasks that do not run. A running task gets a request, which its worker sees at the next renewal. */
 export function cancelTasks(
   tx: Transaction,
   tasks: readonly number[],
@@ -29,7 +29,7 @@ export function cancelTasks(
 ): readonly CancelAnswer[] {
   const watched: number[] = [];
   const answers = tasks.map((task) => cancelTask(tx, task, reason, watched));
-  // After all of them: who is named here was cancelled by its own name.
+  // After all of them: a task that is named here was cancelled by its own number.
   for (const task of watched) countDown(tx, task, 'cancelled');
   return answers;
 }
@@ -48,14 +48,17 @@ function cancelTask(tx: Transaction, task: number, reason: Reason, watched: numb
     return 'requested';
   }
   tx.sql.get('cancelIdle').run(reasonCode(reason), tx.now, tx.now, task);
-  // Nobody spends a signal on it.
+  // No signal may be spent on it.
   if (state === 'waiting') tx.sql.get('waitDrop').run(task);
   tx.ledger.note(queue, 'cancelled', state, 'cancelled', task, row.attempt, row.created_at);
   if (row.flags & WATCHED) watched.push(task);
   return 'cancelled';
 }
 
-/** The only way out of a final state. What depends on others that are unfinished, or are revived with it, waits for them. */
+/**
+ * The only way out of a final state. A task that depends on unfinished ones, or on others that are revived with it,
+ * waits for them.
+ */
 export function reviveTasks(tx: Transaction, { tasks, forget = [] }: ReviveParams): readonly ReviveAnswer[] {
   const revived: Revived[] = [];
   const answers = tasks.map((task) => reviveTask(tx, task, revived));
@@ -75,13 +78,13 @@ interface Revived extends TaskRow {
   readonly from: TaskState;
 }
 
-/** The attempt that ended the task moves to `attempt`, so that a repeat is known again. */
+/** The attempt that ended the task moves to `attempt`, so that a repeat of its end is recognized. */
 function reviveTask(tx: Transaction, task: number, revived: Revived[]): ReviveAnswer {
   const row = tx.sql.get('taskStand').get(task) as TaskRow | undefined;
   if (row === undefined) return { ok: false, state: undefined };
   const state = STATES[row.state] as TaskState;
   if (!isFinal(state)) return { ok: false, state };
-  // Some of its tree may be gone already.
+  // A part of its tree may be gone already.
   if (tx.sql.get('treeGoing').get(row.root ?? task) !== undefined) return { ok: false, state: undefined };
   if (row.attempt > 0 && tx.sql.get('attemptEnded').get(task, row.attempt) === undefined) {
     const error = state !== 'completed' ? resultOf(tx.sql, task, row.flags, row.result) : undefined;
@@ -97,18 +100,18 @@ function reviveTask(tx: Transaction, task: number, revived: Revived[]): ReviveAn
     );
   }
   tx.sql.get('revive').run(tx.now, task);
-  // What a wait has come to was delivered, and may not have been remembered yet.
+  // The outcome of a wait was delivered, and may not be in the journal yet.
   tx.sql.get('waitDropOpen').run(task);
-  // It has the attempt still that had parked for them: their ends would wake it.
+  // Its attempt is still the one that parked for them: their ends would wake it.
   tx.sql.get('depForget').run(task);
   if (row.flags & RESULT_APART) dropResult(tx.sql, task);
-  // Those that still wait for it wait for its next end.
+  // Its dependents wait for its next end.
   if (row.flags & WATCHED) tx.sql.get('carryDrop').run(task);
   revived.push({ ...row, task, from: state });
   return { ok: true, lane: row.lane };
 }
 
-/** How many of those that it depends on are unfinished; each of them will tell it. */
+/** How many of the tasks that it depends on are unfinished. Their ends will wake it. */
 function waitAgain(tx: Transaction, task: number, attempt: number): number {
   const rows = tx.sql.get('depReopen').all(attempt, task) as unknown as { up: number; open: number }[];
   const open = rows.filter((row) => row.open === 1);

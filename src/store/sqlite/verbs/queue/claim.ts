@@ -1,35 +1,17 @@
 import { allot, charge } from '../../../../core/limits/limit.ts';
-import { DRAINING, SUSPECT } from '../../../codes.ts';
+import { DRAINING } from '../../../codes.ts';
+import { claimKey, OP_MS } from '../../../op-keys.ts';
+import { type GrantRow, grantOf } from '../../../rows/grant-rows.ts';
 import type { ClaimAnswer, Grant, LaneAsk, LaneBlock, NewClaim } from '../../../store.ts';
 import { payloadOf } from '../../body.ts';
 import type { LaneInfo, Transaction } from '../../file/transaction.ts';
 import { isTokenAlive } from '../admin/token.ts';
-import { OP_MS } from './push.ts';
 
-/** The columns of `GRANT` in statements.ts. Rows come as arrays here: an object per row costs 0.7 µs a task. */
-type GrantRow = readonly [
-  id: number,
-  attempt: number,
-  tries: number,
-  maxTries: number,
-  bounces: number,
-  lane: number,
-  spec: number,
-  prio: number,
-  flags: number,
-  createdAt: number,
-  leaseUntil: number,
-  payload: string | null,
-];
-
-/** From here on one UPDATE over a subselect beats a look and single updates. */
+/** From this number on one UPDATE over a subselect beats a read and single updates. */
 const MANY = 8;
 
-/** How many times as many tasks are looked at for those that are old enough. */
+/** How many times as many tasks are read to find old enough ones. */
 const AGED_LOOK = 4;
-
-/** Of this worker: two that chose the same id must not share a grant. */
-const opKey = (request: NewClaim): string => `claim:${request.holder}:${request.op}`;
 
 export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | undefined {
   const again = request.op === undefined ? undefined : earlierGrants(tx, request);
@@ -41,7 +23,7 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
     const wish = Math.min(ask.max, request.max - grants.length);
     if (wish <= 0) break;
     const left = Math.min(wish, mayHold(tx, request.holder, ask));
-    if (left < wish) blocked.push({ lane: ask.lane, slot: 0, freesInMs: undefined, left: 0 });
+    if (left < wish) blocked.push({ lane: ask.lane, counter: 0, freesInMs: undefined, left: 0 });
     if (left <= 0) continue;
     const info = tx.laneOf(ask.lane);
     const rows =
@@ -50,21 +32,21 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
         : claimLimited(tx, request, { ...ask, max: left }, info, blocked);
     if (rows.length < left) leaveToBetter(tx, ask, blocked);
     for (const row of rows) {
-      const grant = grantOf(tx, row, info);
+      const grant = readGrant(tx, row, info);
       tx.ledger.note(info.queue, 'claimed', 'ready', 'running', grant.task, grant.attempt, grant.createdAt);
       grants.push(grant);
     }
     if (info.affine && rows.length > 0) tx.sql.get('laneServed').run(request.holder, ask.lane);
   }
-  // Nothing found is no answer to keep: the caller may be waiting for the first task, and asks again under the same id.
+  // An empty answer is not kept: the caller may be waiting for the first task, and asks again under the same id.
   if (request.op !== undefined && grants.length > 0) {
     const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
-    tx.sql.get('opPut').run(opKey(request), answer, tx.now + OP_MS);
+    tx.sql.get('opPut').run(claimKey(request), answer, tx.now + OP_MS);
   }
   return { grants, blocked };
 }
 
-/** It is known, switched on, not on its way out, and what it was let in and judged by still holds. */
+/** The worker is known, enabled and not draining, and its revision and token are still those of the claim. */
 function mayClaim(tx: Transaction, { holder, revision, token }: NewClaim): boolean {
   const worker = tx.sql.get('workerEnabled').get(holder) as
     | { enabled: number; state: number; revision: number }
@@ -74,12 +56,12 @@ function mayClaim(tx: Transaction, { holder, revision, token }: NewClaim): boole
   return revision === undefined || worker.revision === revision;
 }
 
-/** Says of a lane that has only tasks of less than the age that was asked for when the first of them will have it. */
+/** For a lane whose tasks are all too young: when the first of them will be old enough. */
 function leaveToBetter(tx: Transaction, { lane, minAgeMs }: LaneAsk, blocked: LaneBlock[]): void {
   if (minAgeMs === undefined || blocked.some((block) => block.lane === lane)) return;
   const head = tx.sql.get('laneHead').get(lane) as { since: number } | undefined;
   if (head !== undefined)
-    blocked.push({ lane, slot: 0, freesInMs: Math.max(1, head.since + minAgeMs - tx.now), left: 0 });
+    blocked.push({ lane, counter: 0, freesInMs: Math.max(1, head.since + minAgeMs - tx.now), left: 0 });
 }
 
 /** How many more tasks like these the holder may have. */
@@ -88,7 +70,7 @@ function mayHold(tx: Transaction, holder: number, { lane, maxHeld }: LaneAsk): n
   return maxHeld - (tx.sql.get('heldLike').get(lane, holder) as { n: number }).n;
 }
 
-/** As many as its limits have room for; what is granted is taken from them before anybody else can look. */
+/** As many as its limits have room for. What is granted is taken from the counters in the same transaction. */
 function claimLimited(
   tx: Transaction,
   request: NewClaim,
@@ -97,16 +79,16 @@ function claimLimited(
   blocked: LaneBlock[],
 ): readonly GrantRow[] {
   const { lane, max } = ask;
-  const counters = tx.slots.read(
+  const counters = tx.counters.read(
     tx.sql,
-    uses.map(({ slot }) => slot),
+    uses.map(({ counter }) => counter),
   );
-  // In lease time, as everything that a limit waits for: nobody can set that clock back.
+  // In lease time, like everything that a limit waits for: that clock cannot be set back.
   const [allotted] = allot([{ lane, max, uses }], counters, tx.leaseNow);
   const { max: most, block } = allotted as NonNullable<typeof allotted>;
   const rows = most === 0 ? [] : claimLane(tx, request, ask, most);
-  tx.slots.take(tx.sql, charge([{ uses, count: rows.length }], counters, tx.leaseNow));
-  // A lane that had no more anyway is empty, not held back.
+  tx.counters.take(tx.sql, charge([{ uses, count: rows.length }], counters, tx.leaseNow));
+  // A lane that had no more tasks is empty, not held back.
   if (block !== undefined && rows.length === most) blocked.push({ lane, ...block });
   return rows;
 }
@@ -139,39 +121,23 @@ function claimEach(tx: Transaction, request: NewClaim, found: readonly { id: num
   return found.map(({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow);
 }
 
-/** RETURNING promises no order, though mostly it is the right one. */
+/** RETURNING guarantees no order, though mostly it is the right one. */
 function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
   const before = ([a, , , , , , , prioA]: GrantRow, [b, , , , , , , prioB]: GrantRow): number => prioA - prioB || a - b;
   return rows.every((row, i) => i === 0 || before(rows[i - 1] as GrantRow, row) < 0) ? rows : rows.sort(before);
 }
 
-/** The grants of an earlier call whose answer was lost, as far as they still hold. */
+/** The grants of an earlier call whose answer was lost, if they still hold. */
 function earlierGrants(tx: Transaction, request: NewClaim): readonly Grant[] | undefined {
-  const row = tx.sql.get('opFind').get(opKey(request), tx.now) as { answer: string } | undefined;
+  const row = tx.sql.get('opFind').get(claimKey(request), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;
   const pairs = JSON.parse(row.answer) as [number, number][];
   return pairs.flatMap(([task, attempt]) => {
     const held = tx.sql.rows('claimAgain').get(task, attempt) as GrantRow | undefined;
-    return held === undefined ? [] : [grantOf(tx, held, tx.laneOf(held[5]))];
+    return held === undefined ? [] : [readGrant(tx, held, tx.laneOf(held[5]))];
   });
 }
 
-function grantOf(tx: Transaction, row: GrantRow, info: LaneInfo): Grant {
-  const [task, attempt, tries, maxTries, bounces, lane, spec, prio, flags, createdAt, leaseUntil, payload] = row;
-  return {
-    task,
-    attempt,
-    queue: info.queueName,
-    handler: info.handler,
-    lane,
-    spec,
-    priority: 0 - prio,
-    tries,
-    maxTries,
-    bounces,
-    createdAt,
-    leaseUntil,
-    payload: payloadOf(tx.sql, task, flags, payload),
-    suspect: (flags & SUSPECT) !== 0,
-  };
+function readGrant(tx: Transaction, row: GrantRow, { queueName, handler }: LaneInfo): Grant {
+  return grantOf(row, queueName, handler, 0 - row[7], payloadOf(tx.sql, row[0], row[8], row[11]));
 }

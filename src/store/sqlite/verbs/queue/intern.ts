@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { columnsOf, type RuleColumns, rulesOf, textOf } from '../../../rows/lane-rows.ts';
+import { columnsOf, hashOf, laneHash, type RuleColumns, rulesOf } from '../../../rows/lane-rows.ts';
 import type { Lane, LaneDepth, LaneWish, ReadyLane } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
@@ -25,7 +24,7 @@ export function internQueue(sql: Prepared, name: string): number {
 }
 
 export function internLane(tx: Pick<Transaction, 'sql' | 'now'>, lane: LaneWish): Lane {
-  const hash = digest(textOf(lane));
+  const hash = laneHash(lane);
   const found = tx.sql.get('laneFind').get(hash) as LaneRow | undefined;
   if (found !== undefined) {
     tx.sql.get('laneTouch').run(tx.now, found.id);
@@ -37,7 +36,7 @@ export function internLane(tx: Pick<Transaction, 'sql' | 'now'>, lane: LaneWish)
   const row = tx.sql
     .get('laneAdd')
     .get(queue, lane.handler, hash, tx.now, placement, fair_key, weight, limits, slots) as { id: number };
-  for (const use of uses) tx.sql.get('laneSlotAdd').run(row.id, use.slot, use.weight);
+  for (const use of uses) tx.sql.get('laneSlotAdd').run(row.id, use.counter, use.weight);
   return laneOf(tx.sql.get('laneFind').get(hash) as unknown as LaneRow);
 }
 
@@ -58,13 +57,9 @@ export function laneDepth(sql: Prepared, lane: number, most: number): LaneDepth 
 }
 
 export function internSpec(tx: Pick<Transaction, 'sql' | 'now'>, body: string): number {
-  const hash = digest(body);
+  const hash = hashOf(body);
   const found = tx.sql.get('specFind').get(hash) as { id: number } | undefined;
   if (found === undefined) return (tx.sql.get('specAdd').get(hash, body, tx.now) as { id: number }).id;
   tx.sql.get('specTouch').run(tx.now, found.id);
   return found.id;
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
 }

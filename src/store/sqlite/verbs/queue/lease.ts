@@ -8,7 +8,7 @@ import type { Transaction } from '../../file/transaction.ts';
 import { countDown } from '../trees/countdown.ts';
 import { recordAttempt } from './settle.ts';
 
-/** Expiry is not tested: until the reaper has taken it, the lease lives. */
+/** Expiry is not checked: a lease lives until the reaper has taken it. */
 export function renewLease(tx: Transaction, item: RenewItem): RenewAnswer {
   const leaseUntil = tx.leaseNow + item.ttlMs;
   const row = tx.sql.get('renew').get(leaseUntil, item.task, item.attempt) as { cancel_at: number | null } | undefined;
@@ -29,7 +29,7 @@ export function listLeases(sql: Prepared, holders: readonly number[] | undefined
     holder: number;
     created_at: number;
   }[];
-  // Their index is in the order of the holders.
+  // The index is ordered by holder.
   return rows
     .map(({ id, attempt, holder, created_at }) => ({ task: id, attempt, holder, createdAt: created_at }))
     .sort((a, b) => a.task - b.task);
@@ -39,7 +39,7 @@ export function attemptWorker(sql: Prepared, { task, attempt }: Lease): string |
   return (sql.get('attemptWorker').get(task, attempt) as { name: string } | undefined)?.name;
 }
 
-/** When the first lease runs out, in lease time. */
+/** When the first lease expires, in lease time. */
 export function firstExpiry(sql: Prepared): number | undefined {
   return (sql.get('firstExpiry').get() as { at: number | null }).at ?? undefined;
 }
@@ -84,7 +84,7 @@ export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAns
   for (const item of items) {
     const row = tx.sql.get('reapLook').get(item.task, item.attempt, tx.leaseNow) as OverdueRow | undefined;
     if (row === undefined) continue;
-    // The request may have come after the reaper looked.
+    // The request may have come after the reaper's read.
     const cancelled = row.cancel_at !== null;
     const again = item.to === 'again' && !cancelled;
     const to = cancelled ? 'cancelled' : item.to === 'again' ? (item.delayMs > 0 ? 'scheduled' : 'ready') : item.to;
@@ -96,7 +96,7 @@ export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAns
     if (to === 'ready') lanes.add(row.lane);
     recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, 'expired');
     const { queue, uses } = tx.laneOf(row.lane);
-    tx.slots.give(uses);
+    tx.counters.give(uses);
     tx.ledger.note(queue, 'expired', 'running', to, item.task, item.attempt, row.created_at);
     if (row.flags & WATCHED && isFinal(to)) countDown(tx, item.task, to);
     reaped++;

@@ -1,10 +1,11 @@
 import type { Lease } from '../../../../core/task/lease.ts';
-import { type LogEntry, STREAMS, type Stream } from '../../../../core/task/log.ts';
+import { type LogEntry, STREAMS } from '../../../../core/task/log.ts';
+import { type LogRow, lineOf } from '../../../rows/log-rows.ts';
 import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
-/** The look holds for the writes that follow it: this transaction is the only writer. */
+/** The read holds for the writes that follow it: this transaction is the only writer. */
 export function appendLog(tx: Transaction, { task, attempt, entries }: LogAppend): LogAnswer {
   if (tx.sql.get('logFence').get(task, attempt) === undefined) return 'lost';
   appendLines(tx, { task, attempt }, entries);
@@ -18,18 +19,6 @@ export function appendLines(tx: Transaction, { task, attempt }: Lease, entries: 
 }
 
 export function readLog(sql: Prepared, { task, after, limit }: LogQuery): readonly LogLine[] {
-  const rows = sql.get('logRead').all(task, after?.attempt ?? 0, after?.seq ?? 0, limit) as unknown as {
-    attempt: number;
-    seq: number;
-    at: number;
-    stream: number;
-    data: string;
-  }[];
-  return rows.map(({ attempt, seq, at, stream, data }) => ({
-    attempt,
-    seq,
-    at,
-    stream: STREAMS[stream] as Stream,
-    text: data,
-  }));
+  const rows = sql.get('logRead').all(task, after?.attempt ?? 0, after?.seq ?? 0, limit) as unknown as LogRow[];
+  return rows.map(lineOf);
 }

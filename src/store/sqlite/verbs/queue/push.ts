@@ -1,16 +1,11 @@
 import { isFinal } from '../../../../core/task/task.ts';
 import { fitsInline, PAYLOAD_APART } from '../../../codes.ts';
-import type { NewTask, PushAnswer, UniqueKey } from '../../../store.ts';
+import { OP_MS, pushKey } from '../../../op-keys.ts';
+import type { NewTask, PushAnswer, PushedTask, UniqueKey } from '../../../store.ts';
 import { putPayload, putResultKey } from '../../body.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { admit } from './admit.ts';
 import { taskStatus } from './task-status.ts';
-
-/** How long an operation id is remembered. */
-export const OP_MS = 24 * 3_600_000;
-
-/** Keys of different verbs never meet. */
-const opKey = (op: string): string => `push:${op}`;
 
 /** Rows of one statement. */
 type Run = 1 | 4 | 16;
@@ -32,7 +27,7 @@ export function pushTasks(tx: Transaction, items: readonly NewTask[]): readonly 
   return answers;
 }
 
-/** There is nothing to look up or to ask before it is stored. */
+/** Nothing has to be looked up or decided before the task is stored. */
 function isPlain(tx: Transaction, { op, unique, lane }: NewTask): boolean {
   return op === undefined && unique === undefined && tx.laneOf(lane).uses.length === 0;
 }
@@ -82,28 +77,28 @@ function pushAlone(tx: Transaction, item: NewTask): PushAnswer {
   if (refused !== undefined) return { ok: false, ...refused };
   const answers: PushAnswer[] = [];
   addTasks(tx, [item], 0, 1, answers);
-  const [answer] = answers as [PushAnswer & { ok: true }];
+  const [answer] = answers as [PushedTask];
   if (item.unique !== undefined) holdKey(tx, item.lane, item.unique, answer.task);
   return answer;
 }
 
-/** The task that its operation id or its key leads to. */
+/** The existing task of its operation id or unique key. */
 export function findTask(tx: Transaction, item: NewTask): PushAnswer | undefined {
   return earlierAnswer(tx, item) ?? uniqueAnswer(tx, item);
 }
 
-/** From now on its operation id and its key lead to this task. */
-export function nameTask(tx: Transaction, item: NewTask, answer: PushAnswer & { readonly ok: true }): void {
+/** Stores the operation id and the unique key of a task. */
+export function nameTask(tx: Transaction, item: NewTask, answer: PushedTask): void {
   if (item.unique !== undefined && answer.fresh) holdKey(tx, item.lane, item.unique, answer.task);
   remember(tx, item, answer);
 }
 
-/** Whatever the answer is, a repeat gets it again: also the task that held the key, and the refusal. */
+/** A repeat gets the same answer again, also the task that had the key and the refusal. */
 function remember(tx: Transaction, item: NewTask, answer: PushAnswer): PushAnswer {
-  // A limit that is full now may not be so at the next call: a repeat asks again.
+  // A limit that is full now may have room at the next call: a repeat asks again.
   if (item.op !== undefined && (answer.ok || 'conflict' in answer)) {
     const kept = answer.ok ? [answer.task, answer.createdAt] : [answer.conflict];
-    tx.sql.get('opPut').run(opKey(item.op), JSON.stringify(kept), tx.now + OP_MS);
+    tx.sql.get('opPut').run(pushKey(item.op), JSON.stringify(kept), tx.now + OP_MS);
   }
   return answer;
 }
@@ -111,7 +106,7 @@ function remember(tx: Transaction, item: NewTask, answer: PushAnswer): PushAnswe
 /** The answer that this operation id got before. */
 function earlierAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
   if (item.op === undefined) return undefined;
-  const row = tx.sql.get('opFind').get(opKey(item.op), tx.now) as { answer: string } | undefined;
+  const row = tx.sql.get('opFind').get(pushKey(item.op), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;
   const [task, createdAt] = JSON.parse(row.answer) as [number, number?];
   if (createdAt === undefined) return { ok: false, conflict: task };

@@ -37,7 +37,7 @@ export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
   }
   if (!inline) putResult(tx.sql, item.task, result);
   const { queue, uses } = tx.laneOf(place.lane);
-  tx.slots.give(uses);
+  tx.counters.give(uses);
   tx.ledger.note(queue, item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
   if (slow !== undefined && slow.flags & WATCHED) countDown(tx, item.task, item.to);
   return 'done';
@@ -60,19 +60,19 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   }
   const hint = { lane: row.lane, createdAt: row.created_at };
   if (row.cancel_at !== null) {
-    // What went wrong meanwhile is kept with it.
+    // The error is kept with it.
     const end = { task: item.task, attempt: item.attempt, hint, to: 'cancelled', reason: 'requested' } as const;
     return settleTask(tx, { ...end, result: item.error }) === 'done' ? 'cancelled' : 'lost';
   }
   const to = item.delayMs > 0 ? 'scheduled' : 'ready';
   const { changes } = tx.sql.get('returnTask').run(
     stateCode(to),
-    // Ready from then on: at once, or when it is due.
+    // Ready at once, or when it is due.
     tx.now + item.delayMs,
     item.refund ? 1 : 0,
-    // A start ends the series; a task given back from the look-ahead neither started nor bounced.
+    // A start resets the count. A task that was returned from the look-ahead neither started nor bounced.
     item.change === 'retried' ? 0 : row.bounces + (item.bounced ? 1 : 0),
-    // A handler that came to its end has killed nobody; a task that was only given back is under suspicion as before.
+    // A handler that ended has killed no worker. A task that was only returned stays suspect.
     item.change === 'retried' ? SUSPECT : 0,
     item.task,
     item.attempt,
@@ -80,7 +80,7 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   if (changes === 0) return 'lost';
   recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
   const { queue, uses } = tx.laneOf(row.lane);
-  tx.slots.give(uses);
+  tx.counters.give(uses);
   if (item.pause !== undefined) pauseFor(tx, uses, item.pause.limit, item.delayMs);
   tx.ledger.note(queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
   return 'done';
@@ -99,9 +99,9 @@ export function recordAttempt(
   tx.sql.get('attemptAdd').run(task, attempt, holder, startedAt, endedAt, OUTCOMES.indexOf(outcome), error ?? null);
 }
 
-/** Whether this very attempt had ended the same way before: the caller repeats itself because its answer was lost. */
+/** Whether this attempt had ended the same way before: the caller repeats a call whose answer was lost. */
 export function endedAs(tx: Transaction, task: number, attempt: number, outcome: Outcome): boolean {
-  if (attempt < 1) return false; // a task that ended unclaimed was ended by nobody's attempt
+  if (attempt < 1) return false; // a task that ended unclaimed was ended by no attempt
   // An attempt row decides: a task that the reaper failed was not failed by its worker.
   const row = tx.sql.get('attemptEnded').get(task, attempt) as { outcome: number } | undefined;
   if (row !== undefined) return OUTCOMES[row.outcome] === outcome;

@@ -5,7 +5,7 @@ import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { countDown } from '../trees/countdown.ts';
 
-/** What is due, and what has waited as long as it wanted to. */
+/** Due tasks, and waiting tasks whose deadline has passed. */
 export function stageTasks(tx: Transaction, limit: number): StageAnswer {
   const due = tx.sql.get('stageLook').all(tx.now, limit) as unknown as {
     id: number;
@@ -36,7 +36,7 @@ export function stageNext(sql: Prepared): number | undefined {
   return (sql.get('stageNext').get() as { run_at: number } | undefined)?.run_at;
 }
 
-/** Only what was never claimed: from its first claim on a task has had its start. */
+/** Only tasks that were never claimed expire. */
 export function expireTasks(tx: Transaction, limit: number): ExpireAnswer {
   const late = tx.sql.get('expireLook').all(tx.now, limit) as unknown as {
     id: number;
@@ -45,7 +45,7 @@ export function expireTasks(tx: Transaction, limit: number): ExpireAnswer {
     created_at: number;
     flags: number;
   }[];
-  // What became ready in the same transaction was told before.
+  // Tasks that became ready in this transaction: that event comes first.
   tx.ledger.seal();
   let expired = 0;
   for (const row of late) {
@@ -58,7 +58,7 @@ export function expireTasks(tx: Transaction, limit: number): ExpireAnswer {
   return { expired, nextInMs: msUntil(expireNext(tx.sql), tx.now) };
 }
 
-/** When the next task will have waited too long, in calendar time. */
+/** When the next wait timeout passes, in calendar time. */
 export function expireNext(sql: Prepared): number | undefined {
   return (sql.get('expireNext').get() as { expires_at: number } | undefined)?.expires_at;
 }

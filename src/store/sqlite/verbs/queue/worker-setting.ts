@@ -1,26 +1,17 @@
+import { type SettingRow, settingOf } from '../../../rows/setting-rows.ts';
 import type { WorkerSetting, WorkerSettingRecord } from '../../../store.ts';
 import { allTags, changed, UNSET } from '../../../worker-settings.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
-interface SettingRow {
-  readonly enabled: number;
-  readonly priority: number | null;
-  readonly tags: string;
-}
-
-export function settingOf(sql: Prepared, name: string): Omit<WorkerSettingRecord, 'name'> {
+export function findSetting(sql: Prepared, name: string): Omit<WorkerSettingRecord, 'name'> {
   const row = sql.get('settingGet').get(name) as SettingRow | undefined;
-  return row === undefined ? UNSET : readSetting(row);
+  return row === undefined ? UNSET : settingOf(row);
 }
 
-function readSetting({ enabled, priority, tags }: SettingRow): Omit<WorkerSettingRecord, 'name'> {
-  return { enabled: enabled !== 0, priority: priority ?? undefined, tags: JSON.parse(tags) as string[] };
-}
-
-/** Of the name, and of everybody who lives under it. */
+/** Changes the setting of a name and all live workers of that name. */
 export function setWorker(tx: Transaction, change: WorkerSetting): void {
-  const { name, enabled, priority, tags } = changed(settingOf(tx.sql, change.name), change);
+  const { name, enabled, priority, tags } = changed(findSetting(tx.sql, change.name), change);
   tx.sql.get('settingPut').run(name, enabled ? 1 : 0, priority ?? null, JSON.stringify(tags));
   const living = tx.sql.get('workersNamed').all(name) as unknown as { id: number; own_tags: string | null }[];
   for (const { id, own_tags: own } of living) {
@@ -31,5 +22,5 @@ export function setWorker(tx: Transaction, change: WorkerSetting): void {
 
 export function listSettings(sql: Prepared): readonly WorkerSettingRecord[] {
   const rows = sql.get('settingList').all() as unknown as (SettingRow & { name: string })[];
-  return rows.map((row) => ({ name: row.name, ...readSetting(row) }));
+  return rows.map((row) => ({ name: row.name, ...settingOf(row) }));
 }

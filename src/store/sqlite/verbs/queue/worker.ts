@@ -6,11 +6,11 @@ import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { revokeTokensNamed } from '../admin/token.ts';
-import { settingOf } from './worker-setting.ts';
+import { findSetting } from './worker-setting.ts';
 
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
-  const setting = settingOf(tx.sql, name);
+  const setting = findSetting(tx.sql, name);
   const known = tx.sql.get('workerKnown').get(incarnation) !== undefined;
   const row = tx.sql
     .get('workerAdd')
@@ -34,7 +34,7 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
     );
   if (row === undefined) throw takenIncarnation(name);
   const { id } = row as { id: number };
-  if (worker.told === true && !known) tx.ledger.tell('registered', id, tx.now);
+  if (worker.told === true && !known) tx.ledger.noteWorker('registered', id, tx.now);
   return id;
 }
 
@@ -44,10 +44,10 @@ export function forgetWorker(tx: Transaction, name: string): Forgotten {
   return { setting, tokens: revokeTokensNamed(tx, name) };
 }
 
-/** Those who only live are many, and one statement sees to all of them. */
+/** Most beats change nothing else, and one statement handles all of them. */
 export function beatAll(tx: Transaction, beats: readonly WorkerBeat[]): readonly boolean[] {
   const merged = mergeBeats(beats);
-  /** Worker → when it was born. */
+  /** Worker → when it registered. */
   const known = new Map<number, number>();
   for (const [state, some] of Map.groupBy(merged.filter(isPlain), (one) => one.state)) {
     const ids = JSON.stringify(some.map(({ worker }) => worker));
@@ -59,7 +59,7 @@ export function beatAll(tx: Transaction, beats: readonly WorkerBeat[]): readonly
     const born = known.get(worker);
     if (born === undefined) continue;
     if (ended > 0) tx.sql.get('totalAdd').run(ended, worker);
-    if (told) tx.ledger.tell('beat', worker, born);
+    if (told) tx.ledger.noteWorker('beat', worker, born);
   }
   return beats.map(({ worker }) => known.has(worker));
 }
@@ -69,7 +69,7 @@ interface BornRow {
   readonly started_at: number | null;
 }
 
-/** It says nothing of its own. */
+/** The beat has neither status nor metadata. */
 function isPlain({ status, metadata }: WorkerBeat): boolean {
   return status === undefined && metadata === undefined;
 }
@@ -94,7 +94,7 @@ function beat(tx: Transaction, { worker, state, status, metadata }: WorkerBeat):
   return changes > 0;
 }
 
-/** Whether there is one to mark: mostly there is none, and then nothing is written. */
+/** Whether a worker is to be marked. Mostly there is none, and nothing is written. */
 export function someSilent(sql: Prepared, leaseNow: number, staleMs: number): boolean {
   return sql.get('workerSilent').get(leaseNow - staleMs) !== undefined;
 }

@@ -2,7 +2,7 @@ import type { FinalState } from '../../../../core/task/task.ts';
 import { DOWN_BATCH, FAILS_AFTER, RUNS_AFTER, stateCode, stateOf, WATCHED } from '../../../codes.ts';
 import type { CarryAnswer } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
-import type { Transaction } from '../../file/transaction.ts';
+import type { DependentWork, Transaction } from '../../file/transaction.ts';
 
 interface Edge {
   readonly down: number;
@@ -24,40 +24,25 @@ interface Ended {
   readonly watched: boolean;
 }
 
-/** What one transaction has done for dependents. */
-interface Work {
-  left: number;
-  /** Where tasks became ready. */
-  readonly lanes: Set<number>;
-}
-
-const works = new WeakMap<Transaction, Work>();
-
-function workOf(tx: Transaction): Work {
-  let work = works.get(tx);
-  if (work === undefined) works.set(tx, (work = { left: DOWN_BATCH, lanes: new Set() }));
-  return work;
-}
-
 /** The lanes in which this transaction has woken tasks. */
 export function wokenLanes(tx: Transaction): readonly number[] {
-  return [...(works.get(tx)?.lanes ?? [])];
+  return [...(tx.dependents?.lanes ?? [])];
 }
 
 /**
- * A task that others wait for has ended: each of them has one less to wait for, or ends too. Those that end so are followed
- * level by level. What is more than a transaction should do is left to `depCarry`.
+ * A task that others wait for has ended. Each dependent has one less to wait for, or ends too; those that end are
+ * followed level by level. What is too much for one transaction is left to `depCarry`.
  */
 export function countDown(tx: Transaction, task: number, state: FinalState): void {
-  const work = workOf(tx);
+  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set() });
   const ends: Ended[] = [{ task, state, watched: true }];
-  // It grows while it is gone through.
+  // The list grows during the loop.
   for (const ended of ends) if (ended.watched) ends.push(...seeTo(tx, ended, work));
 }
 
-function seeTo(tx: Transaction, { task, state }: Ended, work: Work): readonly Ended[] {
+function seeTo(tx: Transaction, { task, state }: Ended, work: DependentWork): readonly Ended[] {
   const edges = tx.sql.get('depOpen').all(task, work.left) as unknown as Edge[];
-  // What became of these tasks in the same transaction was told before.
+  // Earlier events of these tasks in this transaction come first.
   tx.ledger.seal();
   const ended: Ended[] = [];
   for (const edge of edges) {
@@ -73,9 +58,9 @@ function seeTo(tx: Transaction, { task, state }: Ended, work: Work): readonly En
   return ended;
 }
 
-/** The end of the dependent, if it is one. */
-function follow(tx: Transaction, edge: Edge, state: FinalState, work: Work): Ended | undefined {
-  // It waits no more, or for something else.
+/** The end of the dependent, if it ends. */
+function follow(tx: Transaction, edge: Edge, state: FinalState, work: DependentWork): Ended | undefined {
+  // It no longer waits, or waits for something else.
   if (edge.state !== stateCode('waiting') || edge.attempt !== edge.gen) return undefined;
   const met = state === 'completed' || edge.optional === 1 || (edge.flags & RUNS_AFTER) !== 0;
   if (!met) return endAfter(tx, edge);
@@ -84,7 +69,7 @@ function follow(tx: Transaction, edge: Edge, state: FinalState, work: Work): End
   return undefined;
 }
 
-function wake(tx: Transaction, { down, lane, attempt, created_at, lease_until }: Edge, work: Work): void {
+function wake(tx: Transaction, { down, lane, attempt, created_at, lease_until }: Edge, work: DependentWork): void {
   const due = Math.max(tx.now, lease_until ?? 0);
   const to = due > tx.now ? 'scheduled' : 'ready';
   tx.sql.get('downWake').run(stateCode(to), due, down);
@@ -92,7 +77,7 @@ function wake(tx: Transaction, { down, lane, attempt, created_at, lease_until }:
   if (to === 'ready') work.lanes.add(lane);
 }
 
-/** Something that it needs did not complete. */
+/** Ends a task because something that it needs did not complete. */
 export function endAfter(
   tx: Transaction,
   { down, flags, lane, attempt, created_at }: Pick<Edge, 'down' | 'flags' | 'lane' | 'attempt' | 'created_at'>,
@@ -103,20 +88,20 @@ export function endAfter(
   return { task: down, state: to, watched: (flags & WATCHED) !== 0 };
 }
 
-/** Goes on where transactions before have stopped. */
+/** Goes on where earlier transactions have stopped. */
 export function carryOn(tx: Transaction, limit: number): CarryAnswer {
-  const work = workOf(tx);
+  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set() });
   work.left = Math.min(work.left, limit);
   const before = work.left;
   for (let next = nextOf(tx); next !== undefined && work.left > 0; next = nextOf(tx)) {
-    // What is left of it after this is added again.
+    // What is left after this is added again.
     tx.sql.get('carryDrop').run(next.up);
     countDown(tx, next.up, stateOf(next.state) as FinalState);
   }
   return { carried: before - work.left, lanes: wokenLanes(tx), more: nextOf(tx) !== undefined };
 }
 
-/** Whether a task that ended has dependents left that were not told. */
+/** Whether ended tasks have dependents left that were not counted down. */
 export function hasToCarry(sql: Prepared): boolean {
   return sql.get('carryNext').get() !== undefined;
 }

@@ -11,7 +11,7 @@ import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { pushGraph } from './graph.ts';
 
-/** Everything that could refuse it is looked at before anything is written. */
+/** Everything that could refuse the write is checked before anything is written. */
 export function writeDocuments(tx: Transaction, write: DocumentWrite): DocumentAnswer {
   const { root, version, add = [], change = [], remove = [], push } = write;
   const { now } = tx;
@@ -33,7 +33,7 @@ export function writeDocuments(tx: Transaction, write: DocumentWrite): DocumentA
   for (const [i, { task }] of tasks.entries()) {
     tx.sql.get('documentRun').run(task, now, push?.documents[i] ?? '', root);
   }
-  // Once, whatever was done to the root itself: this is what other writers compare.
+  // Once, whatever was done to the root itself: other writers compare this version.
   if (version > 0) tx.sql.get('documentGrow').run(version + 1, now, root);
   return { ok: true, tasks };
 }

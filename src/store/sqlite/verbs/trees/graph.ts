@@ -1,42 +1,37 @@
 import { STATES, type TaskState } from '../../../../core/task/task.ts';
 import { fitsInline, PAYLOAD_APART, stateCode } from '../../../codes.ts';
-import { type Birth, birthsOf, inOrderOfEdges, type StandIns, standIns, upsOf } from '../../../graph.ts';
-import type { Dependency, GraphAnswer, GraphTask, Planned } from '../../../store.ts';
+import {
+  type Birth,
+  birthsOf,
+  inOrderOfEdges,
+  type Lineage,
+  type Overfull,
+  type StandIns,
+  standIns,
+  upsOf,
+} from '../../../graph.ts';
+import type { Dependency, GraphAnswer, GraphTask, Planned, PushedTask } from '../../../store.ts';
 import { putPayload, putResultKey, resultOf } from '../../body.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { makeRoom, type Refused, refusalOf } from '../queue/admit.ts';
+import { makeRoom, refusalOf } from '../queue/admit.ts';
 import { dueAt, findTask, nameTask } from '../queue/push.ts';
 import { countDown, endAfter } from './countdown.ts';
 
-type Made = (GraphAnswer & { readonly ok: true })['tasks'][number];
-
-/** Who bears tasks: they are members of its tree. */
-export interface Kin {
-  readonly parent: number;
-  readonly root: number;
-}
-
-/** A limit takes no more tasks; the item would be the one too many. */
-export interface Overfull extends Refused {
-  readonly ok: false;
-  readonly item: number;
-}
-
-/** All or nothing: everything that could refuse it is looked at before anything is written. */
+/** All or nothing: everything that could refuse the push is checked before anything is written. */
 export function pushGraph(tx: Transaction, items: readonly GraphTask[]): GraphAnswer {
   return pushAll(tx, items, undefined) as GraphAnswer;
 }
 
-/** The same with children of a running task, which their limits are asked about as with a push. */
-export function bearChildren(tx: Transaction, items: readonly GraphTask[], kin: Kin): GraphAnswer | Overfull {
-  return pushAll(tx, items, kin);
+/** The same for children of a running task. Limits judge children as they judge pushes. */
+export function bearChildren(tx: Transaction, items: readonly GraphTask[], lineage: Lineage): GraphAnswer | Overfull {
+  return pushAll(tx, items, lineage);
 }
 
-function pushAll(tx: Transaction, items: readonly GraphTask[], kin: Kin | undefined): GraphAnswer | Overfull {
+function pushAll(tx: Transaction, items: readonly GraphTask[], lineage: Lineage | undefined): GraphAnswer | Overfull {
   const places = standIns(items, ({ lane }) => tx.laneOf(lane).queue);
   if ('item' in places) return { ok: false, conflict: 0, item: places.item };
-  const found = new Map<number, Made>();
+  const found = new Map<number, PushedTask>();
   for (const [i, item] of items.entries()) {
     const answer = places[i] === i ? findTask(tx, item) : undefined;
     if (answer === undefined) continue;
@@ -50,16 +45,16 @@ function pushAll(tx: Transaction, items: readonly GraphTask[], kin: Kin | undefi
     if (state === undefined) return { ok: false, unknown: task };
     stands.set(task, state);
   }
-  const full = kin === undefined ? undefined : overfull(tx, items, places, found);
-  return full ?? { ok: true, tasks: store(tx, items, places, found, stands, kin) };
+  const full = lineage === undefined ? undefined : overfull(tx, items, places, found);
+  return full ?? { ok: true, tasks: store(tx, items, places, found, stands, lineage) };
 }
 
-/** The first that a limit does not take, those before it counted. */
+/** The first item that a limit refuses, with those before it counted. */
 function overfull(
   tx: Transaction,
   items: readonly GraphTask[],
   places: StandIns,
-  found: ReadonlyMap<number, Made>,
+  found: ReadonlyMap<number, PushedTask>,
 ): Overfull | undefined {
   const ahead = new Map<number, number>();
   for (const [i, { lane }] of items.entries()) {
@@ -79,10 +74,10 @@ function store(
   tx: Transaction,
   items: readonly GraphTask[],
   places: StandIns,
-  found: ReadonlyMap<number, Made>,
+  found: ReadonlyMap<number, PushedTask>,
   stands: ReadonlyMap<number, TaskState>,
-  kin: Kin | undefined,
-): readonly Made[] {
+  lineage: Lineage | undefined,
+): readonly PushedTask[] {
   const fresh = places.flatMap((place, i) => (place === i && !found.has(i) ? [i] : []));
   // This transaction is the only writer, so the next ids are known.
   const last = (tx.sql.get('taskMax').get() as { id: number | null }).id ?? 0;
@@ -91,11 +86,11 @@ function store(
   const births = birthsOf(items, tasks, fresh, stands);
   for (const up of upsOf(births, stands)) tx.sql.get('depWatch').run(up);
   const states = new Map<number, TaskState>();
-  for (const birth of births) states.set(birth.task, bear(tx, birth, kin));
-  if (kin !== undefined && births.length > 0) tx.sql.get('treeMark').run(kin.root);
+  for (const birth of births) states.set(birth.task, bear(tx, birth, lineage));
+  if (lineage !== undefined && births.length > 0) tx.sql.get('treeMark').run(lineage.root);
   for (const [i, answer] of found) nameTask(tx, items[i] as GraphTask, answer);
   const doomed = births.filter((birth) => birth.doomed);
-  // That they were made is told before that they ended.
+  // Their creation comes before their end in the feed.
   if (doomed.length > 0) tx.ledger.seal();
   const ends = doomed.map(({ item: { lane }, task, flags }) => {
     return endAfter(tx, { down: task, flags, lane, attempt: 0, created_at: tx.now });
@@ -105,14 +100,14 @@ function store(
   return places.map((place, i) => {
     const task = tasks[i] as number;
     const state = states.get(task);
-    if (state === undefined) return found.get(place) as Made;
+    if (state === undefined) return found.get(place) as PushedTask;
     return { ok: true, task, createdAt: tx.now, state, fresh: place === i };
   });
 }
 
-function bear(tx: Transaction, { item, task, flags, open, edges }: Birth, kin: Kin | undefined): TaskState {
+function bear(tx: Transaction, { item, task, flags, open, edges }: Birth, lineage: Lineage | undefined): TaskState {
   const { now } = tx;
-  if (kin !== undefined) makeRoom(tx, tx.laneOf(item.lane).uses);
+  if (lineage !== undefined) makeRoom(tx, tx.laneOf(item.lane).uses);
   const due = dueAt(item, now);
   const waits = open > 0;
   const state = waits ? 'waiting' : due === null ? 'ready' : 'scheduled';
@@ -134,8 +129,8 @@ function bear(tx: Transaction, { item, task, flags, open, edges }: Birth, kin: K
       waits ? due : null,
       wait === undefined ? null : waits ? wait : (due ?? now) + wait,
       inline ? item.payload : null,
-      kin?.parent ?? null,
-      kin?.root ?? null,
+      lineage?.parent ?? null,
+      lineage?.root ?? null,
     );
   if (!inline) putPayload(tx.sql, task, item.payload);
   if (item.resultKey !== undefined) putResultKey(tx.sql, task, item.resultKey);

@@ -10,7 +10,7 @@ export function findEntry(sql: Prepared, task: number, key: string): KnownEntry 
   return sql.get('journalGet').get(task, key) as KnownEntry | undefined;
 }
 
-/** Whether it was added: no other one has its key. */
+/** False: the key exists already. */
 export function addEntry(
   tx: Transaction,
   { task, attempt }: Turn,
@@ -22,7 +22,7 @@ export function addEntry(
   return tx.sql.get('journalAdd').run(...values).changes > 0;
 }
 
-/** The look at what is there is needed only where something is. */
+/** Reads the existing entry only if there is one. */
 export function putValue(tx: Transaction, turn: Turn, entry: NewValue): EntryAnswer {
   const { value, began, usage } = entry;
   const said = { value, ...(began === undefined ? {} : { began }), ...(usage === undefined ? {} : { usage }) };
@@ -30,7 +30,7 @@ export function putValue(tx: Transaction, turn: Turn, entry: NewValue): EntryAns
   return answerOf(tx, turn, entry, findEntry(tx.sql, turn.task, entry.key) as KnownEntry);
 }
 
-/** What is said of an entry that is there. */
+/** The answer for an existing entry. */
 export function answerOf(tx: Transaction, turn: Turn, entry: NewEntry, known: KnownEntry): EntryAnswer {
   return keptAnswer(turn, entry, known, (child): TaskState => taskStatus(tx, child)?.state ?? 'completed');
 }

@@ -1,11 +1,12 @@
 import type { Lease } from '../../../../core/task/lease.ts';
 import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
 import type { Park, WaitRecord } from '../../../store.ts';
+import { needOf, type ParkItem } from '../../../turns.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { recordAttempt } from '../queue/settle.ts';
 
-/** What a turn knows of the task that it is of. */
+/** The row of the task of a turn. */
 export interface Running {
   readonly lane: number;
   readonly created_at: number;
@@ -15,19 +16,14 @@ export interface Running {
   readonly root: number | null;
 }
 
-/** A park whose children are known by their numbers. */
-export interface ParkItem extends Lease, Omit<Park, 'children'> {
-  readonly children?: readonly number[] | undefined;
-}
-
 export type Parked = { readonly went: 'parked' } | { readonly went: 'woken'; readonly body?: string | undefined };
 
-/** A later wait of this attempt has come already: this one was sent again by somebody who has had his answer. */
+/** A later wait of this attempt has come already: this one is a repeat whose answer had arrived. */
 export function isLate(tx: Transaction, { task, attempt }: Lease, { nth = 0 }: Park): boolean {
   return tx.sql.get('waitLater').get(task, attempt, nth) !== undefined;
 }
 
-/** The looks hold for the writes that follow them: this transaction is the only writer. */
+/** Reads hold for the writes that follow them: this transaction is the only writer. */
 export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked {
   const { task, attempt } = item;
   const there = alreadyThere(tx, item);
@@ -39,12 +35,12 @@ export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked 
   putWait(tx, item, deadline, 0, null);
   recordAttempt(tx, task, attempt, row.holder, row.started_at, 'parked');
   const { queue, uses } = tx.laneOf(row.lane);
-  tx.slots.give(uses);
+  tx.counters.give(uses);
   tx.ledger.note(queue, 'parked', 'running', 'waiting', task, attempt, row.created_at);
   return { went: 'parked' };
 }
 
-/** A signal that came before, or the one that this very call had taken when its answer was lost. */
+/** A signal that came before, or the one that an earlier try of this call had taken when its answer was lost. */
 function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
   const { task, attempt, key, channel } = item;
   if (channel === undefined) return undefined;
@@ -52,23 +48,21 @@ function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
   if (taken !== undefined) return { went: 'woken', body: taken.body ?? undefined };
   const signal = tx.sql.get('signalTake').get(channel) as { body: string } | undefined;
   if (signal === undefined) return undefined;
-  // Kept with the wait: whoever comes after a crash finds it there.
+  // Stored with the wait, so that the next attempt finds it after a crash.
   putWait(tx, item, null, 1, signal.body);
   return { went: 'woken', body: signal.body };
 }
 
-/** How many ends it waits for; undefined: it waits for none. Its children know of it from here on. */
+/** How many ends it waits for; undefined: none. From here on the ends of its children count. */
 function openChildren(tx: Transaction, { task, attempt, children, need }: ParkItem): number | undefined {
   if (children === undefined) return undefined;
-  const all = new Set(children);
-  const open = [...all].filter((child) => tx.sql.get('parkChild').get(child) !== undefined);
-  const left = Math.min(need ?? all.size, all.size) - (all.size - open.length);
-  if (left <= 0) return 0;
+  const { open, ends } = needOf(children, need, (child) => tx.sql.get('parkChild').get(child) !== undefined);
+  if (ends <= 0) return 0;
   for (const child of open) {
     tx.sql.get('parkWatch').run(child);
     tx.sql.get('parkDep').run(child, task, attempt);
   }
-  return left;
+  return ends;
 }
 
 function putWait(tx: Transaction, item: ParkItem, deadline: number | null, state: number, body: string | null): void {

@@ -1,9 +1,6 @@
+import { OP_MS, signalKey } from '../../../op-keys.ts';
 import type { NewSignal, SignalAnswer } from '../../../store.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { OP_MS } from '../queue/push.ts';
-
-/** Keys of different verbs never meet. */
-const opKey = (op: string): string => `signal:${op}`;
 
 interface OpenWait {
   readonly task: number;
@@ -13,20 +10,20 @@ interface OpenWait {
 export function sendSignal(tx: Transaction, item: NewSignal): SignalAnswer {
   const { op } = item;
   if (op === undefined) return { woken: deliver(tx, item) };
-  const kept = tx.sql.get('opFind').get(opKey(op), tx.now) as { answer: string } | undefined;
+  const kept = tx.sql.get('opFind').get(signalKey(op), tx.now) as { answer: string } | undefined;
   if (kept !== undefined) return { woken: JSON.parse(kept.answer) as number[] };
   const woken = deliver(tx, item);
-  tx.sql.get('opPut').run(opKey(op), JSON.stringify(woken), tx.now + OP_MS);
+  tx.sql.get('opPut').run(signalKey(op), JSON.stringify(woken), tx.now + OP_MS);
   return { woken };
 }
 
-/** Says whom it woke; none: it is kept. */
+/** Returns the tasks that it woke; none: it is kept. */
 export function deliver(tx: Transaction, { channel, body, broadcast }: Omit<NewSignal, 'op'>): readonly number[] {
   if (broadcast) {
     const open = tx.sql.get('waitAll').all(channel) as unknown as OpenWait[];
     return open.filter((wait) => wake(tx, wait, body)).map(({ task }) => task);
   }
-  // Each turn ends with one open wait less.
+  // Each round closes one open wait.
   for (;;) {
     const wait = tx.sql.get('waitOldest').get(channel) as OpenWait | undefined;
     if (wait === undefined) {
@@ -37,7 +34,7 @@ export function deliver(tx: Transaction, { channel, body, broadcast }: Omit<NewS
   }
 }
 
-/** False: its task no longer waits for this, and the signal is for somebody else. The wait is closed either way. */
+/** False: its task no longer waits for this, and the signal goes to another. The wait is closed either way. */
 function wake(tx: Transaction, { task, gen }: OpenWait, body: string): boolean {
   const row = tx.sql.get('wake').get(tx.now, task, gen) as { lane: number; created_at: number } | undefined;
   tx.sql.get('waitClose').run(row === undefined ? null : body, task);

@@ -8,7 +8,7 @@ import { VirtualWorld } from '../../../conformance/kit/virtual-world.ts';
 import type { Lane, Then, Turn, TurnAnswer } from '../../../store.ts';
 import { openSqlite } from '../../open.ts';
 
-/** How many statements may still run before one dies; the commit is the last of them. */
+/** How many statements may still run before one fails. The commit is the last of them. */
 let left = Number.POSITIVE_INFINITY;
 
 function count(): void {
@@ -32,14 +32,17 @@ DatabaseSync.prototype.exec = function counted(this: DatabaseSync, sql: string):
 
 interface Play {
   readonly scene: Scene;
-  /** Every row of every table, but for the key of the cluster. */
+  /** Every row of every table, except the cluster key. */
   readonly tables: () => string;
   readonly turn: Turn;
 }
 
 let plays = 0;
 
-/** A turn that says all there is to say: values, lines, children with edges and a key, a signal that wakes somebody, one that is kept. */
+/**
+ * A turn with everything: values, log lines, children with edges and a key, a signal that wakes a task, and one that is
+ * kept.
+ */
 async function play(then: Then): Promise<Play> {
   const name = `turn-crash-${process.pid}-${plays++}`;
   const world = new VirtualWorld();
@@ -53,7 +56,7 @@ async function play(then: Then): Promise<Play> {
   const [{ id: lane }] = (await store.laneIntern({ lanes: [desk] })) as readonly [Lane];
   const stranger = await scene.push({ queue: 'strangers' });
   const { task, attempt } = await scene.running({ lane });
-  // Somebody waits for its end.
+  // Another task waits for its end.
   await take(await scene.running({ queue: 'watchers' }), { key: 'w', children: [task] });
   const child = await scene.draft({ queue: 'children' });
   const turn: Turn = {

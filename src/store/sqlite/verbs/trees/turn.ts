@@ -1,6 +1,7 @@
 import { turnGraph } from '../../../graph.ts';
 import type { KnownEntry } from '../../../rows/journal-rows.ts';
 import type { EntryAnswer, NewChild, NewEntry, Then, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
+import { type AfterTurn, LOST, NONE, STORED, type TurnDone } from '../../../turns.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { appendLines } from '../queue/log.ts';
 import { endedAs, returnTask, settleTask } from '../queue/settle.ts';
@@ -9,18 +10,17 @@ import { addEntry, answerOf, findEntry, putValue } from './journal.ts';
 import { isLate, parkTask, type Running } from './park.ts';
 import { deliver } from './signal.ts';
 
-type Done = TurnAnswer & { readonly kind: 'done' };
-type After = Pick<Done, 'went' | 'body'>;
 type Child = EntryAnswer & { readonly kind: 'child' };
 
-const LOST: TurnAnswer = { kind: 'lost' };
-
-/** It only remembers and writes lines: nothing that others could see or wait for. */
+/** The turn has only values and log lines: nothing that others could see or wait for. */
 export function isPlain({ entries, then }: Turn): boolean {
   return then.go === 'on' && entries.every((entry) => 'value' in entry);
 }
 
-/** The looks hold for the writes that follow them: this transaction is the only writer. What may refuse comes before all writes. */
+/**
+ * Reads hold for the writes that follow them: this transaction is the only writer. What may refuse the turn comes
+ * before all writes.
+ */
 export function takeTurn(tx: Transaction, turn: Turn): TurnAnswer {
   const row = tx.sql.get('turnLook').get(turn.task, turn.attempt) as Running | undefined;
   if (row === undefined) return repeated(tx, turn);
@@ -30,7 +30,7 @@ export function takeTurn(tx: Transaction, turn: Turn): TurnAnswer {
   const known = new Map(entries.map((entry) => [entry, findEntry(tx.sql, turn.task, entry.key)]));
   const acts = then.go === 'park' || entries.some((entry) => !('value' in entry) && known.get(entry) === undefined);
   if (row.cancel_at !== null && acts) return stop(tx, turn, row, known);
-  // What it wakes or replaces may have been told of in this transaction before.
+  // Tasks that it wakes or replaces may have events in this transaction, which come first.
   if (entries.some(({ kind }) => kind === 'signal' || kind === 'child')) tx.ledger.seal();
   const born = bear(tx, turn, row, known);
   if ('why' in born) return born;
@@ -39,19 +39,17 @@ export function takeTurn(tx: Transaction, turn: Turn): TurnAnswer {
   return done(row, go(tx, turn, row, answers), answers);
 }
 
-const done = (row: Running, after: After, entries: readonly EntryAnswer[]): Done => {
+const done = (row: Running, after: AfterTurn, entries: readonly EntryAnswer[]): TurnDone => {
   return { kind: 'done', ...after, cancelRequested: row.cancel_at !== null, entries };
 };
 
-function remember(tx: Transaction, turn: Turn, row: Running): Done {
+function remember(tx: Transaction, turn: Turn, row: Running): TurnDone {
   const answers = turn.entries.map((entry) => ('value' in entry ? putValue(tx, turn, entry) : NONE));
   if (turn.logs !== undefined) appendLines(tx, turn, turn.logs);
   return done(row, { went: 'on' }, answers);
 }
 
-const NONE: EntryAnswer = { kind: 'none' };
-
-/** It was asked to stop, and would have begun something: what it has done is kept, and it ends. */
+/** The task was asked to stop, and the turn would have begun something: its values are kept, and the task ends. */
 function stop(
   tx: Transaction,
   turn: Turn,
@@ -68,7 +66,7 @@ function stop(
   return done(row, { went: 'cancelled' }, answers);
 }
 
-/** The new children by their entries, or why there can be none. */
+/** The new children by their entries, or the refusal. */
 function bear(
   tx: Transaction,
   turn: Turn,
@@ -114,14 +112,14 @@ function write(
   if (entry.kind === 'signal') {
     addEntry(tx, turn, entry);
     deliver(tx, entry);
-    return { kind: 'stored' };
+    return STORED;
   }
   const child = born.get(entry) as Child;
   addEntry(tx, turn, entry, { ref: child.task, value: String(child.createdAt) });
   return child;
 }
 
-function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAnswer[]): After {
+function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAnswer[]): AfterTurn {
   const { then, task, attempt } = turn;
   switch (then.go) {
     case 'on':
@@ -142,7 +140,7 @@ function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAn
   }
 }
 
-/** The number of the child that an entry of this turn stands for. */
+/** The number of the child of this entry. */
 function bornAs({ entries }: Turn, answers: readonly EntryAnswer[], key: string): number {
   const answer = answers[entries.findIndex((entry) => entry.key === key)];
   return answer?.kind === 'child' ? answer.task : 0;
@@ -153,7 +151,7 @@ function end(tx: Transaction, { task, attempt }: Turn, row: Running, then: Then 
   settleTask(tx, { task, attempt, to, reason, result, hint: { lane: row.lane, createdAt: row.created_at } });
 }
 
-/** No such attempt runs. The turn that ended it is known again by how it ended. */
+/** No such attempt runs. A repeat of the turn that ended it is recognized by how it ended. */
 function repeated(tx: Transaction, turn: Turn): TurnAnswer {
   const went = wentBefore(tx, turn);
   if (went === undefined) return LOST;
@@ -164,7 +162,7 @@ function repeated(tx: Transaction, turn: Turn): TurnAnswer {
   return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
 }
 
-function wentBefore(tx: Transaction, { task, attempt, then }: Turn): Done['went'] | undefined {
+function wentBefore(tx: Transaction, { task, attempt, then }: Turn): TurnDone['went'] | undefined {
   const ended = (as: Parameters<typeof endedAs>[3]): boolean => endedAs(tx, task, attempt, as);
   switch (then.go) {
     case 'on':

@@ -1,0 +1,8 @@
+import type { RegistrationBackend } from './registration-backend.ts';
+import type { WorkBackend } from './work-backend.ts';
+
+/** The fields that FlatMachines adds to the runtime of an SDK. */
+export interface SDKRuntimeWrapper {
+  readonly registration_backend?: RegistrationBackend;
+  readonly work_backend?: WorkBackend;
+}

@@ -1,7 +1,0 @@
-/** Placement of document 003. The rules are in core, because a node reads them too. */
-export {
-  type Capabilities,
-  type PlacementConstraints,
-  placementFromConstraints,
-  tagsFromCapabilities,
-} from '../app/library/manual.ts';

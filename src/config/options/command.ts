@@ -1,0 +1,132 @@
+import { atLeast, filled, keyText } from '../parse.ts';
+import type { OptionTable } from './option.ts';
+
+/** Faster than a person reads; each look costs the node several calls. */
+const MIN_LOOK_MS = 100;
+
+/** How a command shows what it finds, and how it makes a change. */
+export const COMMAND_OPTIONS = {
+  follow: {
+    doc: 'Show logs and states as they come, until the end',
+    short: 'f',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  watch: {
+    doc: 'Look each second: redraw on a terminal, print a line for each change in a pipe',
+    short: 'w',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  interval: {
+    doc: 'How often to look',
+    value: 'TIME',
+    parse: atLeast(MIN_LOOK_MS),
+    env: [],
+    fallback: () => 1000,
+    fallbackDoc: '1s',
+  },
+  lookOnce: {
+    doc: 'Look once and print it, then end',
+    flag: 'once',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  open: {
+    doc: 'Open the link in the browser of this host',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  yes: {
+    doc: 'Do it without asking',
+    short: 'y',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  force: {
+    doc: 'Replace what is there',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  dryRun: {
+    doc: 'Only say what would be done',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  tree: {
+    doc: 'Also all tasks that wait for it, and what any of these has spawned',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  broadcast: {
+    doc: 'Wake all tasks that wait now, and keep the signal for nobody',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'wake the one that has waited longest',
+  },
+  action: {
+    doc: 'Which of the actions that the task offers',
+    value: 'NAME',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'the one named like the command',
+  },
+  data: {
+    doc: 'A value for the task, along with the decision',
+    value: 'JSON',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'nothing',
+  },
+  decidedBy: {
+    doc: 'Who decides; the task sees it',
+    flag: 'by',
+    value: 'WHO',
+    parse: keyText,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'the user of this system',
+  },
+  from: {
+    doc: 'The SQLite store whose contents move',
+    value: 'URL',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  to: {
+    doc: 'The Postgres database that they move to',
+    value: 'URL',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  json: {
+    doc: 'Print one JSON object a line, for programs',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+} satisfies OptionTable;

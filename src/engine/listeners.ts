@@ -1,0 +1,53 @@
+/** What an engine reports to other parts of its process. Each call is a hint or a measurement: nothing depends on it. */
+export interface EngineListener {
+  /** A task will be due in this many milliseconds. */
+  readonly due?: (inMs: number) => void;
+  /** A lease was granted. It expires in this many milliseconds, unless it is renewed. */
+  readonly leased?: (inMs: number) => void;
+  /** This process committed something, so there may be events to number. */
+  readonly committed?: () => void;
+  /** How long the store took to answer. */
+  readonly timed?: (verb: 'claim' | 'renew', ms: number) => void;
+  /** Somebody asked a running task to stop. */
+  readonly cancelRequested?: (task: number) => void;
+}
+
+/** The listeners of an engine: the duties of its process, its workers, its metrics. */
+export class Listeners {
+  #all: readonly EngineListener[] = [];
+
+  /** Returns a function that ends the subscription. The same listener may be added twice and removed once. */
+  add(listener: EngineListener): () => void {
+    const own = { ...listener };
+    this.#all = [...this.#all, own];
+    return () => {
+      this.#all = this.#all.filter((one) => one !== own);
+    };
+  }
+
+  due(inMs: number): void {
+    for (const { due } of this.#all) due?.(inMs);
+  }
+
+  leased(inMs: number): void {
+    for (const { leased } of this.#all) leased?.(inMs);
+  }
+
+  committed(): void {
+    for (const { committed } of this.#all) committed?.();
+  }
+
+  timed(verb: 'claim' | 'renew', ms: number): void {
+    for (const { timed } of this.#all) timed?.(verb, ms);
+  }
+
+  cancelRequested(task: number): void {
+    for (const { cancelRequested } of this.#all) {
+      try {
+        cancelRequested?.(task);
+      } catch {
+        // A failed hint is a lost one; the request itself is stored.
+      }
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import { type IdCodec, makeIdCodec } from '../core/ids.ts';
+import type { CounterUse } from '../core/limits/limit.ts';
+import type { World } from '../core/world.ts';
+import type { Store } from '../store/store.ts';
+import { Claims } from './claim/claims.ts';
+import { ReadyLanes } from './claim/ready-lanes.ts';
+import { WorkerProfiles } from './claim/worker-profiles.ts';
+import { Coalescer } from './coalescer.ts';
+import { Limits } from './limits.ts';
+import type { Listeners } from './listeners.ts';
+import { Graphs } from './push/graphs.ts';
+import { Interner } from './push/interner.ts';
+import { Pushes } from './push/pushes.ts';
+import { Feed } from './read/feed.ts';
+import { Results } from './read/results.ts';
+import type { EngineSettings } from './settings.ts';
+import { KeptResults } from './settle/kept-results.ts';
+import { Settles } from './settle/settles.ts';
+import { TaskLogs } from './settle/task-logs.ts';
+import { Turns } from './settle/turns.ts';
+import { Waits } from './settle/waits.ts';
+import { Documents } from './trees/documents.ts';
+import { InputGatherer } from './trees/input-gatherer.ts';
+import { Spawns } from './trees/spawns.ts';
+import { Trees } from './trees/trees.ts';
+import { Workers } from './workers.ts';
+
+export interface EngineParts {
+  readonly claims: Claims;
+  readonly documents: Documents;
+  readonly feed: Feed;
+  readonly gatherer: InputGatherer;
+  readonly graphs: Graphs;
+  readonly ids: IdCodec;
+  readonly interner: Interner;
+  readonly kept: KeptResults;
+  readonly limits: Limits;
+  readonly logs: TaskLogs;
+  readonly profiles: WorkerProfiles;
+  readonly pushes: Pushes;
+  readonly readyLanes: ReadyLanes;
+  readonly results: Results;
+  readonly settles: Settles;
+  readonly trees: Trees;
+  readonly turns: Turns;
+  readonly waits: Waits;
+  readonly workers: Workers;
+}
+
+export interface PartsDeps {
+  readonly store: Store;
+  readonly world: World;
+  readonly settings: EngineSettings;
+  readonly listeners: Listeners;
+}
+
+/**
+ * Makes the parts of an engine and connects them. A part knows its neighbours by callbacks only: what became ready, what was freed, what
+ * will be due, what was committed. Each of these is a hint.
+ */
+export function makeParts({ store, world, settings, listeners }: PartsDeps): EngineParts {
+  const coalescer = new Coalescer(world);
+  const readyLanes = new ReadyLanes(store, world, settings.pollMs);
+  const interner = new Interner(store, (lane) => readyLanes.learn(lane));
+  const ids = makeIdCodec(store.clusterKey);
+  const feed = new Feed(store, world);
+
+  const usesOf = (lane: number): readonly CounterUse[] => readyLanes.lane(lane)?.rules?.uses ?? [];
+  const onFreed = (lane: number): void => readyLanes.freed(usesOf(lane));
+  const onWoken = (): void => readyLanes.hint();
+  const onReady = (lane: number | undefined, priority: number | undefined): void =>
+    lane === undefined ? readyLanes.hint() : readyLanes.mark(lane, priority);
+  const onDue = (inMs: number): void => listeners.due(inMs);
+  const onCommit = (): void => {
+    feed.nudge();
+    listeners.committed();
+  };
+  const onEnded = (task: number): void => {
+    onCommit();
+    logs.nudge(task);
+  };
+  const timed = async <T>(verb: 'claim' | 'renew', ask: () => Promise<T>): Promise<T> => {
+    const since = world.clock.monotonic();
+    const answer = await ask();
+    listeners.timed(verb, world.clock.monotonic() - since);
+    return answer;
+  };
+
+  // Batchers flush in the order in which they are made. Log lines leave before the settle of their attempt, which would
+  // make the store refuse them.
+  const logs = new TaskLogs({ store, coalescer, world });
+  // A settle leaves before the next claim, so that both can share a commit.
+  const settles = new Settles({
+    store,
+    renew: (items) => timed('renew', () => store.leaseRenew({ items })),
+    coalescer,
+    interner,
+    random: world.random,
+    onReady,
+    onFreeing: (lane) => readyLanes.freeing(usesOf(lane)),
+    onFreed,
+    onDue,
+    onCommit: onEnded,
+  });
+  const pushes = new Pushes({
+    store,
+    coalescer,
+    interner,
+    ids,
+    maxUniqueMs: settings.retentionMs,
+    onComing: (lane, priority) => readyLanes.expect(lane, priority),
+    onReady: (lane, priority) => readyLanes.mark(lane, priority),
+    onDue,
+    onCommit,
+  });
+  const graphs = new Graphs({ store, tasks: pushes });
+  const gatherer = new InputGatherer({
+    store,
+    interner,
+    refuse: async (grant, error) => void (await settles.fail(grant, error, { giveUp: true })),
+  });
+  const trees = new Trees({
+    store,
+    idOf: ({ task, createdAt }) => ids.encode('task_', task, createdAt),
+    onCancelled: (task, answer) => {
+      logs.nudge(task);
+      if (answer === 'requested') listeners.cancelRequested(task);
+    },
+    onRevived: (lane) => readyLanes.mark(lane),
+    onCommit,
+  });
+  const waits = new Waits({ store, coalescer, onWoken, onCommit: onEnded });
+  const spawns = new Spawns({ store, interner, tasks: pushes });
+  const turns = new Turns({
+    store,
+    coalescer,
+    tasks: pushes,
+    spawns,
+    settles,
+    onDue,
+    onWoken,
+    onReady,
+    onFreed,
+    onCommit: onEnded,
+  });
+  const kept = new KeptResults({ store, coalescer, interner });
+  const profiles = new WorkerProfiles(store, world, settings.workerStaleMs);
+  const claims = new Claims({
+    store: { taskClaim: (params) => timed('claim', () => store.taskClaim(params)) },
+    readyLanes,
+    profiles,
+    world,
+    coalescer,
+  });
+  const workers = new Workers({
+    store,
+    coalescer,
+    world,
+    staleMs: settings.workerStaleMs,
+    onChange: () => {
+      profiles.forget();
+      readyLanes.hint();
+    },
+  });
+  const limits = new Limits({ store, onChange: () => readyLanes.hint() });
+  const documents = new Documents({ store, graphs });
+  const results = new Results(store, feed);
+  return {
+    claims,
+    documents,
+    feed,
+    gatherer,
+    graphs,
+    ids,
+    interner,
+    kept,
+    limits,
+    logs,
+    profiles,
+    pushes,
+    readyLanes,
+    results,
+    settles,
+    trees,
+    turns,
+    waits,
+    workers,
+  };
+}

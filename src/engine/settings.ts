@@ -1,0 +1,56 @@
+import type { Duration } from '../core/duration.ts';
+import { DEFAULT_STALE_MS } from '../core/placement/worker.ts';
+import { DEFAULT_LEASE_MS } from '../core/task/lease.ts';
+import type { World } from '../core/world.ts';
+import type { QueueStore } from '../store/store.ts';
+import { checkIntervalMs, checkLeaseMs, checkOptions, checkRetentionMs, checkStaleMs } from './check.ts';
+import { SCAN_MS } from './claim/ready-lanes.ts';
+
+export interface EngineOptions {
+  /** The whole port, or only what a plain queue needs; then the rest is refused with `UNSUPPORTED`. */
+  readonly store: QueueStore;
+  readonly world: World;
+  /** How long a claim holds without a renewal, from 10 ms to 24 h; default 30 s. */
+  readonly leaseMs?: Duration;
+  /** How long finished tasks, events and keys are kept, at least 1 s; default 7 days. */
+  readonly retentionMs?: Duration;
+  /** How long a worker may be silent before it counts as lost, from 10 ms to 24 h; default 30 s. */
+  readonly workerStaleMs?: Duration;
+  /** How often a waiting claim looks for work without a hint, from 10 ms to 1 h; default 1 s. */
+  readonly pollMs?: Duration;
+  /** How often at least the reaper looks for expired leases, from 10 ms to 1 h; default 1 s. */
+  readonly cleanupMs?: Duration;
+}
+
+/** The checked options of an engine, in milliseconds. */
+export interface EngineSettings {
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly workerStaleMs: number;
+  readonly pollMs: number;
+  readonly cleanupMs: number;
+}
+
+const DEFAULT_CLEANUP_MS = 1000;
+export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000;
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  'store',
+  'world',
+  'leaseMs',
+  'retentionMs',
+  'workerStaleMs',
+  'pollMs',
+  'cleanupMs',
+] satisfies (keyof EngineOptions)[]);
+
+export function checkSettings(options: EngineOptions): EngineSettings {
+  checkOptions('engine options', options, OPTIONS);
+  return {
+    leaseMs: checkLeaseMs(options.leaseMs ?? DEFAULT_LEASE_MS),
+    retentionMs: checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS),
+    workerStaleMs: checkStaleMs(options.workerStaleMs ?? DEFAULT_STALE_MS),
+    pollMs: checkIntervalMs('pollMs', options.pollMs ?? SCAN_MS),
+    cleanupMs: checkIntervalMs('cleanupMs', options.cleanupMs ?? DEFAULT_CLEANUP_MS),
+  };
+}

@@ -1,0 +1,14 @@
+export interface FailOptions {
+  /** No retry, whatever budget is left. */
+  readonly giveUp?: boolean;
+  /** Run again this much later; the try is given back (for a 429, for instance). */
+  readonly retryAfterMs?: number;
+  /** Which of its limits pauses with it. Without a name: those that have a rate or a cost. */
+  readonly limit?: string;
+}
+
+export interface ReleaseOptions {
+  /** The task was claimed to run it, and never started. Twenty in a row end it as undeliverable. */
+  readonly bounced?: boolean;
+  readonly delayMs?: number;
+}

@@ -1,0 +1,61 @@
+import type { Lease } from '../../core/task/lease.ts';
+import type { Reason } from '../../core/task/task.ts';
+import type { DutyTerm } from './duty-store.ts';
+
+/** The part of the port for leases: kept, listed, and taken back once they have run out. */
+export interface LeaseStore {
+  leaseRenew(params: { readonly items: readonly RenewItem[] }): Promise<readonly RenewAnswer[]>;
+  /** Running tasks of this holder that somebody has asked to stop. Reads only. */
+  leaseCancels(params: { readonly holder: number }): Promise<readonly Lease[]>;
+  /** Running tasks, ascending by number; only those of these holders, if some are given. Reads only. */
+  leaseList(params: { readonly holders?: readonly number[] | undefined }): Promise<readonly HeldTask[]>;
+  /** The names of the workers that had these attempts; undefined where the attempt or its worker is no longer kept. Reads only. */
+  attemptWorkers(params: { readonly items: readonly Lease[] }): Promise<readonly (string | undefined)[]>;
+  /** Running tasks whose lease has expired, and when the next one will. Reads only. */
+  leaseOverdue(params: { readonly limit: number }): Promise<Overdue>;
+  /**
+   * Takes back what `leaseOverdue` found, unless it was renewed or ended meanwhile. A task that was asked to cancel
+   * ends as cancelled, whatever the item says.
+   */
+  leaseReap(params: { readonly duty: DutyTerm; readonly items: readonly ReapItem[] }): Promise<ReapAnswer>;
+}
+
+export interface RenewItem extends Lease {
+  readonly ttlMs: number;
+}
+
+export type RenewAnswer =
+  | { readonly held: true; readonly leaseUntil: number; readonly cancelRequested: boolean }
+  | { readonly held: false };
+
+export interface HeldTask extends Lease {
+  readonly holder: number;
+  readonly createdAt: number;
+}
+
+export interface OverdueLease extends Lease {
+  readonly spec: number;
+  readonly tries: number;
+  readonly maxTries: number;
+  readonly cancelRequested: boolean;
+}
+
+export interface Overdue {
+  readonly leases: readonly OverdueLease[];
+  /** Until the earliest lease that has not expired, in milliseconds; undefined when nothing runs. */
+  readonly nextInMs: number | undefined;
+  /** How long the store has been up, if it knows: before that no lease could be renewed. */
+  readonly upForMs?: number | undefined;
+}
+
+export interface ReapItem extends Lease {
+  readonly to: 'again' | 'failed' | 'cancelled';
+  readonly reason: Reason;
+  readonly delayMs: number;
+}
+
+export interface ReapAnswer {
+  readonly reaped: number;
+  /** Lanes that have ready tasks again. */
+  readonly lanes: readonly number[];
+}

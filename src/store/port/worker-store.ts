@@ -1,0 +1,84 @@
+import type { WorkerState } from '../../core/placement/worker.ts';
+import type { DutyTerm } from './duty-store.ts';
+
+/** The part of the port for workers: which are there, and which have fallen silent. */
+export interface WorkerStore {
+  /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
+  workerRegister(params: NewWorker): Promise<number>;
+  /** The workers that are expected to beat, and how many tasks each has. */
+  workerFleet(): Promise<FleetSnapshot>;
+  /** Answers which of them are known. One that is not was pruned or never registered, and must register. */
+  workerBeat(params: { readonly beats: readonly WorkerBeat[] }): Promise<readonly boolean[]>;
+  /** All workers, or those in one state: of thousands few are lost, and the others need not be read to find them. */
+  workerList(params?: { readonly state?: WorkerState }): Promise<readonly WorkerRecord[]>;
+  /** Marks workers as lost that should beat and have not done so for `staleMs`. Returns which. */
+  workerReap(params: { readonly duty: DutyTerm; readonly staleMs: number }): Promise<readonly number[]>;
+}
+
+export interface NewWorker {
+  readonly name: string;
+  readonly incarnation: string;
+  readonly slots: number;
+  readonly tags: readonly string[];
+  readonly host?: string | undefined;
+  readonly pid?: number | undefined;
+  readonly handlers?: readonly string[] | undefined;
+  /** The queues that it serves; not given: all. */
+  readonly queues?: readonly string[] | undefined;
+  /** Workers with a higher priority get work first; default 0. */
+  readonly priority?: number | undefined;
+  readonly version?: string | undefined;
+  /** The address that it connected from. */
+  readonly address?: string | undefined;
+  /** Adds an event to the feed. */
+  readonly told?: boolean | undefined;
+}
+
+export interface FleetSnapshot {
+  /** Lease time, which `seenAt` is in. */
+  readonly now: number;
+  readonly members: readonly FleetMember[];
+}
+
+export interface FleetMember extends WorkerRecord {
+  readonly running: number;
+}
+
+/** Fields that are not given stay as they are; null removes them. */
+export interface WorkerBeat {
+  readonly worker: number;
+  /** Default: its last state; a worker that was starting or lost becomes online. */
+  readonly state?: Exclude<WorkerState, 'lost'> | undefined;
+  /** A free text of the worker. */
+  readonly status?: string | null | undefined;
+  /** JSON text. */
+  readonly metadata?: string | null | undefined;
+  /** Tasks that it has ended since the last beat. They are added to the total of its name. */
+  readonly ended?: number | undefined;
+  /** Adds an event to the feed. */
+  readonly told?: boolean | undefined;
+}
+
+export interface WorkerRecord
+  extends Omit<NewWorker, 'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version' | 'address' | 'told'> {
+  readonly worker: number;
+  readonly state: WorkerState;
+  readonly enabled: boolean;
+  /** The last beat, in lease time. */
+  readonly seenAt: number;
+  /** When it registered, in calendar time. */
+  readonly startedAt: number | undefined;
+  readonly host: string | undefined;
+  readonly pid: number | undefined;
+  readonly handlers: readonly string[];
+  readonly queues: readonly string[] | undefined;
+  readonly priority: number;
+  readonly version: string | undefined;
+  /** Grows with every change that matters for placement. */
+  readonly revision: number;
+  readonly status: string | undefined;
+  readonly metadata: string | undefined;
+  readonly address: string | undefined;
+  /** Tasks that all workers of its name have ended, by their beats. */
+  readonly totalTasks: number;
+}

@@ -1,0 +1,13 @@
+import type { DutyStore } from '../../store.ts';
+import { releaseDuty, renewDuty, takeDuty } from '../verbs/admin/duty.ts';
+import { listDuties } from '../verbs/admin/node.ts';
+import type { StoreParts } from './store-parts.ts';
+
+export function dutyStore({ calls }: StoreParts): DutyStore {
+  return {
+    dutyTake: ({ name, holder, ttlMs }) => calls.run((session, tried) => takeDuty(session, name, holder, ttlMs, tried)),
+    dutyRenew: ({ duty, ttlMs }) => calls.urgently((session) => renewDuty(session, duty, ttlMs)),
+    dutyRelease: ({ duty }) => calls.run((session) => releaseDuty(session, duty)),
+    dutyList: () => calls.run(listDuties),
+  };
+}

@@ -1,0 +1,14 @@
+import type { LogStore } from '../../store.ts';
+import { appendLogs, readLog } from '../verbs/queue/log.ts';
+import type { StoreParts } from './store-parts.ts';
+
+export function logStore({ calls, logs }: StoreParts): LogStore {
+  return {
+    logAppend({ items }) {
+      const answers = calls.run((session) => appendLogs(session, items));
+      logs.add(new Set(items.map(({ task }) => task)), answers);
+      return answers;
+    },
+    logRead: (query) => calls.run((session) => readLog(session, query)),
+  };
+}

@@ -1,0 +1,12 @@
+import type { NodeStore } from '../../store.ts';
+import { askNode, beatNode, leaveNode, listNodes } from '../verbs/admin/node.ts';
+import type { StoreParts } from './store-parts.ts';
+
+export function nodeStore({ calls }: StoreParts): NodeStore {
+  return {
+    nodeBeat: (beat) => calls.urgently((session) => beatNode(session, beat)),
+    nodeList: () => calls.run(listNodes),
+    nodeLeave: ({ id, incarnation }) => calls.run((session) => leaveNode(session, id, incarnation)),
+    nodeRole: ({ id, role }) => calls.run((session) => askNode(session, id, role)),
+  };
+}

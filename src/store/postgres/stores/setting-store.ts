@@ -1,0 +1,17 @@
+import type { SettingStore } from '../../store.ts';
+import { forgetWorker } from '../verbs/queue/worker.ts';
+import { listSettings, setWorker } from '../verbs/queue/worker-setting.ts';
+import type { StoreParts } from './store-parts.ts';
+
+export function settingStore({ calls, dedup, hints }: StoreParts): SettingStore {
+  return {
+    workerSet: (setting) =>
+      calls.edit('setting', (session) => setWorker(session, setting).then(() => null)).then(() => {}),
+    workerSettings: () => calls.run(listSettings),
+    workerForget({ name }) {
+      const flushId = dedup.next();
+      const forgotten = calls.transaction((session) => forgetWorker(session, flushId, name));
+      return forgotten.finally(() => hints.everything());
+    },
+  };
+}

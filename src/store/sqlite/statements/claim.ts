@@ -1,0 +1,26 @@
+import { GRANT_COLUMNS } from '../../rows/grant-rows.ts';
+
+/**
+ * `claimMany` is one statement for a lane, `claimLook` with `claimOne` two. One wins for many tasks of a lane, two for few: one lane 60
+ * against 45 k/s, a thousand lanes 26 against 41 k/s.
+ */
+export const CLAIM_STATEMENTS = {
+  claimMany: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
+    WHERE id IN (SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) RETURNING ${GRANT_COLUMNS}`,
+  claimLook: 'SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
+  taskReady: 'SELECT id, prio FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
+  claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
+    WHERE id = ? AND state = 0 RETURNING ${GRANT_COLUMNS}`,
+  // Younger tasks are left to a better worker. Only the first tasks are read: a thousand that came a moment ago are all
+  // too young.
+  claimAged: `SELECT id FROM (SELECT id, coalesce(run_at, created_at) AS since FROM task
+      WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) WHERE since <= ? LIMIT ?`,
+  laneHead: `SELECT coalesce(run_at, created_at) AS since FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT 1`,
+  heldLike: `SELECT count(*) AS n FROM task t INDEXED BY task_running CROSS JOIN lane l ON l.id = t.lane
+    CROSS JOIN lane w ON w.id = ? WHERE t.state = 1 AND t.holder = ? AND l.queue = w.queue AND l.handler = w.handler
+      AND l.placement IS w.placement`,
+  claimTask: `SELECT t.lane FROM task t JOIN lane l ON l.id = t.lane JOIN queue q ON q.id = l.queue
+    WHERE t.id = ? AND t.state = 0 AND q.paused = 0`,
+  claimAgain: `SELECT ${GRANT_COLUMNS} FROM task WHERE id = ? AND attempt = ? AND state = 1`,
+  workerEnabled: 'SELECT enabled, state, revision FROM worker WHERE id = ?',
+} as const;

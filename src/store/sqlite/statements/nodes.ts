@@ -1,0 +1,17 @@
+/** ?1 is calendar time, ?2 lease time. */
+export const NODE_STATEMENTS = {
+  nodeGet: 'SELECT * FROM cluster_node WHERE id = ?',
+  nodeBeat: `INSERT INTO cluster_node AS n (id, incarnation, wish, stand, stand_since, address, version, host, pid, started_at, beat_at)
+    VALUES (?3, ?4, ?6, ?7, ?1, ?8, ?9, ?10, ?11, ?1, ?2)
+    ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, wish = excluded.wish, stand = excluded.stand,
+      stand_since = CASE WHEN n.incarnation = excluded.incarnation AND n.stand = excluded.stand THEN n.stand_since ELSE ?1 END,
+      address = excluded.address, version = excluded.version, host = excluded.host, pid = excluded.pid,
+      started_at = CASE WHEN n.incarnation = excluded.incarnation THEN n.started_at ELSE ?1 END,
+      beat_at = excluded.beat_at, left_at = NULL
+    WHERE ?5 OR n.incarnation = excluded.incarnation OR n.left_at IS NOT NULL RETURNING asked`,
+  nodeList: 'SELECT * FROM cluster_node ORDER BY id',
+  nodeDrop: "DELETE FROM cluster_node WHERE id = ? AND incarnation = ? AND asked = 'auto'",
+  nodeLeft: 'UPDATE cluster_node SET left_at = ? WHERE id = ? AND incarnation = ?',
+  nodeRole: 'UPDATE cluster_node SET asked = ? WHERE id = ?',
+  nodePrune: 'DELETE FROM cluster_node WHERE beat_at < ?',
+} as const;

@@ -1,0 +1,26 @@
+/** Each write is fenced by (id, attempt, running). */
+export const SETTLE_STATEMENTS = {
+  settleFast: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
+    WHERE id = ? AND attempt = ? AND state = 1 AND flags & 1 = 0`,
+  settleSlow: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
+    WHERE id = ? AND attempt = ? AND state = 1 RETURNING flags`,
+  taskPlace: 'SELECT lane, created_at FROM task WHERE id = ?',
+  taskEnded: 'SELECT state FROM task WHERE id = ? AND attempt = ? AND state >= 4',
+  attemptEnded: 'SELECT outcome FROM attempt WHERE task = ? AND attempt = ?',
+  returnTask: `UPDATE task SET state = ?, run_at = ?, tries = tries - ?, bounces = ?, flags = flags & ~?,
+      holder = NULL, lease_until = NULL WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
+  returnLook: `SELECT lane, created_at, holder, started_at, bounces, cancel_at FROM task
+    WHERE id = ? AND attempt = ? AND state = 1`,
+  attemptAdd: `INSERT OR REPLACE INTO attempt (task, attempt, holder, started_at, ended_at, outcome, error)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  attemptList:
+    'SELECT attempt, holder, started_at, ended_at, outcome, error FROM attempt WHERE task = ? ORDER BY attempt',
+  renew: 'UPDATE task SET lease_until = ? WHERE id = ? AND attempt = ? AND state = 1 RETURNING cancel_at',
+  attemptWorker: `SELECT name FROM worker WHERE id = coalesce(
+    (SELECT holder FROM attempt WHERE task = ?1 AND attempt = ?2), (SELECT holder FROM task WHERE id = ?1 AND attempt = ?2))`,
+  held: 'SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running WHERE state = 1',
+  heldBy: `SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running
+    WHERE state = 1 AND holder = ?`,
+  cancels: `SELECT id, attempt FROM task INDEXED BY task_running
+    WHERE holder = ? AND state = 1 AND cancel_at IS NOT NULL ORDER BY id`,
+} as const;

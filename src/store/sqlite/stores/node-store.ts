@@ -1,0 +1,15 @@
+import type { NodeStore } from '../../store.ts';
+import { askNode, beatNode, leaveNode, listNodes } from '../verbs/admin/node.ts';
+import type { StoreParts } from './store-parts.ts';
+
+export function nodeStore({ writer }: StoreParts): NodeStore {
+  return {
+    nodeBeat: (beat) => writer.write('rest', (tx) => beatNode(tx, beat)),
+    async nodeList() {
+      const now = writer.clock.lease();
+      return writer.read(({ sql }) => ({ now, nodes: listNodes(sql) }));
+    },
+    nodeLeave: ({ id, incarnation }) => writer.write('rest', (tx) => leaveNode(tx, id, incarnation)),
+    nodeRole: ({ id, role }) => writer.write('rest', (tx) => askNode(tx, id, role)),
+  };
+}

@@ -1,0 +1,12 @@
+import type { SettingStore } from '../../store.ts';
+import { forgetWorker } from '../verbs/queue/worker.ts';
+import { listSettings, setWorker } from '../verbs/queue/worker-setting.ts';
+import type { StoreParts } from './store-parts.ts';
+
+export function settingStore({ calls, writer }: StoreParts): SettingStore {
+  return {
+    workerSet: (setting) => writer.write('rest', (tx) => setWorker(tx, setting)),
+    workerSettings: () => calls.again('workerSettings', '', ({ sql }) => listSettings(sql)),
+    workerForget: ({ name }) => writer.write('rest', (tx) => forgetWorker(tx, name)),
+  };
+}
