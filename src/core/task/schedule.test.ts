@@ -10,9 +10,9 @@ const YEAR = 365 * 86_400_000;
 
 const everyMinute: NextFireTime = (after) => (Math.floor(after / MINUTE) + 1) * MINUTE;
 const fromList =
-  (slots: readonly number[]): NextFireTime =>
+  (fireTimes: readonly number[]): NextFireTime =>
   (after) =>
-    slots.find((slot) => slot > after);
+    fireTimes.find((fireTime) => fireTime > after);
 
 test('a fire time in the future does not fire and stays the next one', () => {
   for (const policy of ['skip', 'one', 'all'] as const) {
@@ -123,16 +123,20 @@ test('for any schedule and any sequence of wake-ups each policy fires what its d
       limits,
       fc.integer({ min: 0, max: 300 }),
       (list, times, policy, limit, graceMs) => {
-        const slots = list.sort((a, b) => a - b);
-        const next = fromList(slots);
+        const fireTimes = list.sort((a, b) => a - b);
+        const next = fromList(fireTimes);
         const fired: number[] = [];
-        let nextAt: number | undefined = slots[0];
+        let nextAt: number | undefined = fireTimes[0];
         for (const now of times) {
           if (nextAt === undefined) break;
           const before: number = nextAt;
           const due = dueFireTimes({ nextAt: before, now, policy, next, limit, graceMs });
-          const missed = slots.filter((slot) => slot >= before && slot <= now);
-          const wanted = { all: missed, one: missed.slice(-1), skip: missed.filter((slot) => slot >= now - graceMs) };
+          const missed = fireTimes.filter((fireTime) => fireTime >= before && fireTime <= now);
+          const wanted = {
+            all: missed,
+            one: missed.slice(-1),
+            skip: missed.filter((fireTime) => fireTime >= now - graceMs),
+          };
           assert.deepEqual(due.fire, wanted[policy].slice(0, limit));
           if (before > now) assert.equal(due.nextAt, before);
           else assert.ok(due.nextAt === undefined || due.nextAt > before);

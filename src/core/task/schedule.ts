@@ -31,15 +31,18 @@ export interface DueFireTimes {
  * (under 90 for 100 years).
  */
 export function dueFireTimes({ nextAt, now, policy, next, limit, graceMs = 60_000 }: DueFireTimesInput): DueFireTimes {
-  invariant(Number.isSafeInteger(limit) && limit > 0, `the limit of slots is a whole number above 0, not ${limit}`);
+  invariant(
+    Number.isSafeInteger(limit) && limit > 0,
+    `the limit of fire times is a whole number above 0, not ${limit}`,
+  );
   if (nextAt > now) return { fire: [], nextAt };
   const advance = (afterMs: number): number | undefined => {
-    const slot = next(afterMs);
+    const fireTime = next(afterMs);
     invariant(
-      slot === undefined || (Number.isSafeInteger(slot) && slot > afterMs),
-      `the schedule does not advance: after ${afterMs} it gave ${slot}`,
+      fireTime === undefined || (Number.isSafeInteger(fireTime) && fireTime > afterMs),
+      `the schedule does not advance: after ${afterMs} it gave ${fireTime}`,
     );
-    return slot;
+    return fireTime;
   };
   if (policy === 'one') return latestSlot(nextAt, now, advance);
   // Jumps over what is too late instead of walking through it; "- 1" because a fire time exactly `graceMs` late still fires.
@@ -48,18 +51,18 @@ export function dueFireTimes({ nextAt, now, policy, next, limit, graceMs = 60_00
 }
 
 /** The identity of a fire time: at most one task is ever pushed under this unique key. */
-export function fireKey(name: string, slot: number): string {
-  return `cron:${name}:${new Date(slot).toISOString()}`;
+export function fireKey(name: string, fireTime: number): string {
+  return `cron:${name}:${new Date(fireTime).toISOString()}`;
 }
 
 function eachSlot(first: number | undefined, now: number, limit: number, advance: NextFireTime): DueFireTimes {
   const fire: number[] = [];
-  let slot = first;
-  while (slot !== undefined && slot <= now && fire.length < limit) {
-    fire.push(slot);
-    slot = advance(slot);
+  let fireTime = first;
+  while (fireTime !== undefined && fireTime <= now && fire.length < limit) {
+    fire.push(fireTime);
+    fireTime = advance(fireTime);
   }
-  return { fire, nextAt: slot };
+  return { fire, nextAt: fireTime };
 }
 
 /** Invariant of the search: `latest` is a fire time at or before `now`, and no fire time lies after `empty` up to `now`. */

@@ -50,7 +50,7 @@ export class Cron implements Duty {
       name: trigger.name,
       from: trigger.nextAt,
       nextAt: due.nextAt ?? NEVER,
-      items: due.fire.map((slot) => taskOf(trigger, slot)),
+      items: due.fire.map((fireTime) => taskOf(trigger, fireTime)),
     });
     if (pushed.length > 0) this.#engine.readyLanes.mark(trigger.lane);
     return {
@@ -60,13 +60,13 @@ export class Cron implements Duty {
   }
 }
 
-function taskOf(trigger: TriggerRecord, slot: number): NewTask {
+function taskOf(trigger: TriggerRecord, fireTime: number): NewTask {
   return {
     lane: trigger.lane,
     spec: trigger.spec,
     priority: trigger.priority,
     maxTries: trigger.maxTries,
     payload: trigger.payload,
-    unique: { key: fireKey(trigger.name, slot), hash: 0, windowMs: DEFAULT_UNIQUE_MS },
+    unique: { key: fireKey(trigger.name, fireTime), hash: 0, windowMs: DEFAULT_UNIQUE_MS },
   };
 }
