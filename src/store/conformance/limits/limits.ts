@@ -306,6 +306,21 @@ export const LIMITS: Topic = {
       assert.equal(await count(scene, [item], 9), 2);
     },
 
+    'what is sent again after a flush that failed is there once, also where a limit was asked for it': async (
+      scene,
+    ) => {
+      await put(scene, 'api', { concurrent: 1, backlog: 9 });
+      const good = await limited(scene, ['api']);
+      const bad = await scene.draft({ lane: 999_999 });
+      await assert.rejects(scene.store.taskPush({ items: [good, bad] }));
+      const [answer] = await scene.store.taskPush({ items: [good] });
+      assert.ok(answer?.ok && answer.fresh);
+      const tasks = await scene.store.taskList({ limit: 10 });
+      assert.deepEqual(
+        tasks.map(({ task }) => task),
+        [answer.task],
+      );
+    },
     'a backlog that is full takes no more, and takes again when one has started': async (scene) => {
       await put(scene, 'api', { concurrent: 1, backlog: 2 });
       const item = await limited(scene, ['api']);

@@ -16,24 +16,39 @@ export function pushStore(parts: StoreParts): PostgresPushStore {
   };
 }
 
+/**
+ * Tasks without keys and limits are one statement. The others take transactions of their own, before it. If a later part fails, the caller
+ * sends everything again, in halves until the bad task is alone: what was committed by then is answered from `committed`, and not pushed twice.
+ */
 async function push(parts: StoreParts, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
   const answers: PushAnswer[] = [];
   const plain: number[] = [];
   const keyed: number[] = [];
   const asking: number[] = [];
+  const { committed } = parts;
   const asksLimits = await needsAdmission(parts, items);
   for (const [i, item] of items.entries()) {
     const { op, unique } = item;
-    if (asksLimits(item)) asking.push(i);
-    else (op === undefined && unique === undefined ? plain : keyed).push(i);
+    const isPlain = op === undefined && unique === undefined && !asksLimits(item);
+    const before = isPlain ? undefined : committed.get(item);
+    if (isPlain) plain.push(i);
+    else if (before !== undefined) answers[i] = before;
+    else (asksLimits(item) ? asking : keyed).push(i);
   }
   const put = (places: readonly number[], given: readonly PushAnswer[]): void => {
     for (const [at, i] of places.entries()) answers[i] = given[at] as PushAnswer;
   };
-  // Tasks with keys first: if the others fail, all are sent again, and these are found by their keys.
-  if (keyed.length > 0) put(keyed, await pushAllKeyed(parts, pick(items, keyed)));
-  for (const i of asking) put([i], [await pushAdmitted(parts, items[i] as NewTask)]);
-  if (plain.length > 0) put(plain, await pushPlain(parts, plain.length === items.length ? items : pick(items, plain)));
+  try {
+    if (keyed.length > 0) put(keyed, await pushAllKeyed(parts, pick(items, keyed)));
+    for (const i of asking) put([i], [await pushAdmitted(parts, items[i] as NewTask)]);
+    if (plain.length > 0) {
+      put(plain, await pushPlain(parts, plain.length === items.length ? items : pick(items, plain)));
+    }
+  } catch (error) {
+    for (const [i, answer] of answers.entries()) if (answer !== undefined) committed.set(items[i] as NewTask, answer);
+    throw error;
+  }
+  if (plain.length < items.length) for (const item of items) committed.delete(item);
   parts.hints.pushed(items, answers);
   return answers;
 }

@@ -1,3 +1,4 @@
+import type { NewTask, PushAnswer } from '../../store.ts';
 import { Calls } from '../calls.ts';
 import type { PostgresWakeups } from '../connect/wakeups.ts';
 import { LogOrder } from '../log-order.ts';
@@ -11,6 +12,8 @@ export interface StoreParts extends PostgresParts {
   readonly dedup: PushDedup;
   readonly hints: ReadyHints;
   readonly logs: LogOrder;
+  /** Answers of tasks that were committed in a flush whose rest failed; the same objects are sent again. */
+  readonly committed: WeakMap<NewTask, PushAnswer>;
 }
 
 export function storeParts(parts: PostgresParts, wakeups: PostgresWakeups): StoreParts {
@@ -18,5 +21,5 @@ export function storeParts(parts: PostgresParts, wakeups: PostgresWakeups): Stor
   const dedup = new PushDedup(world, database, store);
   const hints = new ReadyHints(parts, wakeups);
   const calls = new Calls({ database, reserved, wakeups, dedup, hints });
-  return { ...parts, calls, dedup, hints, logs: new LogOrder() };
+  return { ...parts, calls, dedup, hints, logs: new LogOrder(), committed: new WeakMap() };
 }
