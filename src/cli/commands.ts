@@ -19,7 +19,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./node/login.ts')).login,
   },
   top: {
-    doc: 'Show a node at a glance, as it goes: queues, workers, running tasks, limits and events',
+    doc: 'Show a node live: queues, workers, running tasks, limits and events',
     load: async () => (await import('./node/top.ts')).top,
   },
   worker: {
@@ -31,7 +31,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./tasks/push.ts')).push,
   },
   tasks: {
-    doc: 'See, stop and repeat tasks',
+    doc: 'See, cancel and retry tasks',
     commands: {
       list: {
         doc: 'List tasks, the newest first',
@@ -42,15 +42,15 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         load: async () => (await import('./tasks/show.ts')).show,
       },
       explain: {
-        doc: 'Say why a task does not run: its queue, its limits, and what keeps each worker from it',
+        doc: 'Explain why a task does not run: its queue, its limits, and what keeps each worker from it',
         load: async () => (await import('./tasks/explain.ts')).explain,
       },
       logs: {
-        doc: 'Print what a task said',
+        doc: 'Print the log of a task',
         load: async () => (await import('./tasks/logs.ts')).logs,
       },
       cancel: {
-        doc: 'End tasks that wait, and ask the workers of those that run to stop',
+        doc: 'Cancel tasks: waiting ones end at once, and the workers of running ones are asked to stop',
         load: async () => (await import('./tasks/cancel.ts')).cancel,
       },
       retry: {
@@ -64,47 +64,47 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./tasks/signal.ts')).signal,
   },
   approvals: {
-    doc: 'List the tasks that wait for somebody to decide, the oldest first',
+    doc: 'List the tasks that wait for a decision, the oldest first',
     load: async () => (await import('./tasks/approvals.ts')).approvals,
   },
   approve: {
-    doc: 'Decide for a task that waits for it: approve, or another action it offers',
+    doc: 'Approve a task that waits for a decision, or choose another action that it offers',
     load: async () => (await import('./tasks/decide.ts')).approve,
   },
   reject: {
-    doc: 'Decide for a task that waits for it: reject, or another action it offers',
+    doc: 'Reject a task that waits for a decision, or choose another action that it offers',
     load: async () => (await import('./tasks/decide.ts')).reject,
   },
   queues: {
-    doc: 'See, hold and empty queues',
+    doc: 'See, pause and empty queues',
     commands: {
       list: {
         doc: 'List queues with the number of their tasks in each state',
         load: async () => (await import('./queues/list.ts')).list,
       },
       pause: {
-        doc: 'Let nobody claim from a queue; what runs goes on',
+        doc: 'Stop claims from a queue; running tasks go on',
         load: async () => (await import('./queues/pause.ts')).pause,
       },
       resume: {
-        doc: 'Let a paused queue be claimed from again',
+        doc: 'Allow claims from a paused queue again',
         load: async () => (await import('./queues/resume.ts')).resume,
       },
       purge: {
-        doc: 'Cancel everything that waits in a queue; what runs goes on',
+        doc: 'Cancel all waiting tasks of a queue; running tasks go on',
         load: async () => (await import('./queues/purge.ts')).purge,
       },
     },
   },
   workers: {
-    doc: 'See and rule workers',
+    doc: 'See and manage workers',
     commands: {
       list: {
         doc: 'List workers, where they run and how busy they are',
         load: async () => (await import('./workers/list.ts')).list,
       },
       create: {
-        doc: 'Make room for a worker on another host, and show the secret that it joins with',
+        doc: 'Create a worker for another host, and show the secret that it joins with',
         load: async () => (await import('./workers/create.ts')).create,
       },
       rotate: {
@@ -112,7 +112,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         load: async () => (await import('./workers/rotate.ts')).rotate,
       },
       remove: {
-        doc: 'Let a worker in no more, and forget what was said of its name',
+        doc: 'Refuse a worker from now on, and forget the settings of its name',
         load: async () => (await import('./workers/remove.ts')).remove,
       },
       enable: {
@@ -120,19 +120,19 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         load: async () => (await import('./workers/enable.ts')).enable,
       },
       disable: {
-        doc: 'Let workers take no more tasks, also after a restart; what they run goes on',
+        doc: 'Give workers no more tasks, also after a restart; running tasks go on',
         load: async () => (await import('./workers/disable.ts')).disable,
       },
       drain: {
-        doc: 'Disable workers, and wait until what they run has ended',
+        doc: 'Disable workers, and wait until their running tasks have ended',
         load: async () => (await import('./workers/drain.ts')).drain,
       },
       tag: {
-        doc: 'Give tags to a worker besides those that it brings, or take given ones away',
+        doc: 'Add tags to a worker beside its own, or remove added ones',
         load: async () => (await import('./workers/tag.ts')).tag,
       },
       priority: {
-        doc: 'Set the priority of a worker in place of its own: higher ones are given work first',
+        doc: 'Override the priority of a worker: higher ones get work first',
         load: async () => (await import('./workers/priority.ts')).priority,
       },
     },
@@ -141,17 +141,17 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'See the nodes on a store, and change their roles',
     commands: {
       status: {
-        doc: 'Show the nodes on a store, which of them leads, and who holds the duties',
+        doc: 'Show the nodes on a store, which of them leads, and which hold the duties',
         load: async () => (await import('./cluster/status.ts')).status,
       },
       role: {
-        doc: 'Ask another role of a node while it runs, or take that back',
+        doc: 'Change the role of a running node, or undo that',
         load: async () => (await import('./cluster/role.ts')).role,
       },
     },
   },
   tags: {
-    doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
+    doc: 'List the tags that workers carry, and those that ready tasks require and no worker has',
     load: async () => (await import('./workers/tags.ts')).tags,
   },
   limits: {
@@ -166,19 +166,19 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         load: async () => (await import('./limits/show.ts')).show,
       },
       set: {
-        doc: 'Make a limit, or change what is given of one; what runs goes on',
+        doc: 'Create a limit, or change the given parts of one; running tasks go on',
         load: async () => (await import('./limits/set.ts')).set,
       },
       remove: {
-        doc: 'Take a limit away: tasks that wait for it run without it, new ones that name it are refused',
+        doc: 'Remove a limit: tasks that wait for it run without it, new ones that name it are refused',
         load: async () => (await import('./limits/remove.ts')).remove,
       },
       pause: {
-        doc: 'Let nothing start for a while that takes from a limit, or from one of its keys; what runs goes on',
+        doc: 'Start nothing for a while that takes from a limit, or from one of its keys; running tasks go on',
         load: async () => (await import('./limits/pause.ts')).pause,
       },
       resume: {
-        doc: 'End the pause of a limit, or of one of its keys, before its time',
+        doc: 'End the pause of a limit, or of one of its keys, early',
         load: async () => (await import('./limits/resume.ts')).resume,
       },
     },
@@ -188,11 +188,11 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./store/doctor.ts')).doctor,
   },
   backup: {
-    doc: 'Copy a store, while it is in use, into one file that was checked',
+    doc: 'Back up a store, while it is in use, into one checked file',
     load: async () => (await import('./store/backup.ts')).backup,
   },
   restore: {
-    doc: 'Put a backup in the place of a store that no process has open',
+    doc: 'Replace a store that no process has open by a backup',
     load: async () => (await import('./store/restore.ts')).restore,
   },
   migrate: {

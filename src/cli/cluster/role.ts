@@ -8,16 +8,16 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 /** `leasehold cluster role NODE ROLE`. */
 export const role: Command = {
   name: 'cluster role',
-  doc: 'Ask another role of a node while it runs, or take that back',
+  doc: 'Change the role of a running node, or undo that',
   args: [
     { name: 'NODE', doc: 'The id of the node, as "cluster status" shows it' },
-    { name: 'observer|worker|auto', doc: 'What it is to be; auto: what it was started as' },
+    { name: 'observer|worker|auto', doc: 'The new role; auto: the role that it was started with' },
   ],
   options: OPERATOR_OPTIONS,
   examples: [
     { line: 'cluster role node-1 observer', does: 'it takes no writes and no workers; another one leads' },
     { line: 'cluster role node-1 worker', does: 'it serves, and leads no more' },
-    { line: 'cluster role node-1 auto', does: 'it is again what it was started as' },
+    { line: 'cluster role node-1 auto', does: 'it has the role again that it was started with' },
   ],
 
   async run(args) {
@@ -29,7 +29,7 @@ export const role: Command = {
       operator.call('editNode', { params: { id }, body: { role: asked } }),
     );
     if (out.mode === 'json') out.json(node);
-    else if (asked === 'auto') out.line(`${id} goes by what it was started as: ${node.wish}.`);
+    else if (asked === 'auto') out.line(`${id} has the role again that it was started with: ${node.wish}.`);
     else out.line(`${id} is asked to be ${asked === 'observer' ? 'an observer' : 'a worker'}.`);
     if (node.state !== 'healthy') out.note(`It is ${node.state} now; it will learn of it when it is back.`);
     return EXIT.fine;

@@ -11,11 +11,11 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 /** `leasehold cluster status`. */
 export const status: Command = {
   name: 'cluster status',
-  doc: 'Show the nodes on a store, which of them leads, and who holds the duties',
+  doc: 'Show the nodes on a store, which of them leads, and which hold the duties',
   args: [],
   options: ['staleThreshold', 'nodeDeadThreshold', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'cluster status', does: 'who is there, who leads, and whether anything is amiss' },
+    { line: 'cluster status', does: 'the nodes, the leader, and whether anything is wrong' },
     { line: 'cluster status --json', does: 'one object, as GET /api/v1/cluster answers' },
   ],
 
@@ -35,9 +35,9 @@ function tell({ leader, nodes, duties }: ClusterView, out: Out): void {
   if (out.mode !== 'screen') return;
   if (nodes.length === 0) out.note('No nodes: "leasehold up" starts one.');
   const since = leader?.since === undefined ? '' : `, for ${formatUptime(Math.max(0, now - leader.since))}`;
-  out.line(leader === undefined ? 'Nobody leads.' : `${leader.node} leads (epoch ${leader.epoch}${since}).`);
+  out.line(leader === undefined ? 'No node leads.' : `${leader.node} leads (epoch ${leader.epoch}${since}).`);
   const free = duties.filter(({ holder }) => holder === undefined).map(({ name }) => name);
-  if (free.length > 0) out.line(out.paint('yellow', `Held by nobody: ${free.join(', ')}.`));
+  if (free.length > 0) out.line(out.paint('yellow', `Duties without a holder: ${free.join(', ')}.`));
   const others = duties.filter(({ holder }) => holder !== undefined && holder !== leader?.node);
   for (const { name, holder } of others) out.line(`${name} is held by ${holder}, which does not lead.`);
 }

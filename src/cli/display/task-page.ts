@@ -166,7 +166,7 @@ export function whatNext(task: Situation): readonly string[] {
       if (workersForIt > 0) return [`leasehold tasks explain ${id}`];
       return [`start a worker that has the handler ${handler}: leasehold up, or leasehold worker --handlers FILE`];
     case 'scheduled':
-      return ['nothing to do while a node is up; leasehold doctor tells'];
+      return ['nothing to do while a node is up; leasehold doctor checks that'];
     case 'waiting':
       return waitNext(task);
     case 'running':

@@ -1,4 +1,4 @@
 import type { Argument } from '../../config/load.ts';
 
 /** How the commands name a limit. */
-export const NAME = { name: 'NAME', doc: 'Which limit' } as const satisfies Argument;
+export const NAME = { name: 'NAME', doc: 'The limit' } as const satisfies Argument;

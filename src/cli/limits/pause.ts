@@ -11,11 +11,11 @@ import { NAME } from './name.ts';
 /** `leasehold limits pause NAME --for TIME`. */
 export const pause: Command = {
   name: 'limits pause',
-  doc: 'Let nothing start for a while that takes from a limit, or from one of its keys; what runs goes on',
+  doc: 'Start nothing for a while that takes from a limit, or from one of its keys; running tasks go on',
   args: [NAME],
   options: ['key', 'pauseFor', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'limits pause openai --for 5m', does: 'the service has asked everybody to come back later' },
+    { line: 'limits pause openai --for 5m', does: 'the service has asked its clients to come back later' },
     { line: 'limits pause openai --key alice --for 1h', does: 'only what takes from the key alice' },
   ],
 

@@ -10,11 +10,11 @@ import { NAME } from './name.ts';
 /** `leasehold limits remove NAME`. */
 export const remove: Command = {
   name: 'limits remove',
-  doc: 'Take a limit away: tasks that wait for it run without it, new ones that name it are refused',
+  doc: 'Remove a limit: tasks that wait for it run without it, new ones that name it are refused',
   args: [NAME],
   options: ['by', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'limits remove openai', does: 'what it was is printed, and stays in its history' },
+    { line: 'limits remove openai', does: 'its bounds are printed, and stay in its history' },
     { line: 'limits remove openai --by deploy-42', does: 'under another name than that of the user' },
   ],
 

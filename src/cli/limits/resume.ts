@@ -9,7 +9,7 @@ import { NAME } from './name.ts';
 /** `leasehold limits resume NAME`. */
 export const resume: Command = {
   name: 'limits resume',
-  doc: 'End the pause of a limit, or of one of its keys, before its time',
+  doc: 'End the pause of a limit, or of one of its keys, early',
   args: [NAME],
   options: ['key', ...OPERATOR_OPTIONS],
   examples: [

@@ -26,15 +26,15 @@ const EDITS = [
 /** `leasehold limits set NAME`. */
 export const set: Command = {
   name: 'limits set',
-  doc: 'Make a limit, or change what is given of one; what runs goes on',
-  args: [{ name: 'NAME', doc: 'Which limit; made if it does not exist' }],
+  doc: 'Create a limit, or change the given parts of one; running tasks go on',
+  args: [{ name: 'NAME', doc: 'The limit; created if it does not exist' }],
   options: [...EDITS, 'by', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'limits set openai --concurrent 8 --per-key 2', does: 'eight at once, and two of them for one key' },
     { line: 'limits set openai --rate 100/1m --cost 90000/1m', does: 'and so many starts and tokens a minute' },
     {
       line: 'limits set openai --per-key none --strategy refuse',
-      does: 'no bound per key; what finds no room is refused',
+      does: 'no bound per key; tasks beyond the limit are refused',
     },
   ],
 
@@ -57,7 +57,7 @@ function editOf(config: Config): LimitEdit {
   if (EDITS.every((key) => config[key] === undefined)) {
     throw fault(
       'INVALID_INPUT',
-      { field: 'command line', problem: 'it says not what the limit should be' },
+      { field: 'command line', problem: 'it does not say what the limit should be' },
       { hint: `Give at least one of ${EDITS.map(flagOf).join(', ')}.` },
     );
   }

@@ -14,13 +14,13 @@ import { onStopSignals } from '../kit/stop-signals.ts';
 /** `leasehold top`. */
 export const top: Command = {
   name: 'top',
-  doc: 'Show a node at a glance, as it goes: queues, workers, running tasks, limits and events',
+  doc: 'Show a node live: queues, workers, running tasks, limits and events',
   args: [],
   options: ['interval', 'lookOnce', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'top', does: 'the node of this folder; ? shows the keys, q quits' },
     { line: 'top --server https://node:7420 --token TOKEN', does: 'another node; a token that may only read will do' },
-    { line: 'top --json --once | jq -r .sentence', does: 'how it stands, in one sentence' },
+    { line: 'top --json --once | jq -r .sentence', does: 'the health of the cluster, in one sentence' },
   ],
 
   async run(args) {

@@ -7,11 +7,11 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 /** `leasehold queues pause QUEUE`. */
 export const pause: Command = {
   name: 'queues pause',
-  doc: 'Let nobody claim from a queue; what runs goes on',
-  args: [{ name: 'QUEUE', doc: 'Which one; it is made if it does not exist, so that it can begin paused' }],
+  doc: 'Stop claims from a queue; running tasks go on',
+  args: [{ name: 'QUEUE', doc: 'The queue; created if it does not exist, so that it can start paused' }],
   options: OPERATOR_OPTIONS,
   examples: [
-    { line: 'queues pause papers', does: 'hold what waits, while something is put right' },
+    { line: 'queues pause papers', does: 'hold its tasks while a problem is fixed' },
     { line: 'queues pause nightly && leasehold push nightly --file jobs.ndjson', does: 'fill a queue before it runs' },
   ],
 

@@ -17,8 +17,8 @@ const ANY = Number.MAX_SAFE_INTEGER;
 /** `leasehold queues purge QUEUE`. */
 export const purge: Command = {
   name: 'queues purge',
-  doc: 'Cancel everything that waits in a queue; what runs goes on',
-  args: [{ name: 'QUEUE', doc: 'Which one' }],
+  doc: 'Cancel all waiting tasks of a queue; running tasks go on',
+  args: [{ name: 'QUEUE', doc: 'The queue' }],
   options: ['dryRun', 'yes', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'queues purge papers --dry-run', does: 'how many tasks that would be' },

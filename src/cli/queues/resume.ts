@@ -7,8 +7,8 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 /** `leasehold queues resume QUEUE`. */
 export const resume: Command = {
   name: 'queues resume',
-  doc: 'Let a paused queue be claimed from again',
-  args: [{ name: 'QUEUE', doc: 'Which one' }],
+  doc: 'Allow claims from a paused queue again',
+  args: [{ name: 'QUEUE', doc: 'The queue' }],
   options: OPERATOR_OPTIONS,
   examples: [
     { line: 'queues resume papers', does: 'workers claim from it at once' },

@@ -10,8 +10,8 @@ import { copying, describeContents } from './copying.ts';
 /** `leasehold backup TO`. */
 export const backup: Command = {
   name: 'backup',
-  doc: 'Copy a store, while it is in use, into one file that was checked',
-  args: [{ name: 'TO', doc: 'File to make' }],
+  doc: 'Back up a store, while it is in use, into one checked file',
+  args: [{ name: 'TO', doc: 'The file to create' }],
   options: ['force', ...STORE_OPTIONS],
   examples: [
     { line: 'backup /backups/work-monday.db', does: 'copy the store in ./.leasehold; nobody has to stop' },

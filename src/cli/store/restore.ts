@@ -12,7 +12,7 @@ import { copying, describeContents } from './copying.ts';
 /** `leasehold restore FROM`. */
 export const restore: Command = {
   name: 'restore',
-  doc: 'Put a backup in the place of a store that no process has open',
+  doc: 'Replace a store that no process has open by a backup',
   args: [{ name: 'FROM', doc: 'A file that "leasehold backup" made' }],
   options: ['force', ...STORE_OPTIONS],
   examples: [

@@ -13,7 +13,7 @@ const MOST = 500;
 /** `leasehold approvals`. */
 export const approvals: Command = {
   name: 'approvals',
-  doc: 'List the tasks that wait for somebody to decide, the oldest first',
+  doc: 'List the tasks that wait for a decision, the oldest first',
   args: [],
   options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
@@ -53,7 +53,7 @@ function columns(out: Out, now: number): readonly Column<ApprovalView>[] {
 
 function hintFor(found: readonly ApprovalView[]): string {
   const [first] = found;
-  if (first === undefined) return 'Nobody waits for a decision.';
+  if (first === undefined) return 'No task waits for a decision.';
   const more = found.length < MOST ? '' : ` The oldest ${MOST} are shown.`;
   return `"leasehold approve ID" and "leasehold reject ID" decide; --action NAME takes another action.${more}`;
 }

@@ -19,7 +19,7 @@ const WORDS = {
 /** `leasehold tasks cancel ID…`. */
 export const cancel: Command = {
   name: 'tasks cancel',
-  doc: 'End tasks that wait, and ask the workers of those that run to stop',
+  doc: 'Cancel tasks: waiting ones end at once, and the workers of running ones are asked to stop',
   args: [{ ...ID, many: true }],
   options: ['tree', 'dryRun', ...OPERATOR_OPTIONS],
   examples: [
@@ -27,13 +27,13 @@ export const cancel: Command = {
     { line: 'tasks cancel 42 --tree --dry-run', does: 'what would be cancelled with it' },
     {
       line: 'tasks list --queue papers | cut -f1 | xargs leasehold tasks cancel',
-      does: 'what a list shows; "queues purge" empties a queue',
+      does: 'the tasks of a list; "queues purge" empties a queue',
     },
   ],
 
   async run(args) {
     const { config, args: ids } = loadCall(cancel, args);
-    requireTree(config, 'Add --tree to see what hangs on the task, or leave --dry-run out.');
+    requireTree(config, 'Add --tree to see what depends on the task, or leave --dry-run out.');
     return withOperator(config, (operator) =>
       config.tree ? cancelTrees(operator, config, ids) : cancelThese(operator, config, ids),
     );

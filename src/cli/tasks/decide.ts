@@ -47,14 +47,18 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
 
 export const approve = deciding(
   'approve',
-  'Decide for a task that waits for it: approve, or another action it offers',
+  'Approve a task that waits for a decision, or choose another action that it offers',
   [
-    { line: 'approve 42', does: 'the task goes on, and is told that it was approved, and by whom' },
+    { line: 'approve 42', does: 'the task goes on, and learns that it was approved, and by whom' },
     { line: `approve 42 --action ship --data '{"speed": "fast"}'`, does: 'one of its own actions, with data' },
   ],
 );
 
-export const reject = deciding('reject', 'Decide for a task that waits for it: reject, or another action it offers', [
-  { line: 'reject 42 --by ada', does: 'the task goes on, and is told that it was rejected' },
-  { line: `reject 42 --data '"too expensive"'`, does: 'and why' },
-]);
+export const reject = deciding(
+  'reject',
+  'Reject a task that waits for a decision, or choose another action that it offers',
+  [
+    { line: 'reject 42 --by ada', does: 'the task goes on, and learns that it was rejected' },
+    { line: `reject 42 --data '"too expensive"'`, does: 'and why' },
+  ],
+);

@@ -9,11 +9,11 @@ import { ID } from './id.ts';
 /** `leasehold tasks explain ID`. */
 export const explain: Command = {
   name: 'tasks explain',
-  doc: 'Say why a task does not run: its queue, its limits, and what keeps each worker from it',
+  doc: 'Explain why a task does not run: its queue, its limits, and what keeps each worker from it',
   args: [ID],
   options: OPERATOR_OPTIONS,
   examples: [
-    { line: 'tasks explain 42', does: 'one sentence first, then everything that a claim would go by' },
+    { line: 'tasks explain 42', does: 'a summary first, then everything that decides a claim' },
     { line: "tasks explain 42 --json | jq '.workers[] | select(.eligible | not)'", does: 'for programs' },
   ],
 

@@ -11,12 +11,12 @@ import { ID } from './id.ts';
 /** `leasehold tasks logs ID`. */
 export const logs: Command = {
   name: 'tasks logs',
-  doc: 'Print what a task said',
+  doc: 'Print the log of a task',
   args: [ID],
   options: ['follow', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'tasks logs 42', does: 'all attempts, the oldest first' },
-    { line: 'tasks logs 42 -f', does: 'and what comes, until the task ends' },
+    { line: 'tasks logs 42 -f', does: 'the same, followed until the task ends' },
   ],
 
   run(args) {
@@ -45,5 +45,5 @@ export const logs: Command = {
 
 function sayWhyEmpty(out: Out, attempt: number): void {
   if (out.mode === 'json') return;
-  out.note(attempt === 0 ? 'Nothing yet: the task has not been started.' : 'The task has said nothing.');
+  out.note(attempt === 0 ? 'Nothing yet: the task has not been started.' : 'The log of the task is empty.');
 }

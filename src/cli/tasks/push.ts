@@ -25,7 +25,7 @@ export const push: Command = {
   name: 'push',
   doc: 'Add tasks to a queue',
   args: [
-    { name: 'QUEUE', doc: 'Where they wait; made if it does not exist' },
+    { name: 'QUEUE', doc: 'The queue; created if it does not exist' },
     {
       name: 'JSON|-',
       doc: 'The input, {} if there is none; - reads standard input: JSON, or one JSON value a line',

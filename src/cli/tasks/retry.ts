@@ -22,7 +22,7 @@ export const retry: Command = {
   options: ['queue', 'state', 'tree', 'dryRun', 'yes', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'tasks retry 42', does: 'one task' },
-    { line: 'tasks retry 42 --tree', does: 'it and all that hangs on it, without what has completed' },
+    { line: 'tasks retry 42 --tree', does: 'the task and all that depends on it, except completed ones' },
     { line: 'tasks retry --queue papers --state failed', does: 'everything that failed in a queue, after a question' },
   ],
 
@@ -133,7 +133,7 @@ function checkTogether(config: Config, ids: readonly string[]): void {
   const { queue, state } = config;
   const all = queue.length > 0 || state.length > 0;
   if (ids.length > 0 && !all) {
-    requireTree(config, 'Add --tree to see what hangs on the task, or leave --dry-run out.');
+    requireTree(config, 'Add --tree to see what depends on the task, or leave --dry-run out.');
     return;
   }
   const hint = 'Name tasks by their ids, or all of a queue: --queue QUEUE --state failed.';
@@ -148,7 +148,11 @@ function checkTogether(config: Config, ids: readonly string[]): void {
     throw fault('INVALID_INPUT', { field: '--tree', problem: 'it needs the id of a task' }, { hint });
   }
   if (queue.length !== 1 || state.length === 0) {
-    throw fault('INVALID_INPUT', { field: 'command line', problem: 'it says not which tasks to run again' }, { hint });
+    throw fault(
+      'INVALID_INPUT',
+      { field: 'command line', problem: 'it does not say which tasks to run again' },
+      { hint },
+    );
   }
   const unfinished = state.find((one) => !isEnd(one));
   if (unfinished !== undefined) {

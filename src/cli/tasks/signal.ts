@@ -12,13 +12,13 @@ export const signal: Command = {
   name: 'signal',
   doc: 'Wake the task that has waited longest on a channel, or keep the signal for the next one',
   args: [
-    { name: 'CHANNEL', doc: 'What the task waits on; "tasks show" tells' },
-    { name: 'JSON', doc: 'What it is handed; nothing if it is left out', optional: true },
+    { name: 'CHANNEL', doc: 'The channel that the task waits on, as "tasks show" prints it' },
+    { name: 'JSON', doc: 'The value for the task; none if it is left out', optional: true },
   ],
   options: ['broadcast', ...OPERATOR_OPTIONS],
   examples: [
-    { line: `signal payment:4711 '{"paid": true}'`, does: 'one task goes on, and is handed this' },
-    { line: 'signal weather --broadcast', does: 'all that wait for it now' },
+    { line: `signal payment:4711 '{"paid": true}'`, does: 'one task goes on, and gets this value' },
+    { line: 'signal weather --broadcast', does: 'all tasks that wait on it now' },
   ],
 
   async run(args) {
@@ -38,6 +38,6 @@ export const signal: Command = {
 
 function describe({ channel, woken, kept }: SignalView): readonly string[] {
   if (woken.length > 0) return woken.map((id) => `${id} goes on`);
-  const nobody = `Nobody waits on ${safeLine(channel)}`;
-  return [kept ? `${nobody} now: the signal is kept for the next task that does.` : `${nobody}: nobody was told.`];
+  const nobody = `No task waits on ${safeLine(channel)}`;
+  return [kept ? `${nobody} now: the signal is kept for the next one.` : `${nobody}: nothing was woken.`];
 }

@@ -7,7 +7,7 @@ import { FIRST, type State } from './state.ts';
 import { testEvent, testModel, testQueue, testWorker } from './test-model.ts';
 import type { TopViewModel } from './view-model.ts';
 
-/** Presses one key after the other on the same picture. */
+/** Presses one key after the other on the same screen. */
 function after(
   keys: readonly Key[],
   from: State = FIRST,

@@ -10,7 +10,7 @@ import { NAME, workerNames } from './name.ts';
 /** `leasehold workers create NAME`. */
 export const create: Command = {
   name: 'workers create',
-  doc: 'Make room for a worker on another host, and show the secret that it joins with',
+  doc: 'Create a worker for another host, and show the secret that it joins with',
   args: [NAME],
   options: ['tag', 'workerPriority', 'asCode', ...OPERATOR_OPTIONS],
   examples: [

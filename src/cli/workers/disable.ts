@@ -9,7 +9,7 @@ import { NAME, tasksWords, unknownWords, workerNames } from './name.ts';
 /** `leasehold workers disable NAME…`. */
 export const disable: Command = {
   name: 'workers disable',
-  doc: 'Let workers take no more tasks, also after a restart; what they run goes on',
+  doc: 'Give workers no more tasks, also after a restart; running tasks go on',
   args: [{ ...NAME, many: true }],
   options: OPERATOR_OPTIONS,
   examples: [

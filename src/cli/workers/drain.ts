@@ -15,7 +15,7 @@ const POLL_MS = 500;
 /** `leasehold workers drain NAME…`. */
 export const drain: Command = {
   name: 'workers drain',
-  doc: 'Disable workers, and wait until what they run has ended',
+  doc: 'Disable workers, and wait until their running tasks have ended',
   args: [{ ...NAME, many: true }],
   options: OPERATOR_OPTIONS,
   examples: [

@@ -14,7 +14,7 @@ export const enable: Command = {
   options: OPERATOR_OPTIONS,
   examples: [
     { line: 'workers enable laptop', does: 'it takes tasks again within a second' },
-    { line: 'workers enable gpu-1 gpu-2 --json', does: 'several, and what is said of each, for programs' },
+    { line: 'workers enable gpu-1 gpu-2 --json', does: 'several, with their settings, for programs' },
   ],
 
   async run(args) {

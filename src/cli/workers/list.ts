@@ -15,7 +15,7 @@ export const list: Command = {
   args: [],
   options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'workers list', does: 'who is there, and who was lost' },
+    { line: 'workers list', does: 'which workers there are, and which were lost' },
     { line: 'workers list --json', does: 'one worker a line, with its handlers and tags' },
   ],
 
@@ -49,7 +49,7 @@ function strayWords(strays: readonly WorkerSettingView[]): string {
     ];
     return `${name} (${said.filter((word) => word !== '').join('; ')})`;
   });
-  return `Set for names that nobody has now: ${words.join(', ')}.`;
+  return `Settings of workers that are not here: ${words.join(', ')}.`;
 }
 
 const STATE_STYLES: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {

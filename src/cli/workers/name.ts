@@ -5,7 +5,7 @@ import type { WorkerSettingView } from '../../operate/views.ts';
 /** How the commands name a worker. */
 export const NAME = {
   name: 'NAME',
-  doc: 'Name of the worker; it need not be there yet',
+  doc: 'Name of the worker; it need not exist yet',
 } as const satisfies Argument;
 
 /** Checks all names before anything is changed. */

@@ -11,13 +11,13 @@ import { NAME, unknownWords, workerNames } from './name.ts';
 /** `leasehold workers priority NAME N|none`. */
 export const priority: Command = {
   name: 'workers priority',
-  doc: 'Set the priority of a worker in place of its own: higher ones are given work first',
+  doc: 'Override the priority of a worker: higher ones get work first',
   args: [NAME, { name: 'N|none', doc: 'A whole number; most workers have 0. none: its own again', signed: true }],
   options: OPERATOR_OPTIONS,
   examples: [
     { line: 'workers priority big-box 10', does: 'it comes before the others while it has a free slot' },
-    { line: 'workers priority laptop -5', does: 'only what nobody else can take' },
-    { line: 'workers priority laptop none', does: 'what was set for its name is taken away' },
+    { line: 'workers priority laptop -5', does: 'only tasks that no other worker can take' },
+    { line: 'workers priority laptop none', does: 'its own priority counts again' },
   ],
 
   async run(args) {

@@ -8,7 +8,7 @@ import { NAME, workerNames } from './name.ts';
 /** `leasehold workers remove NAME`. */
 export const remove: Command = {
   name: 'workers remove',
-  doc: 'Let a worker in no more, and forget what was said of its name',
+  doc: 'Refuse a worker from now on, and forget the settings of its name',
   args: [NAME],
   options: OPERATOR_OPTIONS,
   examples: [

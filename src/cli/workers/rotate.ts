@@ -13,7 +13,7 @@ export const rotate: Command = {
   args: [NAME],
   options: ['grace', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'workers rotate gpu-box', does: 'who has the old secret is cut off within a second' },
+    { line: 'workers rotate gpu-box', does: 'workers with the old secret are cut off within a second' },
     { line: 'workers rotate gpu-box --grace 1h', does: 'the old secret is good for an hour more' },
   ],
 

@@ -12,7 +12,7 @@ import { NAME, unknownWords, workerNames } from './name.ts';
 /** `leasehold workers tag NAME`. */
 export const tag: Command = {
   name: 'workers tag',
-  doc: 'Give tags to a worker besides those that it brings, or take given ones away',
+  doc: 'Add tags to a worker beside its own, or remove added ones',
   args: [NAME],
   options: ['add', 'remove', ...OPERATOR_OPTIONS],
   examples: [
@@ -48,7 +48,7 @@ function checkTogether(add: readonly string[], remove: readonly string[]): void 
   if (add.length + remove.length === 0) {
     throw fault(
       'INVALID_INPUT',
-      { field: 'command line', problem: 'it says not which tags' },
+      { field: 'command line', problem: 'it does not say which tags' },
       { hint: 'Give --add TAG or --remove TAG, each as often as you like.' },
     );
   }

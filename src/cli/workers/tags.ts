@@ -9,12 +9,12 @@ import { showList } from '../kit/show-list.ts';
 /** `leasehold tags`. */
 export const tags: Command = {
   name: 'tags',
-  doc: 'List the tags that workers carry, and those that ready tasks require and nobody has',
+  doc: 'List the tags that workers carry, and those that ready tasks require and no worker has',
   args: [],
   options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'tags', does: 'what the fleet offers, and what it lacks' },
-    { line: "tags --json | jq 'select(.workers == 0)'", does: 'only what it lacks' },
+    { line: 'tags', does: 'the tags that the fleet has, and those that it lacks' },
+    { line: "tags --json | jq 'select(.workers == 0)'", does: 'only those that it lacks' },
   ],
 
   run(args) {

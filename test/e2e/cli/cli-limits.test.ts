@@ -171,7 +171,7 @@ test('wrong usage of limits, workers and placement has status 2 and says what wo
   const { call } = place(t);
   await call(['limits', 'set', 'api', '--concurrent', '1']);
   for (const [args, code, says] of [
-    [['limits', 'set', 'api'], 2, /says not what the limit should be\.\nGive at least one of --concurrent/],
+    [['limits', 'set', 'api'], 2, /does not say what the limit should be\.\nGive at least one of --concurrent/],
     [['limits', 'set', 'api', '--rate', '100'], 2, /"100" is not a number and a time, such as 100\/1m/],
     [['limits', 'set', 'api', '--rate-burst', '5'], 2, /give --rate too/],
     [['limits', 'set', 'api', '--cost', 'none', '--cost-per-key'], 2, /--cost none leaves no cost/],
@@ -185,7 +185,7 @@ test('wrong usage of limits, workers and placement has status 2 and says what wo
     [['push', 'q', '--limit', 'api:'], 2, /"api:" is not NAME, NAME:KEY/],
     [['push', 'q', '--cost', '5'], 2, /none is given with --limit/],
     [['push', 'q', '--require', 'gpu>x'], 2, /compares numbers/],
-    [['workers', 'tag', 'box'], 2, /says not which tags\.\nGive --add TAG or --remove TAG/],
+    [['workers', 'tag', 'box'], 2, /does not say which tags\.\nGive --add TAG or --remove TAG/],
     [['workers', 'tag', 'box', '--add', 'a', '--remove', 'a'], 2, /"a" is to be added as well/],
     [['workers', 'disable', 'box', 'Not A Name'], 2, /worker name is not valid/],
     [['workers', 'priority', 'box', 'high'], 2, /"high" is not a whole number/],

@@ -85,9 +85,9 @@ test('a signal wakes who has waited longest, is kept when nobody waits, and a br
   assert.equal(early.code, 3, 'there is no store yet');
   const first = await push('listen', '"1"');
   const kept = await call(['signal', 'word:1', '"kept"']);
-  assert.deepEqual(kept.lines, ['Nobody waits on word:1 now: the signal is kept for the next task that does.']);
+  assert.deepEqual(kept.lines, ['No task waits on word:1 now: the signal is kept for the next one.']);
   assert.deepEqual((await call(['signal', 'word:2', '--broadcast'])).lines, [
-    'Nobody waits on word:2: nobody was told.',
+    'No task waits on word:2: nothing was woken.',
   ]);
   await work();
   assert.equal(await result(first), 'kept');

@@ -193,7 +193,7 @@ test('D.3 3: the role of a node is overridden and given back while it runs', { t
   assert.match(status.stdout, /^two\thealthy\tleader\tauto\thttp/m);
   assert.equal((await ask<Shown>(b, `/api/v1/tasks/${id}`)).state, 'ready', 'an observer has no worker any more');
   const role = await scene.command('cluster', 'role', 'one', 'auto');
-  assert.deepEqual(role, { code: 0, stdout: 'one goes by what it was started as: auto.\n' });
+  assert.deepEqual(role, { code: 0, stdout: 'one has the role again that it was started with: auto.\n' });
   assert.equal((await taskEnds(b, id)).state, 'completed', 'its worker is back');
   const unknown = await scene.command('cluster', 'role', 'nobody', 'worker');
   assert.equal(unknown.code, 3);

@@ -53,7 +53,10 @@ test('three nodes go as the guide says, also when the leader is killed', { timeo
   }
   const [first = '', , roles = ''] = said;
   assert.deepEqual(rolesOf(first), { 'node-1': 'leader', 'node-2': 'worker', 'node-3': 'worker' });
-  assert.match(roles, /^node-3 is asked to be an observer\.\nnode-3 goes by what it was started as: auto\.\n$/);
+  assert.match(
+    roles,
+    /^node-3 is asked to be an observer\.\nnode-3 has the role again that it was started with: auto\.\n$/,
+  );
 });
 
 function rolesOf(status: string): Readonly<Record<string, string>> {

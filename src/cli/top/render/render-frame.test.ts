@@ -179,7 +179,7 @@ test('of a task that is open the tail of its log is shown below its page', () =>
   assert.match(shown[2] ?? '', /^▸task task_1/);
   assert.match(shown.at(-2) ?? '', /[·│] ?f    gz|89/);
   assert.match(shown.join('\n'), /more lines: Tab/);
-  assert.match(text({ state: opened({}), detail: { page: () => ['one'], log: [] } }), /It has said nothing yet/);
+  assert.match(text({ state: opened({}), detail: { page: () => ['one'], log: [] } }), /The log is empty/);
 });
 
 test('a log that is scrolled back says so, and its furthest scroll shows its first line', () => {

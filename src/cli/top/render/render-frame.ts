@@ -117,7 +117,7 @@ function detail(input: FrameInput, open: Open, room: number): Frame {
       title,
       ...(moving?.lines ?? withRest(page, heights.page, input)),
       rule(`${mark}log${behind}`, input),
-      ...(log.length === 0 ? [paint('dim', '  It has said nothing yet.')] : shownLog),
+      ...(log.length === 0 ? [paint('dim', '  The log is empty.')] : shownLog),
     ],
     page: open.part === 'page' ? heights.page : heights.log,
     furthest: moving?.furthest ?? Math.max(0, log.length - heights.log),
