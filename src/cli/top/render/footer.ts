@@ -46,13 +46,13 @@ function hints({ open, panel }: State): string {
 export const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['1–5, Tab', 'the panel in focus'],
   ['j k, ↓ ↑', 'move; g G to the ends, PgUp PgDn by pages'],
-  ['Enter', 'open what is chosen; of an event its task'],
+  ['Enter', 'open the chosen row; for an event, its task'],
   ['Esc', 'back; in the lists: clear the filter'],
   ['Tab', 'in a task: between its page and its log'],
   ['/', 'only rows with this text'],
   ['p', 'pause or resume the queue'],
   ['c', 'cancel the task'],
   ['d', 'drain the worker, or enable it'],
-  ['Ctrl-L', 'draw anew'],
+  ['Ctrl-L', 'redraw'],
   ['q, Ctrl-C', 'quit'],
 ];
