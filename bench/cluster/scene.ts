@@ -2,13 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ClientArgs, ClientVerbs } from '../cluster/client-child.ts';
+import type { Done, WorkerArgs, WorkerVerbs } from '../cluster/worker-child.ts';
 import { treeMicros } from '../ground/cpu.ts';
 import { Helper } from '../hub/line.ts';
 import type { World } from '../measures/measure.ts';
-import type { ClientArgs, ClientVerbs } from './client-child.ts';
 import { ClusterNode } from './node.ts';
 import type { Start } from './words.ts';
-import type { Done, WorkerArgs, WorkerVerbs } from './worker-child.ts';
 
 const WORKERS = 4;
 const LOOK_MS = 25;
@@ -30,11 +30,11 @@ export class Scene {
     this.place = place;
     this.nodes = nodes;
     const urls = nodes.map(({ address }) => address);
-    this.client = new Helper('./client-child.ts', { store: place, urls } satisfies ClientArgs);
+    this.client = new Helper('../cluster/client-child.ts', { store: place, urls } satisfies ClientArgs);
     this.#workers = Array.from({ length: WORKERS }, (_, i) => {
       const at = i % urls.length;
       const own = [...urls.slice(at), ...urls.slice(0, at)] as [string, ...string[]];
-      return new Helper('./worker-child.ts', { name: `w${i}`, urls: own, slots } satisfies WorkerArgs);
+      return new Helper('../cluster/worker-child.ts', { name: `w${i}`, urls: own, slots } satisfies WorkerArgs);
     });
   }
 

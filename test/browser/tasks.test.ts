@@ -58,7 +58,7 @@ test(
     await page.waitForURL(/\/tasks\?state=failed$/);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.waitForURL(`${house.url}/ui/tasks`);
-    await page.getByLabel('Creation time').selectOption('1h');
+    await page.getByLabel('Creation time', { exact: true }).selectOption('1h');
     await page.waitForURL(/\/tasks\?last=1h$/);
 
     // The id of a task leads to it.
