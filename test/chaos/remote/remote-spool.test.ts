@@ -241,7 +241,7 @@ for (const way of [SOCKET, HTTP]) {
     );
     proxy.heal();
     const second = ground.worker('box', secret, proxy.address, ...way);
-    await second.says(/an earlier process of this worker left ends .*"delivered":1/);
+    await second.says(/ends that an earlier process of this worker left.*"delivered":1/);
     await ground.state(id, 'completed');
     await ground.stop(second);
     await judge(ground, id, 1);
