@@ -391,6 +391,11 @@ export class Engine {
     return record;
   }
 
+  /** The number of the newest event, where a follower that wants only new ones begins. */
+  newestEvent(): Promise<number> {
+    return this.#parts.feed.newest();
+  }
+
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<FeedItem> {
     checkOptions('options', options, EVENTS);
     checkSignal(options.signal);

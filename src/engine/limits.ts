@@ -52,7 +52,7 @@ export class Limits {
 
   /** Pauses the limit, or one key of it, for this long; 0 resumes it. False: there is no such limit. */
   async pause(name: string, key: string, forMs: number): Promise<boolean> {
-    const paused = await this.#deps.store.counterPause({ name, key, forMs });
+    const paused = await this.#deps.store.counterPause({ name: checkName('limit', name), key, forMs });
     // Tasks that it held back may start now, and nothing else shows that they are ready.
     if (paused) this.#deps.onChange();
     return paused;

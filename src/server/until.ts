@@ -1,5 +1,3 @@
-import type { World } from '../core/world.ts';
-
 /** Waits until `subscribe` calls back or the signal comes. Nothing is left on the signal: a stream of days waits on it millions of times. */
 export async function until(signal: AbortSignal, subscribe: (resolve: () => void) => void): Promise<void> {
   if (signal.aborted) return;
@@ -9,13 +7,4 @@ export async function until(signal: AbortSignal, subscribe: (resolve: () => void
   subscribe(resolve);
   await promise;
   signal.removeEventListener('abort', end);
-}
-
-/** Waits so long, or until the signal comes. */
-export async function pause({ timers }: Pick<World, 'timers'>, ms: number, signal: AbortSignal): Promise<void> {
-  let cancel = (): void => {};
-  await until(signal, (resolve) => {
-    cancel = timers.after(ms, resolve, { unref: true });
-  });
-  cancel();
 }

@@ -4,7 +4,6 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type Reason, type TaskState } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../../engine/trees/trees.ts';
-import { newestEvent } from '../../operate/operations/events.ts';
 import type { CancelAnswer, TaskRecord } from '../../store/store.ts';
 import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';
 
@@ -56,7 +55,7 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
   /** Its events from now on, or after this position of the feed; ends with its end. */
   async *events(options: FollowOptions & { readonly after?: number } = {}): AsyncIterable<TaskEvent & AppEvent> {
     // Before the task is read: an end that comes after that read also comes after this position.
-    const after = options.after ?? (await newestEvent(this.#engine));
+    const after = options.after ?? (await this.#engine.newestEvent());
     if (await this.#isOver()) {
       yield* this.#pastEvents(after);
       return;

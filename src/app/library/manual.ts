@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { checkWorkerId } from '../../core/names.ts';
+import { pause } from '../../core/pause.ts';
 import { takeBack } from '../../engine/duties/take-back.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { RenewalAddress } from '../../protocol/link.ts';
@@ -104,7 +105,7 @@ export class Manual {
       const term = await store.dutyTake({ name: 'takeover', holder: this.#holder, ttlMs: TAKEOVER_MS });
       if (term !== undefined) return this.#reapOne(lease, term);
       // Another process does the same, perhaps for this task.
-      await new Promise<void>((done) => void world.timers.after(5 + 10 * world.random(), done));
+      await pause(world.timers, 5 + 10 * world.random());
     }
   }
 

@@ -1,3 +1,4 @@
+import { pause } from '../../core/pause.ts';
 import type { Engine } from '../../engine/engine.ts';
 
 export interface Recovered {
@@ -26,6 +27,6 @@ export async function recoverStale(engine: Engine, reap: (() => Promise<number>)
     );
     const done = recovered.length === leases.length || world.clock.monotonic() >= until || passed === 0;
     if (done) return { recovered: recovered.map(({ task }) => task), overdue: leases.length - recovered.length };
-    await new Promise<void>((resolve) => void world.timers.after(LOOK_MS, resolve));
+    await pause(world.timers, LOOK_MS);
   }
 }

@@ -27,7 +27,10 @@ export interface ClaimsDeps {
 
 /** A claim asks at most this many lanes; the others come first next time. */
 const MAX_LANES = 200;
-/** One store call grants at most this many tasks: more would block the event loop for too long. The rest goes into further rounds. */
+/**
+ * No request asks for more than this at once, and none is added to a store call that asks for as many already: so a call grants less than
+ * twice as many. More would block the event loop for too long; the rest goes into further rounds.
+ */
 const MAX_GRANTS = 250;
 
 /** Turns claim requests into grants: picks ready lanes, calls the store once per batch, and learns from its answers. */

@@ -16,6 +16,8 @@ export function itemOf(event: FeedEvent): FeedItem {
 
 const PAGE = 500;
 const POLL_MS = 1000;
+/** Above the number of any event: a read after it returns nothing but the newest number. */
+const AHEAD_OF_ALL = 2 ** 52;
 
 /** Reads the events of the store in order, with no gap and no repeat. A nudge only shortens the wait. */
 export class Feed {
@@ -34,6 +36,11 @@ export class Feed {
   /** Something was committed. */
   nudge(): void {
     this.#commits.wake();
+  }
+
+  /** The number of the newest event. */
+  async newest(): Promise<number> {
+    return (await this.#store.eventRead({ after: AHEAD_OF_ALL, limit: 1 })).last;
   }
 
   async *follow(after: number, signal?: AbortSignal): AsyncGenerator<FeedItem> {

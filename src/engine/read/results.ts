@@ -3,9 +3,6 @@ import { isFinal } from '../../core/task/task.ts';
 import type { Store, TaskRecord } from '../../store/store.ts';
 import type { Feed } from './feed.ts';
 
-/** Higher than the number of any event: a read after it returns nothing but the newest number. */
-const AHEAD_OF_ALL = 2 ** 52;
-
 interface Waiter {
   readonly resolve: (record: TaskRecord | undefined) => void;
   readonly reject: (error: unknown) => void;
@@ -16,13 +13,13 @@ interface Waiter {
  * it and when an event says that it has ended, so ten thousand waiters cost no more reads than there are ends.
  */
 export class Results {
-  readonly #store: Pick<Store, 'taskGet' | 'eventRead'>;
+  readonly #store: Pick<Store, 'taskGet'>;
   readonly #feed: Feed;
   readonly #waiters = new Map<number, Set<Waiter>>();
   /** The one reader of the feed, while somebody waits. */
   #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
 
-  constructor(store: Pick<Store, 'taskGet' | 'eventRead'>, feed: Feed) {
+  constructor(store: Pick<Store, 'taskGet'>, feed: Feed) {
     this.#store = store;
     this.#feed = feed;
   }
@@ -64,7 +61,7 @@ export class Results {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    const { last } = await this.#store.eventRead({ after: AHEAD_OF_ALL, limit: 1 });
+    const last = await this.#feed.newest();
     // All waiters may have left meanwhile.
     if (!signal.aborted) void this.#follow(last, signal);
   }

@@ -1,4 +1,5 @@
 import { fault, isEngineError } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import type { DazflowLine, DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
@@ -233,14 +234,14 @@ export class DazflowAttempt {
   async #retrying<T>(record: () => Promise<T>): Promise<T> {
     const { session, world } = this.#parts;
     const since = world.clock.monotonic();
-    for (let pause = RETRY_MS; ; pause = Math.min(MAX_RETRY_MS, pause * 2)) {
+    for (let ms = RETRY_MS; ; ms = Math.min(MAX_RETRY_MS, ms * 2)) {
       try {
         return await record();
       } catch (error) {
         if (!isEngineError(error) || !error.retryable) throw error;
         if (this.#disconnected && world.clock.monotonic() - since > session.leaseMs) throw error;
       }
-      await new Promise<void>((resolve) => void world.timers.after(pause * (0.5 + world.random() / 2), resolve));
+      await pause(world.timers, ms * (0.5 + world.random() / 2));
     }
   }
 

@@ -1,6 +1,6 @@
+import { pause } from '../../core/pause.ts';
 import type { DazflowLine, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment } from '../../protocol/link.ts';
-import { pause } from '../until.ts';
 import type { SendBuffer } from '../workers/send-buffer.ts';
 import { DazflowAttempt, type DazflowAttemptParts, NOT_YOURS, type Refusal } from './dazflow-attempt.ts';
 
@@ -100,7 +100,7 @@ export class DazflowWorker {
   }
 
   #pause(ms: number): Promise<void> {
-    return pause(this.#parts.world, ms, this.#hangUp.signal);
+    return pause(this.#parts.world.timers, ms, { signal: this.#hangUp.signal, unref: true });
   }
 
   async #giveBack(one: Assignment): Promise<void> {

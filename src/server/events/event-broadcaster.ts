@@ -1,13 +1,12 @@
+import { pause } from '../../core/pause.ts';
 import { type FeedEvent, isTaskEvent, type TaskEvent } from '../../core/task/event.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { type FeedItem, itemOf } from '../../engine/read/feed.ts';
-import { pause, until } from '../until.ts';
+import { until } from '../until.ts';
 
 /** Events that are kept in memory for followers that are close behind. Others read from the store. */
 const KEPT = 5000;
 const PAGE = 500;
-/** Above the number of any event. */
-const AHEAD_OF_ALL = 2 ** 52;
 
 /**
  * One reader of the feed for all followers. Each follower has a position of its own, so that none waits for a slow one, and
@@ -39,8 +38,8 @@ export class EventBroadcaster {
   }
 
   /** The number of the newest event. */
-  async now(): Promise<number> {
-    return (await this.#engine.store.eventRead({ after: AHEAD_OF_ALL, limit: 1 })).last;
+  now(): Promise<number> {
+    return this.#engine.newestEvent();
   }
 
   /** Every event after `after`, without gap and without repeat; `reset` where some of them are no longer kept. */
@@ -94,7 +93,7 @@ export class EventBroadcaster {
         }
       } catch {
         // The store is away for a moment. The feed polls by itself; a closed store ends the broadcaster.
-        await pause(this.#engine.world, RETRY_MS, this.#stop.signal);
+        await pause(this.#engine.world.timers, RETRY_MS, { signal: this.#stop.signal, unref: true });
       }
     }
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
 import type { World } from '../../core/world.ts';
 import { type Address, parseAddress } from './connect/address.ts';
 import { Connection } from './connect/connection.ts';
@@ -80,7 +81,7 @@ async function prepare(options: PostgresOptions, address: Address): Promise<Prep
       // waited for.
       const starting = (error as { readonly code?: unknown }).code === '57P03' || verdict === 'crowded';
       if (!starting || world.clock.monotonic() >= deadline) throw translate(error, address.name);
-      await pause(world, 50 + 50 * Math.min(i, 10));
+      await pause(world.timers, 50 + 50 * Math.min(i, 10));
     } finally {
       await connection?.close();
     }
@@ -94,7 +95,7 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   // A migration has no deadline.
   connection.deadline = Number.POSITIVE_INFINITY;
   const connect = (): Promise<Connection> => Connection.open(config, world, world.clock.monotonic() + OPEN_MS);
-  await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world, ms) });
+  await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world.timers, ms) });
   await options.prepare?.(connection, schema);
   await makeFirstDays(connection, schema);
   const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
@@ -137,8 +138,4 @@ export async function requireVersion(connection: Connection, name: string): Prom
     found: `Postgres ${version?.server_version} at ${name}`,
     needed: `Postgres ${MIN_VERSION} or newer`,
   });
-}
-
-function pause(world: World, ms: number): Promise<void> {
-  return new Promise((resolve) => void world.timers.after(ms, resolve));
 }

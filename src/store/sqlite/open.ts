@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
 import type { World } from '../../core/world.ts';
 import { bootId, establishClock } from './file/clock.ts';
 import { type Connection, connect, type Durability, existing } from './file/connection.ts';
@@ -120,7 +121,7 @@ async function patiently<T>(world: World, deadlineMs: number, file: string, body
       return body();
     } catch (error) {
       if (!isBusy(error) || world.clock.monotonic() > deadline) throw translate(error, file);
-      await new Promise<void>((done) => void world.timers.after(1 + world.random() * Math.min(8, 1 + i), done));
+      await pause(world.timers, 1 + world.random() * Math.min(8, 1 + i));
     }
   }
 }

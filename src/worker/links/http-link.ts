@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { type EngineError, type ErrorBody, fault, isEngineError } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
 import type { Granted, NewRequest, NodeMessage } from '../../protocol/frames.ts';
 import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
-import { pause } from '../pause.ts';
 import { HttpCaller } from './http-caller.ts';
 import { NodeSession, type NodeSessionOptions, openSession, proofOf } from './node-session.ts';
 import { type PendingRequest, PendingRequests, requestText, tooLarge } from './pending-requests.ts';
@@ -280,7 +280,7 @@ class HttpSession extends NodeSession {
 
   #pause(tries: number): Promise<void> {
     const { timers, random } = this.#options.world;
-    return pause(timers, pauseMs(this.#outage, tries, random), this.#closing.signal);
+    return pause(timers, pauseMs(this.#outage, tries, random), { signal: this.#closing.signal });
   }
 
   #after(ms: number, then: () => void): () => void {

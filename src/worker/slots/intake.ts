@@ -1,6 +1,6 @@
+import { pause } from '../../core/pause.ts';
 import type { Assignment } from '../../protocol/link.ts';
 import { Attempt, type AttemptDeps } from '../attempt.ts';
-import { pause } from '../pause.ts';
 import { MAX_UNSETTLED, type Warn, type WorkerOptions } from '../worker-options.ts';
 import type { ClaimControl } from './claim-control.ts';
 import type { HandlerRunners } from './handler-runners.ts';
@@ -78,7 +78,7 @@ export class Intake {
       if (signal.aborted) return;
       warn('tasks cannot be claimed', error);
       const { timers, random } = this.#deps.options.world;
-      await pause(timers, FAULT_PAUSE_MS * (0.5 + random()), claims.stopSignal);
+      await pause(timers, FAULT_PAUSE_MS * (0.5 + random()), { signal: claims.stopSignal });
     } finally {
       held.changed.open();
     }

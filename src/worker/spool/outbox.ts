@@ -1,4 +1,5 @@
 import { CATALOGUE, fault, isEngineError } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
 import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
@@ -149,7 +150,7 @@ export class Outbox {
       }
       for (const { waiting } of this.#spilled.values())
         for (const { reject } of waiting.splice(0)) reject(error as Error);
-      await new Promise<void>((resolve) => void this.#options.world.timers.after(PAUSE_MS, resolve, { unref: true }));
+      await pause(this.#options.world.timers, PAUSE_MS, { unref: true });
       return false;
     }
   }

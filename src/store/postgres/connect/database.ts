@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientConfig } from 'pg';
 import { fault } from '../../../core/errors.ts';
+import { pause } from '../../../core/pause.ts';
 import type { World } from '../../../core/world.ts';
 import type { StatementName, Statements } from '../statements.ts';
 import { IN_TRANSACTION } from './address.ts';
@@ -138,16 +139,16 @@ export class Database {
         else if (verdict === 'lost') again = connection !== undefined || again;
         else if (verdict === 'again' || verdict === 'stale') conflicts++;
         else if (verdict !== 'crowded') throw translate(error, name);
-        const pause = (0.5 + world.random()) * Math.min(FIRST_PAUSE_MS * 2 ** Math.min(i, 6), LONGEST_PAUSE_MS);
-        if (conflicts > MAX_AGAIN || world.clock.monotonic() + pause >= deadline)
+        const pauseMs = (0.5 + world.random()) * Math.min(FIRST_PAUSE_MS * 2 ** Math.min(i, 6), LONGEST_PAUSE_MS);
+        if (conflicts > MAX_AGAIN || world.clock.monotonic() + pauseMs >= deadline)
           throw translate(conflict ?? error, name);
-        await this.#pause(pause);
+        await this.#pause(pauseMs);
       }
     }
   }
 
   #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#options.world.timers.after(ms, resolve));
+    return pause(this.#options.world.timers, ms);
   }
 
   async #acquire(deadline: number): Promise<Connection> {

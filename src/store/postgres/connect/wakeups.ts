@@ -1,4 +1,5 @@
 import type { ClientConfig } from 'pg';
+import { pause } from '../../../core/pause.ts';
 import type { World } from '../../../core/world.ts';
 import { Connection } from './connection.ts';
 import type { Database } from './database.ts';
@@ -95,7 +96,7 @@ export class PostgresWakeups {
   async close(): Promise<void> {
     this.#closed = true;
     const { world } = this.#options;
-    await Promise.race([this.#sending, new Promise<void>((done) => void world.timers.after(LAST_MS, done))]);
+    await Promise.race([this.#sending, pause(world.timers, LAST_MS)]);
     this.#cancel();
     await this.#connection?.close();
   }
@@ -105,7 +106,7 @@ export class PostgresWakeups {
     const awaited = this.#lanes.size + this.#counters.size > 0 || this.#everything;
     const apart = awaited ? APART_MS : NEWS_APART_MS;
     const wait = this.#sentAt + apart - world.clock.monotonic();
-    if (wait > 0) await new Promise<void>((resolve) => void world.timers.after(wait, resolve));
+    if (wait > 0) await pause(world.timers, wait);
     this.#sentAt = world.clock.monotonic();
     const any = this.#everything || this.#lanes.size + this.#counters.size > MAX_LANES;
     const payload = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`;

@@ -1,3 +1,4 @@
+import { pause } from '../../../core/pause.ts';
 import type { World } from '../../../core/world.ts';
 import type { SchemaStatus } from '../../migrations.ts';
 import { type Address, parseAddress } from '../connect/address.ts';
@@ -43,7 +44,7 @@ export function migrateOn(
     schema,
     pooled,
     onRan,
-    pause: (ms) => new Promise((resolve) => void world.timers.after(ms, resolve)),
+    pause: (ms) => pause(world.timers, ms),
     tries: TRIES,
   });
 }

@@ -1,4 +1,5 @@
 import { fault } from '../../../core/errors.ts';
+import { pause } from '../../../core/pause.ts';
 import type { World } from '../../../core/world.ts';
 import { Ledger } from '../ledger.ts';
 import { LimitCounters } from '../limit-counters.ts';
@@ -109,7 +110,7 @@ export class Writer {
       } catch (error) {
         if (!isBusy(error) || this.#options.world.clock.monotonic() > deadline)
           throw translate(error, this.#options.file);
-        await new Promise<void>((resolve) => void this.#options.world.timers.after(this.#pause(i), resolve));
+        await pause(this.#options.world.timers, this.#pause(i));
       }
     }
   }
