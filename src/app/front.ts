@@ -12,6 +12,7 @@ import { errorOf } from '../server/http/refusals.ts';
 import { InsightService } from '../server/insight/insight-service.ts';
 import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
+import { CallingNodes } from '../server/rpc/calling-nodes.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
 import type { OpenServices } from '../server/server.ts';
 import { LoginService } from '../server/ui/login-service.ts';
@@ -19,6 +20,7 @@ import { HttpWorkers } from '../server/workers/http-workers.ts';
 import { LeaseTokens } from '../server/workers/lease-tokens.ts';
 import { SessionTokens } from '../server/workers/session-tokens.ts';
 import { WorkerGateway, type WorkerGatewayOptions } from '../server/workers/worker-gateway.ts';
+import { WorkerNames } from '../server/workers/worker-names.ts';
 import { WorkerSettings } from '../server/workers/worker-settings.ts';
 import { handlerSchemas } from './handler-schemas.ts';
 import { DirectLink } from './link/direct-link.ts';
@@ -71,15 +73,17 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   });
   const admit = (worker: string, queue: string): Promise<void> =>
     guard.admit(`worker:${worker}`, new Map([[queue, 1]]));
-  const link = new DirectLink(engine, undefined, { ...app.terms, admit });
+  const settings = new WorkerSettings(engine.store, engine.world);
+  const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo: (name) => settings.recent(name) });
   const leases = new LeaseTokens(engine.store.clusterKey);
   const sessions = new SessionTokens(engine.store.clusterKey);
-  const settings = new WorkerSettings(engine.store, engine.world);
+  const names = new WorkerNames();
   const gateway = new WorkerGateway({
     link,
     tokens: leases,
     access,
     settings,
+    names,
     ...options.agents,
     world: engine.world,
     log: options.log,
@@ -89,6 +93,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     leases,
     sessions,
     settingOf: (name) => settings.of(name),
+    names,
     clock: engine.world.clock,
     log: options.log,
   });
@@ -116,6 +121,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       leases,
       version: options.version,
       settingOf: (name) => settings.of(name),
+      callingNodes: new CallingNodes(names, engine.world.clock.monotonic),
       recover: () => app.recoverStale(),
       schemas: handlerSchemas,
       obstacles: () => obstacles(engine),

@@ -3,11 +3,12 @@ import { fault } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { type HandlerSchema, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES, WORKER_STATES } from '../core/placement/worker.ts';
+import { normalizeGrant, type WorkerGrant } from '../core/placement/worker-grant.ts';
 import type { Lease } from '../core/task/lease.ts';
 import { type LogEntry, STREAMS } from '../core/task/log.ts';
 import { encodePayload, utf8Length } from '../core/task/payload.ts';
 import { STATES } from '../core/task/task.ts';
-import type { LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
+import type { GrantChange, LogPlace, NewWorker, TaskQuery, WorkerBeat, WorkerSetting } from '../store/store.ts';
 
 /**
  * Validation of everything that callers give to the engine, once, at its edge. Past it only the environment can make a call fail. Nothing
@@ -62,7 +63,14 @@ const SETTING: ReadonlySet<string> = new Set([
   'tags',
   'addTags',
   'removeTags',
+  'grant',
 ] satisfies (keyof WorkerSetting)[]);
+const GRANT: ReadonlySet<string> = new Set([
+  'handlers',
+  'queues',
+  'slots',
+  'permissions',
+] satisfies (keyof WorkerGrant)[]);
 const BEAT: ReadonlySet<string> = new Set([
   'worker',
   'state',
@@ -248,7 +256,19 @@ export function checkWorkerSetting(setting: WorkerSetting): WorkerSetting {
     tags: tags('tags'),
     addTags: tags('addTags'),
     removeTags: tags('removeTags'),
+    ...(setting.grant === undefined ? {} : { grant: checkGrant(setting.grant) }),
   };
+}
+
+/** Null takes a bound away, and stays null. */
+function checkGrant(change: GrantChange): GrantChange {
+  checkOptions('grant', change, GRANT);
+  const given = Object.entries(change).filter(([, value]) => value !== null && value !== undefined);
+  const none = Object.entries(change).filter(([, value]) => value === null);
+  const grant = normalizeGrant(Object.fromEntries(given) as WorkerGrant);
+  // Permissions that permit nothing are no permissions.
+  const empty = change.permissions !== undefined && grant.permissions === undefined ? { permissions: null } : {};
+  return { ...grant, ...Object.fromEntries(none), ...empty };
 }
 
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {

@@ -4,6 +4,7 @@ import { MAX_ID } from '../core/ids.ts';
 import { checkName } from '../core/names.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/task/event.ts';
 import type { Lease } from '../core/task/lease.ts';
+import type { Permissions } from '../core/task/permissions.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type {
@@ -45,6 +46,7 @@ import type { GraphRequest } from './push/graphs.ts';
 import type { Interner } from './push/interner.ts';
 import type { PushRequest } from './push/push.ts';
 import type { Pushed } from './push/pushes.ts';
+import { readSpec } from './push/spec.ts';
 import { type Explanation, explain } from './read/explain.ts';
 import { gatherFacts } from './read/facts.ts';
 import type { FeedItem } from './read/feed.ts';
@@ -405,6 +407,11 @@ export class Engine {
   /** How long an attempt under this spec may run; undefined: no bound. */
   timeoutOf(spec: number): Promise<number | undefined> {
     return this.interner.timeout(spec);
+  }
+
+  /** What tasks under this spec may do to others, as whoever pushed the run says. */
+  async permissionsOf(spec: number): Promise<Permissions | undefined> {
+    return readSpec(await this.interner.specBody(spec)).permissions;
   }
 
   /** Whether tasks under this spec take over a kept result if there is one, and keep theirs. */

@@ -1,4 +1,4 @@
-import type { HandlerSchema } from '../core/placement/worker.ts';
+import type { HandlerSchema, ToldSchema } from '../core/placement/worker.ts';
 import type { World } from '../core/world.ts';
 import type { NewWorker, Store, WorkerBeat, WorkerRecord, WorkerSetting } from '../store/store.ts';
 import { Beats } from './beats.ts';
@@ -44,7 +44,7 @@ export class Workers {
     const known = checkNewWorker(worker);
     const schemas = checkSchemas(worker.schemas, known.handlers);
     // The schemas come first: a reader that sees the worker sees the schemas of its handlers.
-    if (schemas.length > 0) await this.#deps.store.schemaPut({ schemas });
+    if (schemas.length > 0) await this.#deps.store.schemaPut({ worker: known.name, schemas });
     return this.#deps.store.workerRegister(known);
   }
 
@@ -78,8 +78,8 @@ export class Workers {
     return this.#deps.store.workerList();
   }
 
-  /** The input schemas of handlers, as the newest workers reported them. */
-  schemas(): Promise<readonly HandlerSchema[]> {
+  /** The input schemas of handlers, as workers reported them: for each handler perhaps several. */
+  schemas(): Promise<readonly ToldSchema[]> {
     return this.#deps.store.schemaList();
   }
 }

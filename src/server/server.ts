@@ -272,14 +272,16 @@ export class Server {
     return principal;
   }
 
-  /** A worker over HTTP may send its session instead. It counts as much as the secret that it began with. */
+  /** A worker over HTTP may send its session instead of its secret, or both. */
   async #authenticate(route: Route, secret: string | undefined, request: FastifyRequest): Promise<Principal> {
     const { access } = this.#services as OpenServices;
-    const session =
-      route.access === 'worker' && secret === undefined
-        ? sessionOf(this.#services as OpenServices, request)
-        : undefined;
-    if (session !== undefined) return access.stillValid({ role: 'worker', name: session.name, token: session.token });
+    const session = route.access === 'worker' ? sessionOf(this.#services as OpenServices, request) : undefined;
+    if (session !== undefined) {
+      // With each call: a session is worth no more than the secret that it began with, whatever else the caller has.
+      const principal = await access.stillValid({ role: 'worker', name: session.name, token: session.token });
+      if (secret === undefined || (await access.authenticate(secret)).token === session.token) return principal;
+      throw fault('FORBIDDEN', { problem: 'the session was begun with another secret than this one' });
+    }
     const cookie = secret === undefined ? cookieOf(request.headers) : undefined;
     return cookie === undefined ? access.authenticate(secret) : this.#authenticateBrowser(cookie, request);
   }

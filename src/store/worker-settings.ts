@@ -1,8 +1,9 @@
 import { fault } from '../core/errors.ts';
-import type { WorkerSetting, WorkerSettingRecord } from './store.ts';
+import type { WorkerGrant } from '../core/placement/worker-grant.ts';
+import type { GrantChange, WorkerSetting, WorkerSettingRecord } from './store.ts';
 
 /** The setting of a name that has none. */
-export const UNSET: Omit<WorkerSettingRecord, 'name'> = { enabled: true, priority: undefined, tags: [] };
+export const UNSET: Omit<WorkerSettingRecord, 'name'> = { enabled: true, priority: undefined, tags: [], grant: {} };
 
 /** A setting after a change. Fields that the change does not name stay as they are. */
 export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: WorkerSetting): WorkerSettingRecord {
@@ -12,7 +13,23 @@ export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: Worke
     enabled: change.enabled ?? before.enabled,
     priority: change.priority === undefined ? before.priority : (change.priority ?? undefined),
     tags: allTags(tags, addTags).filter((tag) => !removeTags.includes(tag)),
+    grant: changedGrant(before.grant, change.grant),
   };
+}
+
+function changedGrant(before: WorkerGrant, change: GrantChange = {}): WorkerGrant {
+  const { handlers = before.handlers, queues = before.queues } = change;
+  const { slots = before.slots, permissions = before.permissions } = change;
+  return {
+    ...(isSet(handlers) ? { handlers } : {}),
+    ...(isSet(queues) ? { queues } : {}),
+    ...(isSet(slots) ? { slots } : {}),
+    ...(isSet(permissions) ? { permissions } : {}),
+  };
+}
+
+function isSet<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
 }
 
 /** The tags of a worker: its own, then those of its setting. */

@@ -13,9 +13,11 @@ import { TokenService } from '../../src/server/auth/token-service.ts';
 import { Hosts } from '../../src/server/http/hosts.ts';
 import { LeaseTokens } from '../../src/server/workers/lease-tokens.ts';
 import { WorkerGateway } from '../../src/server/workers/worker-gateway.ts';
+import { WorkerNames } from '../../src/server/workers/worker-names.ts';
 import { WorkerSettings } from '../../src/server/workers/worker-settings.ts';
 import { VirtualWorld } from '../../src/testing.ts';
 import { PlainAgent } from './dazflow-agent.ts';
+import { everythingGiven } from './everything-given.ts';
 import { type Greeting, RawWorker } from './raw-worker.ts';
 
 export interface GatewaySceneOptions {
@@ -117,13 +119,14 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     ...(leaseMs === undefined ? {} : { leaseMs }),
   });
   const { engine } = node;
-  const direct = new DirectLink(engine, undefined, { runTimeoutMs });
+  const direct = new DirectLink(engine, undefined, { runTimeoutMs, givenTo: everythingGiven });
   const admin = newSecret('admin');
   const gateway = new WorkerGateway({
     link: link === undefined ? direct : link(direct),
     tokens: new LeaseTokens(engine.store.clusterKey),
     access: new Access(admin, new TokenService(engine.store), world),
     settings: new WorkerSettings(engine.store, world),
+    names: new WorkerNames(),
     byPath,
     offlineMs,
     world,

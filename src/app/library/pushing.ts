@@ -11,7 +11,17 @@ import { parseInput } from '../../worker/define/schema.ts';
 export interface PushOptions
   extends Pick<
     PushRequest,
-    'priority' | 'delay' | 'runAt' | 'unique' | 'maxAttempts' | 'op' | 'placement' | 'limits' | 'fairness' | 'reuse'
+    | 'priority'
+    | 'delay'
+    | 'runAt'
+    | 'unique'
+    | 'maxAttempts'
+    | 'op'
+    | 'placement'
+    | 'limits'
+    | 'fairness'
+    | 'reuse'
+    | 'permissions'
   > {
   /** Another queue than that of the definition. */
   readonly queue?: string | undefined;
@@ -60,6 +70,7 @@ const PUSH: ReadonlySet<string> = new Set([
   'limits',
   'fairness',
   'reuse',
+  'permissions',
   'tx',
 ] satisfies (keyof PushOptions)[]);
 const GRAPH: ReadonlySet<string> = new Set([

@@ -1,12 +1,14 @@
 import { hostname } from 'node:os';
 import { fault } from '../../core/errors.ts';
+import { pause } from '../../core/pause.ts';
+import { granted, type WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
 import { checkNames } from '../../engine/check.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { HeldLease } from '../../engine/settle/settles.ts';
-import type { EntryRequest } from '../../engine/settle/turn-request.ts';
+import type { EntryRequest, ThenRequest } from '../../engine/settle/turn-request.ts';
 import type { WaitRequest } from '../../engine/settle/waits.ts';
 import type {
   Assignment,
@@ -25,15 +27,20 @@ import type {
   TurnEntry,
   Turned,
   TurnRequest,
+  TurnThen,
   Waited,
   WaitFor,
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
-import { ReadableTasks } from './readable-tasks.ts';
+import { type NamedTask, ReadableTasks } from './readable-tasks.ts';
+import { type GivenToName, type HeldTask, WorkerPolicy } from './worker-policy.ts';
 
 /** Called before a worker of this name pushes a task to the queue; may refuse it. */
 export type Admit = (worker: string, queue: string) => Promise<void> | undefined;
+
+/** What was given to the name of a joined worker. */
+export type GivenTo = (worker: string) => Promise<GivenToName>;
 
 /** What a node asks of its workers. */
 export type WorkTerms = Pick<Session, 'heartbeatMs' | 'runTimeoutMs'>;
@@ -44,16 +51,22 @@ export class DirectLink implements Link {
   readonly #renewal: RenewalAddress | undefined;
   readonly #terms: WorkTerms;
   readonly #admit: Admit;
+  readonly #givenTo: GivenTo;
 
   constructor(
     engine: Engine,
     renewal: RenewalAddress | undefined,
-    { admit = () => undefined, ...terms }: WorkTerms & { readonly admit?: Admit } = {},
+    {
+      admit = () => undefined,
+      givenTo = () => Promise.resolve(NOTHING_GIVEN),
+      ...terms
+    }: WorkTerms & { readonly admit?: Admit; readonly givenTo?: GivenTo } = {},
   ) {
     this.#engine = engine;
     this.#renewal = renewal;
     this.#terms = terms;
     this.#admit = admit;
+    this.#givenTo = givenTo;
   }
 
   async open(hello: Hello): Promise<Session> {
@@ -78,12 +91,18 @@ export class DirectLink implements Link {
       told: true,
     });
     const admit = (queue: string): Promise<void> | undefined => this.#admit(name, queue);
-    return new DirectSession(this.#engine, this.#renewal, worker, hello, { ...this.#terms, admit });
+    return new DirectSession(this.#engine, this.#renewal, worker, hello, {
+      ...this.#terms,
+      admit,
+      givenTo: this.#givenTo,
+    });
   }
 }
 
 /** An end is reported again within seconds, or by another process. */
 const MOST_ENDED = 1000;
+
+const NOTHING_GIVEN: GivenToName = { tags: [], grant: {} };
 
 const NOT_HERE = { host: undefined, pid: undefined };
 
@@ -104,6 +123,32 @@ interface SpecTerms {
   readonly reuses: boolean;
 }
 
+interface ClaimFilter {
+  readonly handlers?: readonly string[];
+  readonly queues?: readonly string[];
+  readonly token?: number;
+}
+
+type SessionTerms = WorkTerms & {
+  readonly admit: (queue: string) => Promise<void> | undefined;
+  readonly givenTo: GivenTo;
+};
+
+/** For a worker that signed in with a token. */
+interface JoinedTerms {
+  readonly policy: WorkerPolicy;
+  readonly granted: () => Promise<WorkerGrant>;
+}
+
+/** What a worker may claim now: of what it asks for, what was granted to its name. Undefined: nothing. */
+function bounded(filter: ClaimFilter, grant: WorkerGrant): ClaimFilter | undefined {
+  if (grant.handlers === undefined && grant.queues === undefined) return filter;
+  const handlers = filter.handlers === undefined ? grant.handlers : granted(filter.handlers, grant.handlers);
+  const queues = filter.queues === undefined ? grant.queues : granted(filter.queues, grant.queues);
+  if (handlers?.length === 0 || queues?.length === 0) return undefined;
+  return { ...filter, ...(handlers === undefined ? {} : { handlers }), ...(queues === undefined ? {} : { queues }) };
+}
+
 class DirectSession implements Session {
   readonly leaseMs: number;
   readonly heartbeatMs: number | undefined;
@@ -113,23 +158,21 @@ class DirectSession implements Session {
   readonly #worker: number;
   /** For a worker that signed in with a token; other workers work on the store itself. */
   readonly #readable: ReadableTasks | undefined;
+  readonly #joined: JoinedTerms | undefined;
   readonly #admit: (queue: string) => Promise<void> | undefined;
   /** Task → its last ended attempt. */
   #ended = new Map<number, number>();
   /** By spec: there are few. */
   readonly #terms = new Map<number, SpecTerms>();
-  readonly #filter: {
-    readonly handlers?: readonly string[];
-    readonly queues?: readonly string[];
-    readonly token?: number;
-  };
+  readonly #filter: ClaimFilter;
+  readonly #name: string;
 
   constructor(
     engine: Engine,
     renewal: RenewalAddress | undefined,
     worker: number,
-    { handlers, anyHandler = false, queues, token }: Hello,
-    { heartbeatMs, runTimeoutMs, admit }: WorkTerms & { readonly admit: (queue: string) => Promise<void> | undefined },
+    { name, handlers, anyHandler = false, queues, token }: Hello,
+    { heartbeatMs, runTimeoutMs, admit, givenTo }: SessionTerms,
   ) {
     this.#engine = engine;
     this.#admit = admit;
@@ -138,7 +181,12 @@ class DirectSession implements Session {
     this.heartbeatMs = heartbeatMs;
     this.runTimeoutMs = runTimeoutMs;
     this.renewal = renewal;
-    if (token !== undefined) this.#readable = new ReadableTasks(engine.store);
+    this.#name = name;
+    if (token !== undefined) {
+      this.#readable = new ReadableTasks(engine.store);
+      const policy = new WorkerPolicy({ engine, name, handlers, givenTo });
+      this.#joined = { policy, granted: async () => (await givenTo(name)).grant };
+    }
     this.#filter = {
       ...(anyHandler ? {} : { handlers }),
       ...(queues === undefined ? {} : { queues }),
@@ -147,7 +195,12 @@ class DirectSession implements Session {
   }
 
   async claim({ max, waitMs, signal }: ClaimRequest): Promise<readonly Assignment[]> {
-    const grants = await this.#engine.claim({ worker: this.#worker, max, waitMs, signal, ...this.#filter });
+    const filter = this.#joined === undefined ? this.#filter : bounded(this.#filter, await this.#joined.granted());
+    if (filter === undefined) {
+      await pause(this.#engine.world.timers, waitMs, { signal, unref: true });
+      return [];
+    }
+    const grants = await this.#engine.claim({ worker: this.#worker, max, waitMs, signal, ...filter });
     if (grants.length === 0) return [];
     try {
       const assignments: DirectAssignment[] = [];
@@ -184,7 +237,7 @@ class DirectSession implements Session {
   }
 
   async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
-    return this.#counted(lease, await this.#engine.fail(heldOf(lease), error, options));
+    return this.#counted(lease, await this.#engine.fail(heldOf(lease), error, { ...options, by: this.#name }));
   }
 
   async release(lease: Assignment, options: { bounced?: boolean; delayMs?: number } = {}): Promise<TaskState> {
@@ -233,10 +286,11 @@ class DirectSession implements Session {
 
   async turn(lease: Assignment, { entries, then }: TurnRequest): Promise<Turned> {
     for (const entry of entries) if (entry.kind === 'child') await this.#admit(entry.child.queue);
-    await this.#refuseUnreadable(lease, entries);
+    await this.#refuseUnreadable(lease, entries, then);
+    const checked = await this.#permitted(lease, entries, then);
     const turned = await this.#engine.turn(heldOf(lease), {
-      entries: entries.map((entry) => this.#entry(entry)),
-      then: then.go === 'park' ? { go: 'park', ...this.#wait(then) } : then,
+      entries: checked.map((entry) => this.#entry(entry)),
+      then: this.#then(then),
     });
     const { went, state, body } = turned;
     if (state !== undefined) this.#counted(lease, state);
@@ -244,18 +298,45 @@ class DirectSession implements Session {
     return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
   }
 
-  /** A child may read what it waits for. So its parent may name by number only tasks that it could read itself. */
-  async #refuseUnreadable(lease: Assignment, entries: readonly TurnEntry[]): Promise<void> {
+  #then(then: TurnThen): ThenRequest {
+    if (then.go === 'park') return { go: 'park', ...this.#wait(then) };
+    return then.go === 'fail' ? { ...then, by: this.#name } : then;
+  }
+
+  /** The entries, as far as the worker may write them. */
+  async #permitted(lease: Assignment, entries: readonly TurnEntry[], then: TurnThen): Promise<readonly TurnEntry[]> {
+    if (this.#joined === undefined || !WorkerPolicy.concerns(entries, then)) return entries;
+    return this.#joined.policy.check(await this.#heldTask(lease), entries, then);
+  }
+
+  async #heldTask(lease: Assignment): Promise<HeldTask> {
+    const { task, attempt } = lease;
+    const known = (lease as Partial<DirectAssignment>).grant ?? (await this.#engine.get(task));
+    if (known === undefined) throw fault('LEASE_LOST', { task, attempt });
+    const { queue, handler, spec, lane } = known;
+    return { task, id: this.#engine.idOf(known), queue, handler, spec, lane };
+  }
+
+  /** A child may read what it waits for, and so may a task. They may name only tasks that the worker could read itself. */
+  async #refuseUnreadable(lease: Assignment, entries: readonly TurnEntry[], then: TurnThen): Promise<void> {
     const readable = this.#readable;
     if (readable === undefined) return;
-    const needs = entries.flatMap((entry) => (entry.kind === 'child' ? (entry.after ?? []) : []));
-    const numbers = needs.flatMap(({ on }) => (typeof on === 'number' ? [on] : []));
+    const needs = entries.flatMap((entry) => (entry.kind === 'child' ? (entry.after ?? []).map(({ on }) => on) : []));
+    const awaited = then.go === 'park' ? (then.children ?? []) : [];
+    const refs = [...needs, ...awaited].filter((ref) => typeof ref !== 'object');
     // A repeated turn that has ended its attempt has no lease left to check.
-    if (numbers.every((number) => readable.knows(number))) return;
+    if (refs.every((ref) => readable.knows(this.#numberOf(ref)))) return;
     await this.#requireHeld(lease);
-    const known = await readable.among(lease.task, numbers);
-    const unreadable = numbers.find((number) => !known.has(number));
+    const known = await readable.among(
+      lease.task,
+      refs.map((ref) => this.#named(ref)),
+    );
+    const unreadable = refs.find((ref) => !known.has(this.#numberOf(ref)));
     if (unreadable !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: unreadable });
+  }
+
+  #named(ref: TaskRef): NamedTask {
+    return typeof ref === 'string' ? { task: this.#numberOf(ref), id: ref } : { task: ref };
   }
 
   #entry(entry: TurnEntry): EntryRequest {
@@ -293,11 +374,9 @@ class DirectSession implements Session {
     const numbers = tasks.map((one) => this.#numberOf(one));
     const known = await this.#readable?.among(
       lease.task,
-      tasks.filter((one) => typeof one === 'number'),
+      tasks.map((one) => this.#named(one)),
     );
-    const readable = numbers.filter(
-      (task, i) => known === undefined || typeof tasks[i] === 'string' || known.has(task),
-    );
+    const readable = numbers.filter((task) => known === undefined || known.has(task));
     const records = await this.#engine.store.taskGet({ tasks: [...new Set(readable)] });
     const found = new Map(records.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
     return numbers.map((task) => this.#resultOf(task, found.get(task)));

@@ -1,16 +1,24 @@
-import type { Store } from '../../store/store.ts';
+import type { Store, TaskRecord } from '../../store/store.ts';
 
-/** Per worker. Tasks that are forgotten can still be read by their public ids. */
+/** Per worker. What is forgotten is looked up again. */
 const MOST = 100_000;
+
+/** A task by its number, and by its public id where the worker gave that. */
+export interface NamedTask {
+  readonly task: number;
+  readonly id?: string;
+}
+
 /**
- * Tasks that a remote worker may read by their numbers: those that it has run or spawned, and the children of the task that it runs.
- * Numbers can be guessed by counting, and must not give access to the results of others. The node itself writes which tasks are children.
+ * The tasks that a joined worker may read: those that it has run or spawned, all of the run that it works for, and those whose public ids are
+ * in the input of the task that it runs. Numbers can be guessed by counting, and ids get around, so neither gives access to the results of
+ * others. The node itself writes which tasks are children.
  */
 export class ReadableTasks {
-  readonly #store: Pick<Store, 'journalList'>;
+  readonly #store: Pick<Store, 'taskGet' | 'journalList'>;
   #met = new Set<number>();
 
-  constructor(store: Pick<Store, 'journalList'>) {
+  constructor(store: Pick<Store, 'taskGet' | 'journalList'>) {
     this.#store = store;
   }
 
@@ -24,11 +32,27 @@ export class ReadableTasks {
     return this.#met.has(task);
   }
 
-  /** Which of these it may read while it runs `task`. */
-  async among(task: number, numbers: readonly number[]): Promise<ReadonlySet<number>> {
-    if (numbers.some((number) => !this.#met.has(number))) {
-      for (const { ref } of await this.#store.journalList({ task })) if (ref !== undefined) this.meet(ref);
+  /** Which of these it may read while it runs `held`. */
+  async among(held: number, named: readonly NamedTask[]): Promise<ReadonlySet<number>> {
+    const isOpen = ({ task }: NamedTask): boolean => !this.#met.has(task);
+    // A child that a unique key led to may be of another run.
+    if (named.some(isOpen))
+      for (const { ref } of await this.#store.journalList({ task: held })) if (ref !== undefined) this.meet(ref);
+    const open = named.filter(isOpen);
+    if (open.length > 0) {
+      const [own, ...records] = await this.#store.taskGet({ tasks: [held, ...open.map(({ task }) => task)] });
+      for (const [i, one] of open.entries())
+        if (own !== undefined && isReadable(own, one, records[i])) this.meet(one.task);
     }
-    return new Set(numbers.filter((number) => this.#met.has(number)));
+    return new Set(named.map(({ task }) => task).filter((task) => this.#met.has(task)));
   }
+}
+
+function isReadable(own: TaskRecord, { id }: NamedTask, record: TaskRecord | undefined): boolean {
+  if (record === undefined) return false;
+  return rootOf(record) === rootOf(own) || (id !== undefined && own.payload.includes(id));
+}
+
+function rootOf({ task, root }: TaskRecord): number {
+  return root ?? task;
 }

@@ -153,7 +153,7 @@ async function furnish(app: App): Promise<Scene> {
   const document = { parent: undefined, user: 'ada "b"', body: '{"name":"Ä \\"x\\""}' };
   await store.documentWrite({ root: 'doc', version: 0, add: [{ id: 'doc', ...document }] });
   await store.viewPut({ view: { name: 'Ä "view"', screen: 'tasks', query: 'state=failed', by: 'ada' }, most: 500 });
-  await store.schemaPut({ schemas: [{ handler: 'send', schema: '{"title":"Ä"}' }] });
+  await store.schemaPut({ worker: 'box', schemas: [{ handler: 'send', schema: '{"title":"Ä"}' }] });
   await store.documentWrite({ root: 'doc', version: 1, change: [{ id: 'doc', dropped: true, ...document }] });
   // Plain tasks, a trigger and duties.
   keep('scheduled', await app.push(step, 1, { delay: '1h' }));

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../core/duration.ts';
 import type { LimitDetailView } from '../../operate/views.ts';
 import { formatCount } from '../kit/figures.ts';
 import { boundsBrief, boundsText, usedText } from './limit-words.ts';
@@ -62,10 +63,16 @@ function keyColumns(now: number): readonly Column<Key>[] {
   ];
 }
 
+function changeText({ limit, paused }: Change): string {
+  if (paused !== undefined)
+    return `${paused.key === '' ? '' : `${paused.key} `}paused for ${formatDuration(paused.forMs)}`;
+  return limit === undefined ? 'removed' : boundsBrief(limit);
+}
+
 const CHANGE: readonly Column<Change>[] = [
   { head: 'when', cell: ({ at }) => formatTime(at) },
   { head: 'by', cell: ({ by }) => (by === '' ? '–' : by) },
-  { head: 'what', cell: ({ limit }) => (limit === undefined ? 'removed' : boundsBrief(limit)), rest: true },
+  { head: 'what', cell: changeText, rest: true },
 ];
 
 function table<Row>(

@@ -55,7 +55,16 @@ test('the page of a queue has its counts, what holds it back, and its newest tas
 test('the page of a worker has its processes and what they run, without what a terminal would act on', () => {
   const one = testWorker('gpu', { host: 'box\u001b[2J', pid: 7, currentTasks: ['task_1', 'task_2'], tags: ['gpu'] });
   const page = workerPage(
-    { name: 'gpu', enabled: false, tags: [], workers: 1, running: 2, carries: ['gpu\u202e'], processes: [one] },
+    {
+      name: 'gpu',
+      enabled: false,
+      tags: [],
+      grant: {},
+      workers: 1,
+      running: 2,
+      carries: ['gpu\u202e'],
+      processes: [one],
+    },
     bare,
   )(100, NOW);
   const text = page.join('\n');

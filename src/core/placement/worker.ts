@@ -14,6 +14,11 @@ export interface HandlerSchema {
   readonly schema: string;
 }
 
+/** A schema, and the name of the worker that told it. */
+export interface ToldSchema extends HandlerSchema {
+  readonly worker: string;
+}
+
 /** Nobody fills in a form for a longer schema. */
 export const MAX_SCHEMA_BYTES = 32_768;
 /** All schemas of one worker together. */

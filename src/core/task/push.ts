@@ -2,6 +2,7 @@ import type { Duration } from '../duration.ts';
 import type { LimitUseInput } from '../limits/limit.ts';
 import type { FairnessInput } from '../placement/lane.ts';
 import type { PlacementInput } from '../placement/placement.ts';
+import type { Permissions } from './permissions.ts';
 import type { RetryInput } from './retry.ts';
 import type { ReuseInput } from './reuse.ts';
 
@@ -36,4 +37,6 @@ export interface TaskRequest {
    * object with key and age. Its own result is kept for others.
    */
   readonly reuse?: ReuseInput | undefined;
+  /** What it and its descendants may do to others while a joined worker runs them; default: what was granted to that worker. */
+  readonly permissions?: Permissions | undefined;
 }

@@ -6,6 +6,7 @@ import { checkKey, checkName } from '../../core/names.ts';
 import { normalizeFairness } from '../../core/placement/lane.ts';
 import { ANYWHERE, normalizePlacement } from '../../core/placement/placement.ts';
 import { canonicalJson, encodePayload } from '../../core/task/payload.ts';
+import { normalizePermissions } from '../../core/task/permissions.ts';
 import type { TaskRequest } from '../../core/task/push.ts';
 import { DEFAULT_MAX_TRIES } from '../../core/task/retry.ts';
 import { normalizeReuse, type Reuse } from '../../core/task/reuse.ts';
@@ -55,6 +56,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'limits',
   'fairness',
   'reuse',
+  'permissions',
   'gathers',
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
@@ -80,6 +82,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
       reuse === undefined ? undefined : reuseSpec(reuse),
       depth,
       request.gathers === true ? true : undefined,
+      request.permissions === undefined ? undefined : normalizePermissions(request.permissions),
     ),
     task: {
       lane: 0,

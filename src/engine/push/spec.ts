@@ -1,3 +1,4 @@
+import type { Permissions } from '../../core/task/permissions.ts';
 import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../../core/task/retry.ts';
 
 /** The part of a task that has few distinct values: interned, so that a task row needs no columns for it. */
@@ -11,6 +12,8 @@ export interface SpecBody {
   readonly depth?: number | undefined;
   /** Its input is completed with results of its document's dependencies when it is claimed. */
   readonly gathers?: true | undefined;
+  /** What it and its descendants may do to others while a joined worker runs them. */
+  readonly permissions?: Permissions | undefined;
 }
 
 const DEFAULT_BODY = JSON.stringify({ retry: DEFAULT_RETRY } satisfies SpecBody);
@@ -22,10 +25,11 @@ export function writeSpec(
   reuse?: SpecBody['reuse'],
   depth?: number,
   gathers?: SpecBody['gathers'],
+  permissions?: SpecBody['permissions'],
 ): string {
-  if ((retry ?? timeoutMs ?? reuse ?? depth ?? gathers) === undefined) return DEFAULT_BODY;
+  if ((retry ?? timeoutMs ?? reuse ?? depth ?? gathers ?? permissions) === undefined) return DEFAULT_BODY;
   const policy = retry === undefined ? DEFAULT_RETRY : normalizeRetry(retry);
-  return JSON.stringify({ retry: policy, timeoutMs, reuse, depth, gathers } satisfies SpecBody);
+  return JSON.stringify({ retry: policy, timeoutMs, reuse, depth, gathers, permissions } satisfies SpecBody);
 }
 
 export function readSpec(body: string | undefined): SpecBody {

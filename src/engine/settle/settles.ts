@@ -28,9 +28,11 @@ import type { CheckedThen } from './turn-request.ts';
  */
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
 
-const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit'] satisfies (keyof FailOptions)[]);
+const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit', 'by'] satisfies (keyof FailOptions)[]);
 const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);
 const RESULT = { field: 'result' } as const;
+/** What a task may take from all others that share its limit. The task itself may come back later than that. */
+export const MAX_PAUSE_MS = 3_600_000;
 
 export interface SettlesDeps {
   readonly store: Pick<Store, 'capabilities' | 'taskSettle' | 'taskReturn' | 'taskGet' | 'attemptList'>;
@@ -114,7 +116,12 @@ export class Settles {
     const back = { go: 'back', change: 'retried', bounced: false, error: text } as const;
     if (options.retryAfterMs !== undefined) {
       const delayMs = parseDuration(options.retryAfterMs, 'retryAfterMs');
-      return { ...back, delayMs, refund: true, pause: { limit: options.limit } };
+      return {
+        ...back,
+        delayMs,
+        refund: true,
+        pause: { limit: options.limit, forMs: Math.min(delayMs, MAX_PAUSE_MS), by: options.by ?? 'a task' },
+      };
     }
     if (options.giveUp) return { go: 'end', to: 'failed', reason: 'gave_up', result: text };
     const budget = await this.#budgetOf(lease);

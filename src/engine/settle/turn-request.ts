@@ -1,6 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import { AFTER_FAILURE, type AfterFailure } from '../../core/graph/graph.ts';
 import { checkKey } from '../../core/names.ts';
+import { checkChannel } from '../../core/task/channel.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '../../store/store.ts';
@@ -148,7 +149,7 @@ function checkNotice(entry: SignalRequest): NewNotice {
   return {
     key: checkKey('key', entry.key),
     kind: 'signal',
-    channel: checkKey('channel', entry.channel),
+    channel: checkChannel(entry.channel),
     body: encodePayload(entry.body ?? null, { field: 'signal' }),
     ...(entry.broadcast === undefined ? {} : { broadcast: entry.broadcast }),
   };

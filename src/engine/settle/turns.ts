@@ -1,4 +1,7 @@
 import { fault } from '../../core/errors.ts';
+import type { IdCodec } from '../../core/ids.ts';
+import { checkKey } from '../../core/names.ts';
+import { approvalChannel } from '../../core/task/channel.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type {
   EntryAnswer,
@@ -17,7 +20,7 @@ import type { Pushed, TaskInterner } from '../push/pushes.ts';
 import type { Spawns } from '../trees/spawns.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import type { HeldLease, Settles } from './settles.ts';
-import { type CheckedEntry, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
+import { type CheckedEntry, type CheckedThen, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
 
 /** The result of a turn. */
 export interface TurnResult {
@@ -38,7 +41,8 @@ export interface EntryResult {
 }
 
 export interface TurnsDeps {
-  readonly store: Pick<Store, 'taskTurn' | 'capabilities'>;
+  readonly store: Pick<Store, 'taskTurn' | 'taskGet' | 'capabilities'>;
+  readonly ids: IdCodec;
   readonly coalescer: Coalescer;
   readonly tasks: TaskInterner;
   readonly spawns: Spawns;
@@ -83,8 +87,7 @@ export class Turns {
 
   async #send(lease: HeldLease, { entries, logs, then: requested }: CheckedTurn): Promise<TurnResult> {
     // Not awaited where it need not be: the call then leaves in this turn of the loop.
-    const then =
-      requested.go === 'on' || requested.go === 'park' ? requested : await this.#deps.settles.thenOf(lease, requested);
+    const then = isReady(requested) ? requested : await this.#thenOf(lease, requested);
     const childCount = entries.filter(isChild).length;
     if (childCount === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
     const refund = await this.#deps.spawns.admit(lease, childCount);
@@ -96,6 +99,14 @@ export class Turns {
     } finally {
       refund(childCount - fresh);
     }
+  }
+
+  async #thenOf(lease: HeldLease, then: CheckedThen): Promise<Then> {
+    if (then.go !== 'park') return this.#deps.settles.thenOf(lease, then);
+    const createdAt = lease.createdAt ?? (await this.#deps.store.taskGet({ tasks: [lease.task] }))[0]?.createdAt;
+    if (createdAt === undefined) throw fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });
+    const id = this.#deps.ids.encode('task_', lease.task, createdAt);
+    return { ...then, channel: checkKey('channel', approvalChannel(id, then.key)) };
   }
 
   async #commit(
@@ -151,6 +162,11 @@ export class Turns {
     const children = new Map(spawned.map(({ entry }, i) => [entry as NewEntry, pushed[i] as Pushed]));
     return entries.map((entry, i) => entered(entry, answers[i] as EntryAnswer, children.get(entry)));
   }
+}
+
+/** Whether nothing must be looked up. The channel of an approval is made here: no worker can name that of another task. */
+function isReady(then: CheckedThen): then is CheckedThen & { readonly go: 'on' | 'park' } {
+  return then.go === 'on' || (then.go === 'park' && then.form === undefined);
 }
 
 const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extract<T, { readonly kind: 'child' }> =>

@@ -1,6 +1,7 @@
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
+import { checkChannel, isReserved } from '../../core/task/channel.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { NewSignal, Park, SignalAnswer, Store, WaitRecord } from '../../store/store.ts';
 import { checkFlag, checkLimit, checkList, checkOptions, checkTask, whole } from '../check.ts';
@@ -13,7 +14,7 @@ export interface WaitRequest {
   /** Counts the waits of an attempt, so that a repeated request which arrives late changes nothing; default 0. */
   readonly nth?: number;
   readonly channel?: string;
-  /** What the people who decide are shown: any JSON value. */
+  /** What the people who decide are shown: any JSON value. The decision comes by a channel of its own, so no other is given. */
   readonly form?: unknown;
   /** Numbers of tasks, or keys of children that are pushed in the same turn. */
   readonly children?: readonly (number | string)[];
@@ -71,12 +72,21 @@ export class Waits {
   async signal(channel: string, body: unknown, options: SignalOptions = {}): Promise<SignalAnswer> {
     checkOptions('options', options, SIGNAL);
     checkFlag('broadcast', options.broadcast);
-    const answer = await this.#signal.submit({
-      channel: checkKey('channel', channel),
+    return this.#send({
+      channel: checkChannel(channel),
       body: encodePayload(body ?? null, { field: 'signal' }),
       ...(options.broadcast === undefined ? {} : { broadcast: options.broadcast }),
       ...(options.op === undefined ? {} : { op: checkKey('op', options.op) }),
     });
+  }
+
+  /** Gives a decision to the task that waits for it now. It is not kept for a later wait. */
+  decide({ channel }: { readonly channel: string }, decision: unknown): Promise<SignalAnswer> {
+    return this.#send({ channel, body: encodePayload(decision, { field: 'decision' }), broadcast: true });
+  }
+
+  async #send(signal: NewSignal): Promise<SignalAnswer> {
+    const answer = await this.#signal.submit(signal);
     if (answer.woken.length > 0) this.#deps.onWoken();
     for (const task of answer.woken) this.#deps.onCommit(task);
     return answer;
@@ -101,13 +111,16 @@ export function parkOf(request: WaitRequest): Park {
   if (children !== undefined) checkChildren(children);
   if (need !== undefined && children === undefined)
     throw refuse('need', 'it counts children, so children must be given');
-  if (channel === undefined && children === undefined && timeout === undefined) {
+  if (channel === undefined && form === undefined && children === undefined && timeout === undefined) {
     throw refuse('wait', 'nothing would ever end it: give a channel, children or a timeout');
   }
+  // Workers before 0.2 name the channel of the approval themselves.
+  if (form !== undefined && channel !== undefined && !isReserved(checkKey('channel', channel)))
+    throw refuse('channel', 'a decision comes by a channel of its own: leave it out');
   return {
     key: checkKey('key', request.key),
     nth: whole('nth', request.nth ?? 0, 0, MAX_NTH),
-    ...(channel === undefined ? {} : { channel: checkKey('channel', channel) }),
+    ...(channel === undefined || form !== undefined ? {} : { channel: checkChannel(channel) }),
     ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }),
     ...(children === undefined ? {} : { children: [...new Set(children)] }),
     ...(need === undefined ? {} : { need: whole('need', need, 1, MAX_CHILDREN) }),

@@ -4,7 +4,7 @@ import type { NewTask, Store, TaskRecord } from '../../store/store.ts';
 import type { Interner } from '../push/interner.ts';
 import type { PushRequest } from '../push/push.ts';
 import type { TaskInterner } from '../push/pushes.ts';
-import { readSpec } from '../push/spec.ts';
+import { readSpec, type SpecBody } from '../push/spec.ts';
 
 /** A task that spawns itself again and again comes to an end here. */
 export const MAX_DEPTH = 32;
@@ -45,15 +45,18 @@ export class Spawns {
 
   /** Checks the depth, and turns the request into the form that the store takes. */
   async place(parent: Parent, request: PushRequest): Promise<NewTask> {
-    const depth = (await this.#depthOf(parent)) + 1;
+    const { depth: above = 0, permissions } = await this.#specOf(parent);
+    const depth = above + 1;
     if (depth > MAX_DEPTH) throw refuse(`it would be ${depth} spawns deep, and the maximum is ${MAX_DEPTH}`);
-    return this.#deps.tasks.place(request, depth);
+    // Whoever pushed the root says what all of its tree may do.
+    const inherits = permissions !== undefined && request.permissions === undefined;
+    return this.#deps.tasks.place(inherits ? { ...request, permissions } : request, depth);
   }
 
-  async #depthOf({ task, attempt, spec }: Parent): Promise<number> {
+  async #specOf({ task, attempt, spec }: Parent): Promise<SpecBody> {
     const known = spec ?? (await this.#deps.store.taskGet({ tasks: [task] }))[0]?.spec;
     if (known === undefined) throw fault('LEASE_LOST', { task, attempt });
-    return readSpec(await this.#deps.interner.specBody(known)).depth ?? 0;
+    return readSpec(await this.#deps.interner.specBody(known));
   }
 
   #countOf({ task, attempt }: Parent): Promise<{ children: number }> {

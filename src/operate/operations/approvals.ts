@@ -37,8 +37,7 @@ export async function decide(engine: Engine, id: string, decision: Decision): Pr
   if (!actions.includes(decision.action)) {
     throw fault('INVALID_INPUT', { field: 'action', problem: `it is one of ${actions.join(', ')}` });
   }
-  // For current waiters only: a second decision is not kept for a later wait.
-  const { woken } = await engine.waits.signal(wait.channel, decision, { broadcast: true });
+  const { woken } = await engine.waits.decide({ channel: wait.channel }, decision);
   if (!woken.includes(task)) throw fault('CONFLICT', { problem: 'somebody else has decided, or its time is over' });
 }
 

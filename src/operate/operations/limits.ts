@@ -58,10 +58,11 @@ export class LimitService {
       ...(total === undefined ? { used: record.active } : useOf(total, time)),
       keys: keys.toSorted((a, b) => b.used - a.used || (b.pausedUntil ?? 0) - (a.pausedUntil ?? 0)),
       moreKeys: counters.length === MOST_KEYS,
-      history: history.map(({ at, by, limit }) => ({
+      history: history.map(({ at, by, limit, paused }) => ({
         at,
         by,
         ...(limit === undefined ? {} : { limit: viewBounds(limit) }),
+        ...(paused === undefined ? {} : { paused }),
       })),
     };
   }

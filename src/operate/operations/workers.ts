@@ -3,6 +3,7 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import { makeIdCodec } from '../../core/ids.ts';
 import { checkWorkerId } from '../../core/names.ts';
 import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
+import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { FleetMember, Lane, WorkerSettingRecord } from '../../engine/records.ts';
 import { Enrolment } from '../calls/enrolment.ts';
@@ -29,6 +30,8 @@ export interface NewWorker {
   /** The tags that it may carry. */
   readonly tags: readonly string[];
   readonly priority?: number | undefined;
+  /** What it may run, and what its tasks may do to others. */
+  readonly grant: WorkerGrant;
   /** A code that works once, within ten minutes, instead of the secret itself. */
   readonly code: boolean;
 }
@@ -52,8 +55,8 @@ export class WorkerOperator {
   async unusedSettings(): Promise<readonly WorkerSettingView[]> {
     const settings = await this.#engine.store.workerSettings();
     const fleet = settings.length === 0 ? [] : await this.#living();
-    const isSet = ({ enabled, priority, tags }: WorkerSettingRecord): boolean =>
-      !enabled || priority !== undefined || tags.length > 0;
+    const isSet = ({ enabled, priority, tags, grant }: WorkerSettingRecord): boolean =>
+      !enabled || priority !== undefined || tags.length > 0 || Object.keys(grant).length > 0;
     return settings
       .map((setting) => viewSetting(setting, fleet))
       .filter((one, i) => one.workers === 0 && isSet(settings[i] as WorkerSettingRecord));
@@ -65,9 +68,14 @@ export class WorkerOperator {
   }
 
   /** Enrols a worker. Its secret, or a code for it, is shown this once. */
-  async create(name: string, { tags, priority, code }: NewWorker, by: string): Promise<Enrolled> {
+  async create(name: string, { tags, priority, grant, code }: NewWorker, by: string): Promise<Enrolled> {
     const enrolment = new Enrolment(this.#engine.store);
-    const setting = { name, priority, addTags: tags.length === 0 ? undefined : tags };
+    const setting = {
+      name,
+      priority,
+      addTags: tags.length === 0 ? undefined : tags,
+      ...(Object.keys(grant).length === 0 ? {} : { grant }),
+    };
     const made = await enrolment.create(setting, by, code ? 'code' : 'secret').catch((error: unknown) => {
       if (!isEngineError(error, 'CONFLICT')) throw error;
       const hint = `"leasehold workers rotate ${name}" gives it another secret, "workers remove" forgets it.`;
@@ -109,7 +117,7 @@ export class WorkerOperator {
     const [settings, fleet] = [await this.#engine.store.workerSettings(), await this.#living()];
     return [...new Set(names)].map((name) => {
       const setting = settings.find((one) => one.name === name);
-      return viewSetting(setting ?? { name, enabled: true, priority: undefined, tags: [] }, fleet);
+      return viewSetting(setting ?? { name, enabled: true, priority: undefined, tags: [], grant: {} }, fleet);
     });
   }
 
@@ -184,14 +192,17 @@ export const workerOperations = {
   async editWorker({ engine }, { params, body }) {
     const fleet = new WorkerOperator(engine);
     const name = checkWorkerId('worker name', params.name);
-    await engine.workers.set({ name, ...body });
+    const { handlers, queues, slots, permissions, ...edit } = body;
+    await engine.workers.set({ name, ...edit, grant: given({ handlers, queues, slots, permissions }) });
     const [setting] = await fleet.look([name]);
     return setting as NonNullable<typeof setting>;
   },
 
   /** The server replaces `URL` with its own address. */
-  async createWorker({ engine }, { body: { name, tags = [], priority, code = false }, by = '' }) {
-    const made = await new WorkerOperator(engine).create(name, { tags, priority, code }, by);
+  async createWorker({ engine }, { body, by = '' }) {
+    const { name, tags = [], priority, code = false, handlers, queues, slots, permissions } = body;
+    const grant = given({ handlers, queues, slots, permissions });
+    const made = await new WorkerOperator(engine).create(name, { tags, priority, grant, code }, by);
     return { ...made, join: joinOf('URL', made) };
   },
 
@@ -227,14 +238,20 @@ function noWorker(name: string): Error {
   return fault('NOT_FOUND', { kind: 'worker', id: name }, { hint });
 }
 
+/** Without the fields that are undefined. */
+function given<T extends object>(fields: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+}
+
 function viewSetting(setting: WorkerSettingRecord, fleet: readonly FleetMember[]): WorkerSettingView {
-  const { name, enabled, priority, tags } = setting;
+  const { name, enabled, priority, tags, grant } = setting;
   const own = fleet.filter((member) => member.name === name);
   return {
     name,
     enabled,
     ...(priority === undefined ? {} : { priority }),
     tags,
+    grant,
     workers: own.length,
     running: own.reduce((sum, { running }) => sum + running, 0),
   };

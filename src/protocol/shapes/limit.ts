@@ -63,7 +63,19 @@ export const LimitDetail = Limit.extend(Use.shape)
   .extend({
     keys: z.array(Use.extend({ key: z.string() })).readonly(),
     moreKeys: z.boolean(),
-    history: z.array(z.object({ at: Time, by: z.string(), limit: Bounds.optional() })).readonly(),
+    history: z
+      .array(
+        z.object({
+          at: Time,
+          by: z.string(),
+          limit: Bounds.optional(),
+          paused: z
+            .object({ key: z.string(), forMs: z.number() })
+            .optional()
+            .describe('A task asked to come back later, and others wait with it'),
+        }),
+      )
+      .readonly(),
   })
   .meta({ id: 'LimitDetail' });
 

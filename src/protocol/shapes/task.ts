@@ -28,6 +28,26 @@ export const LimitUse = z.strictObject({
   cost: z.number().optional(),
 });
 
+const patterns = z.array(z.string()).max(100).readonly().optional();
+
+export const PermissionsInput = z
+  .strictObject({
+    handlers: patterns.describe('Handlers of its children. * does not stand for shell, js and http: name them'),
+    queues: patterns.describe('Queues of its children'),
+    tags: patterns.describe('Tags that its children may require of a worker'),
+    workers: patterns.describe('Workers that its children may ask for by name'),
+    limits: patterns.describe('Limits that its children may take from'),
+    channels: patterns.describe('Channels that it may wait on and send signals to'),
+    reuse: z
+      .boolean()
+      .optional()
+      .describe('Its children may take over kept results, and share unique keys with tasks of others'),
+  })
+  .describe(
+    'What a task may do to others while a joined worker runs it: names, or the beginning of names followed by *',
+  )
+  .meta({ id: 'Permissions' });
+
 const Retry = z.strictObject({
   baseMs: Duration.optional(),
   maxMs: Duration.optional(),
@@ -58,6 +78,7 @@ export const TaskInput = z
     limits: z.array(z.union([z.string(), LimitUse])).optional(),
     fairness: z.union([z.string(), z.strictObject({ key: z.string(), weight: z.number().optional() })]).optional(),
     reuse: Reuse.optional(),
+    permissions: PermissionsInput.optional(),
   })
   .meta({ id: 'TaskInput' });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { WorkerState } from '../../core/placement/worker.ts';
 import { Time, word } from './common.ts';
+import { PermissionsInput } from './task.ts';
 
 /** A worker process that has registered. */
 export const Worker = z
@@ -26,6 +27,25 @@ export const Worker = z
   })
   .meta({ id: 'Worker' });
 
+const names = z.array(z.string()).max(1000);
+
+/** What was granted to a worker's name. */
+const granted = {
+  handlers: names.describe('The handlers that it may run'),
+  queues: names.describe('The queues that it may serve'),
+  slots: z.number().int().min(1).max(10_000).describe('The most tasks at a time'),
+  permissions: PermissionsInput,
+};
+
+const WorkerGrant = z
+  .object({
+    handlers: granted.handlers.readonly().optional(),
+    queues: granted.queues.readonly().optional(),
+    slots: granted.slots.optional(),
+    permissions: granted.permissions.readonly().optional(),
+  })
+  .readonly();
+
 /** The settings of a worker's name. They hold for the workers that have it now and for those that come. */
 export const WorkerSetting = z
   .object({
@@ -33,6 +53,7 @@ export const WorkerSetting = z
     enabled: z.boolean(),
     priority: z.number().optional(),
     tags: z.array(z.string()).readonly(),
+    grant: WorkerGrant.describe('A field that is absent sets no bound'),
     workers: z.number().describe('Worker processes with this name'),
     running: z.number(),
   })
@@ -51,6 +72,10 @@ export const WorkerEdit = z.strictObject({
   priority: z.number().int().nullable().optional().describe('Null: the worker has its own again'),
   addTags: z.array(z.string()).max(100).optional(),
   removeTags: z.array(z.string()).max(100).optional(),
+  handlers: granted.handlers.nullable().optional().describe('The handlers that it may run; null: any'),
+  queues: granted.queues.nullable().optional().describe('The queues that it may serve; null: all'),
+  slots: granted.slots.nullable().optional().describe('The most tasks at a time; null: 1000'),
+  permissions: granted.permissions.nullable().optional().describe('What its tasks may do to others; null: nothing'),
 });
 
 export const Tag = z
@@ -66,6 +91,12 @@ export const NewWorkerInput = z.strictObject({
   name: z.string(),
   tags: z.array(z.string()).max(100).default([]).describe('The tags that it may carry; it may have fewer, never more'),
   priority: z.number().int().optional(),
+  handlers: granted.handlers.optional().describe('The handlers that it may run; default: any that it offers'),
+  queues: granted.queues.optional().describe('The queues that it may serve; default: all'),
+  slots: granted.slots.optional().describe('The most tasks at a time; default 1000'),
+  permissions: granted.permissions
+    .optional()
+    .describe('What its tasks may do to others; default: spawn what it runs, in the same queue'),
   code: z.boolean().default(false).describe('A code that works once, within ten minutes, instead of the secret itself'),
 });
 

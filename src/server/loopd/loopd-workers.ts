@@ -46,7 +46,7 @@ export class LoopdWorkers {
     }
     const { httpWorkers } = this.#options;
     const incarnation = randomUUID();
-    const hello = { ...rest, incarnation, handlers, tags, queues, host };
+    const hello = { ...rest, incarnation, handlers, tags, queues, host, perHost: true };
     const { worker, session: token, leaseMs } = await httpWorkers.join(hello, principal, address);
     // A worker of our own goes online by itself, once it can take work.
     await (await httpWorkers.open(httpWorkers.read(token))).beat('online');
@@ -62,6 +62,7 @@ export class LoopdWorkers {
     const link = await this.#options.httpWorkers.open(session);
     const state = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
     await link.beat(state);
+    if (state === 'offline') await this.#options.httpWorkers.signOff(session);
     const held = body.leases.map((lease) => ({
       step: lease.step_id,
       lease: this.#leaseOf(session, lease.step_id, lease.lease_token),

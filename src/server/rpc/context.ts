@@ -4,6 +4,8 @@ import type { MethodName, ParamsOf } from '../../protocol/rpc/methods.ts';
 import type { Principal } from '../auth/access.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { LeaseTokens } from '../workers/lease-tokens.ts';
+import type { WorkerSetting } from '../workers/worker-settings.ts';
+import type { CallingNodes } from './calling-nodes.ts';
 
 /** The services that the methods use. */
 export interface RpcServices {
@@ -12,7 +14,9 @@ export interface RpcServices {
   readonly leases: LeaseTokens;
   readonly version: string;
   /** The settings of a worker's name. */
-  readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean; readonly tags: readonly string[] }>;
+  readonly settingOf: (name: string) => Promise<WorkerSetting>;
+  /** The nodes of apflow that call this node. */
+  readonly callingNodes: CallingNodes;
   /** Takes back overdue leases; answers their tasks, and how many are still overdue. */
   readonly recover: () => Promise<{ readonly recovered: readonly number[]; readonly overdue: number }>;
   /** JSON Schemas of the inputs of known handlers, by name. */

@@ -16,6 +16,7 @@ export const leaseMethods: RpcHandlers<Leased> = {
     const { engine, params, leases, principal } = call;
     const { worker } = await requireNode(call, params.node_id);
     const { task, document } = await taskNamed(engine, params.task_id);
+    await requireGranted(call, task);
     const acquired = await engine.acquire(task, worker, { token: principal.token });
     if (!acquired.ok) throw refused(params.task_id, acquired.why, acquired.reasons);
     const { grant } = acquired;
@@ -89,6 +90,19 @@ export const leaseMethods: RpcHandlers<Leased> = {
     return { recovered: ids.filter((id) => id !== undefined), overdue };
   },
 };
+
+/** A worker leases what was granted to its name, also where it registered before that changed. */
+async function requireGranted(
+  { engine, params, principal, settingOf }: RpcCall<'acquire_lease'>,
+  task: number,
+): Promise<void> {
+  if (principal.role !== 'worker') return;
+  const { handlers, queues } = (await settingOf(params.node_id)).grant;
+  const record = await engine.get(task);
+  if (record === undefined) return;
+  const isGranted = (handlers?.includes(record.handler) ?? true) && (queues?.includes(record.queue) ?? true);
+  if (!isGranted) throw fault('NOT_FOUND', { kind: 'task', id: params.task_id });
+}
 
 function requireLease(leases: RpcCall['leases'], text: string): NodeLease {
   const lease = readLease(leases, text);

@@ -5,7 +5,7 @@ import { type Capabilities, tagsFromCapabilities } from '../../core/placement/pl
 import type { Engine } from '../../engine/engine.ts';
 import { keyOfWork } from '../../engine/trees/document-body.ts';
 import type { Principal } from '../auth/access.ts';
-import { requireGiven } from '../workers/given-tags.ts';
+import { requireGiven } from '../workers/given-to-name.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { readLease } from './lease-text.ts';
 
@@ -15,8 +15,14 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     const { engine, params, principal } = call;
     const { node_id: name, executor_types: handlers, max_parallel_tasks: slots, version } = params;
     requireOwn(principal, name);
-    const tags = tagsOf(params.capabilities ?? []);
-    if (principal.role === 'worker') requireGiven(name, tags, (await call.settingOf(name)).tags);
+    const asked = tagsOf(params.capabilities ?? []);
+    const joined = principal.role === 'worker';
+    if (joined) {
+      requireGiven(name, { tags: asked, handlers, slots }, await call.settingOf(name));
+      await call.callingNodes.heard(name);
+    }
+    // A joined one has no tags of its own: it carries what its name was given, as long as that lasts.
+    const tags = joined ? [] : asked;
     const fingerprint = hashOf({ handlers, tags, slots, version: version ?? null });
     const before = await findNode(engine, name);
     const same = before?.incarnation.startsWith(`${NODE}${fingerprint}:`) === true;
@@ -71,8 +77,9 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     };
   },
 
-  async deregister_node({ engine, params, principal }) {
+  async deregister_node({ engine, params, principal, callingNodes }) {
     requireOwn(principal, params.node_id);
+    callingNodes.left(params.node_id);
     const node = await findNode(engine, params.node_id);
     if (node !== undefined) await engine.workers.beat({ worker: node.worker, state: 'offline' });
     return { node_id: params.node_id, deregistered: node !== undefined };
@@ -96,7 +103,6 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
         queue: record.queue,
         priority: body?.priority ?? null,
         attempt: record.attempt,
-        inputs: JSON.parse(record.payload) as unknown,
         idempotency_key: keyOfWork({ body, id, run }, record.payload),
       };
     });
@@ -118,10 +124,11 @@ export async function findNode(engine: Engine, name: string): Promise<KnownNode 
 
 /** A node that fell silent and calls again is online again. */
 export async function requireNode(
-  { engine, principal }: Pick<RpcCall, 'engine' | 'principal'>,
+  { engine, principal, callingNodes }: Pick<RpcCall, 'engine' | 'principal' | 'callingNodes'>,
   name: string,
 ): Promise<KnownNode> {
   requireOwn(principal, name);
+  if (principal.role === 'worker') await callingNodes.heard(name);
   const node = await findNode(engine, name);
   if (node !== undefined) return node;
   const silent = newest(

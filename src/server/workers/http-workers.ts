@@ -7,19 +7,24 @@ import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
 import { checked } from '../http/caller.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
-import { requireGiven } from './given-tags.ts';
+import { CallSession } from './call-session.ts';
+import { requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { UNBOUNDED } from './send-buffer.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
 import { READS } from './worker-connection.ts';
+import type { WorkerNames } from './worker-names.ts';
 import { WorkerService } from './worker-service.ts';
+import type { WorkerSetting } from './worker-settings.ts';
 
 export interface HttpWorkersOptions {
   readonly link: Link;
   readonly leases: LeaseTokens;
   readonly sessions: SessionTokens;
   /** The settings of a worker's name. */
-  readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean; readonly tags: readonly string[] }>;
+  readonly settingOf: (name: string) => Promise<WorkerSetting>;
+  /** Shared with the workers that come by other links. */
+  readonly names: WorkerNames;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -27,11 +32,13 @@ export interface HttpWorkersOptions {
 type Answer = AnswerOf<'askNode'>['answers'][number];
 
 /** The registration of a worker. Its name is that of its secret. */
-export type JoinInput = Omit<BodyOf<'joinWorker'>, 'name'> & { readonly name?: string | undefined };
+export type JoinInput = Omit<BodyOf<'joinWorker'>, 'name'> &
+  Pick<WorkerSession, 'perHost'> & { readonly name?: string | undefined };
 
 /** A session on this node. */
 interface OpenSession {
   readonly service: WorkerService;
+  readonly calls: CallSession;
   /** The waiting claim of a worker that numbers its claims. */
   claiming?: { readonly n: number; readonly stop: AbortController } | undefined;
   /** Claims up to this number are stopped. A claim may arrive after the request that stops it. */
@@ -58,6 +65,8 @@ export class HttpWorkers {
   readonly #options: HttpWorkersOptions;
   /** In the order of their last request. */
   readonly #openSessions = new Map<string, Promise<OpenSession>>();
+  /** Sessions whose place a later start of the same worker has taken. */
+  readonly #replaced = new Set<string>();
 
   constructor(options: HttpWorkersOptions) {
     this.#options = options;
@@ -72,7 +81,7 @@ export class HttpWorkers {
     if (hello.handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'handlers', problem: 'it names no handler that the worker runs' });
     }
-    requireGiven(principal.name, hello.tags, (await this.#options.settingOf(principal.name)).tags);
+    requireGiven(principal.name, hello, await this.#options.settingOf(principal.name));
     const session: WorkerSession = {
       ...hello,
       name: principal.name,
@@ -107,11 +116,13 @@ export class HttpWorkers {
       open.claiming = { n, stop };
     }
     try {
-      if (holding !== undefined) await open.service.reconcile(holding);
-      if (n !== undefined && n <= open.stopped) return [];
-      const request = { type: 'task_claim', n: n ?? 1, max, waitMs } as const;
-      const granted = await open.service.answer(request, AbortSignal.any([hangUp, stop.signal]), UNBOUNDED);
-      return granted as readonly Granted[];
+      return await open.calls.during(async () => {
+        if (holding !== undefined) await open.service.reconcile(holding);
+        if (n !== undefined && n <= open.stopped) return [];
+        const request = { type: 'task_claim', n: n ?? 1, max, waitMs } as const;
+        const granted = await open.service.answer(request, AbortSignal.any([hangUp, stop.signal]), UNBOUNDED);
+        return granted as readonly Granted[];
+      });
     } finally {
       if (open.claiming?.stop === stop) open.claiming = undefined;
     }
@@ -128,7 +139,10 @@ export class HttpWorkers {
     const open = await this.#sessionOf(session);
     let reads = 0;
     const some = asked.filter(({ type }) => !READS.has(type as WorkerRequest['type']) || ++reads <= MAX_READS);
-    return { answers: await Promise.all(some.map((one) => this.#answer(open, one))) };
+    const answers = await open.calls.during(() => Promise.all(some.map((one) => this.#answer(open, one))));
+    if (asked.some((one) => one.type === 'heartbeat' && 'state' in one && one.state === 'offline'))
+      open.calls.signOff();
+    return { answers };
   }
 
   async #answer(open: OpenSession, value: { readonly n: number }): Promise<Answer> {
@@ -158,7 +172,13 @@ export class HttpWorkers {
 
   /** The link session of a worker, on whichever node it calls. */
   async open(session: WorkerSession): Promise<Session> {
-    return (await this.#sessionOf(session)).service.session;
+    const { service, calls } = await this.#sessionOf(session);
+    return calls.during(() => Promise.resolve(service.session));
+  }
+
+  /** The worker said that it goes: its name is free. */
+  async signOff(session: WorkerSession): Promise<void> {
+    (await this.#sessionOf(session)).calls.signOff();
   }
 
   #sessionOf(session: WorkerSession, schemas?: Hello['schemas']): Promise<OpenSession> {
@@ -172,12 +192,30 @@ export class HttpWorkers {
     return open;
   }
 
+  /** The same incarnation may come back by any link. */
+  #forget(holder: string, forGood: boolean): void {
+    this.#openSessions.delete(holder);
+    if (!forGood) return;
+    if (this.#replaced.size >= MAX_SESSIONS) this.#replaced.clear();
+    this.#replaced.add(holder);
+  }
+
   /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
   async #openSession(session: WorkerSession, holder: string, schemas: Hello['schemas']): Promise<OpenSession> {
-    const { worker: incarnation, ...hello } = session;
-    const { link, leases, clock } = this.#options;
-    const opened = await link.open({ ...hello, incarnation, schemas, queues: hello.queues, tags: [] });
-    return { service: new WorkerService(opened, holder, leases, clock.monotonic), stopped: 0 };
+    const { worker: incarnation, perHost = false, ...hello } = session;
+    const { link, leases, clock, names } = this.#options;
+    if (this.#replaced.has(holder))
+      throw fault('CONFLICT', { problem: 'a later start of this worker has taken its place' });
+    const speaker = perHost ? holderOf(session.name, `on ${session.host ?? session.address ?? ''}`) : holder;
+    const calls = new CallSession(speaker, clock.monotonic, () => this.#forget(holder, perHost));
+    names.take(session.name, calls);
+    try {
+      const opened = await link.open({ ...hello, incarnation, schemas, queues: hello.queues, tags: [] });
+      return { service: new WorkerService(opened, holder, leases, clock.monotonic), calls, stopped: 0 };
+    } catch (error) {
+      names.release(session.name, calls);
+      throw error;
+    }
   }
 }
 

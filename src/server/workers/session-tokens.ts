@@ -17,6 +17,8 @@ export interface WorkerSession {
   readonly address?: string | undefined;
   readonly priority?: number | undefined;
   readonly pid?: number | undefined;
+  /** Its program tells no incarnation: a worker of the same name and host that registers again is its next start. */
+  readonly perHost?: boolean | undefined;
 }
 
 /** Session tokens carry the whole session, signed with the key of the cluster, so that every node can go on with it. */

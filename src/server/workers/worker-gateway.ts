@@ -19,10 +19,11 @@ import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
-import { requireGiven } from './given-tags.ts';
-import type { LeaseTokens } from './lease-tokens.ts';
+import { requireGiven } from './given-to-name.ts';
+import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { SharedTimer } from './shared-timer.ts';
 import { type Frame, WorkerConnection } from './worker-connection.ts';
+import type { NameHolder, WorkerNames } from './worker-names.ts';
 import { claimsDone, WorkerService } from './worker-service.ts';
 import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
 
@@ -32,6 +33,8 @@ export interface WorkerGatewayOptions {
   readonly tokens: LeaseTokens;
   readonly access: Access;
   readonly settings: WorkerSettings;
+  /** Shared with the workers that come by other links. */
+  readonly names: WorkerNames;
   /** dazflow agents may also come by `/ws/agent/NAME/SECRET`. */
   readonly byPath?: boolean | undefined;
   /** An agent that is silent for so long is offline; default 60 s. */
@@ -52,14 +55,10 @@ const REMEMBER_MS = 300_000;
 const OFFLINE_MS = 60_000;
 
 /** The connection that holds a name. */
-interface NamedConnection {
-  /** Name and incarnation. */
-  readonly holder: string;
+interface NamedConnection extends NameHolder {
   readonly socket: WebSocket;
   /** Aborted when nobody reads its answers any more. */
   readonly hangUp: AbortController;
-  /** The connection is open and does not answer pings: another client may take its name. */
-  isSilent: () => boolean;
 }
 
 /** The receiver of the frames of a connection. */
@@ -176,8 +175,7 @@ export class WorkerGateway {
   ): Promise<FrameReceiver | undefined> {
     const principal = await this.#authenticate(connect);
     const setting = await this.#options.settings.of(connect.name);
-    // A worker may carry fewer tags than its name was given, never more.
-    requireGiven(connect.name, connect.tags, setting.tags);
+    requireGiven(connect.name, connect, setting);
     const named = this.#takeName(socket, connect);
     try {
       const service = await this.#serviceOf({ ...helloOf(connect, address), token: principal.token }, named);
@@ -240,29 +238,24 @@ export class WorkerGateway {
     throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
   }
 
-  /** One name has one connection. The same incarnation replaces its own; another one has to wait until the name is free. */
   #takeName(socket: WebSocket, { name, incarnation }: Pick<Connect, 'name' | 'incarnation'>): NamedConnection {
+    const hangUp = new AbortController();
     const named: NamedConnection = {
-      holder: `${name}/${incarnation}`,
+      holder: holderOf(name, incarnation),
       socket,
-      hangUp: new AbortController(),
+      hangUp,
       isSilent: () => false,
+      // Nobody waits for its answers from here on.
+      replaced: () => {
+        hangUp.abort();
+        socket.terminate();
+      },
     };
     if (socket.readyState !== socket.OPEN) {
       named.hangUp.abort();
       return named;
     }
-    const before = this.#connections.get(name);
-    if (before !== undefined && before.holder !== named.holder && !before.isSilent()) {
-      throw fault(
-        'CONFLICT',
-        { problem: `a worker named ${name} is connected already` },
-        { hint: 'Stop it, or give this one a name and a secret of its own.' },
-      );
-    }
-    // Nobody waits for the answers of the old connection from here on.
-    before?.hangUp.abort();
-    before?.socket.terminate();
+    this.#options.names.take(name, named);
     this.#connections.set(name, named);
     socket.once('close', () => this.#releaseName(name, named));
     return named;
@@ -270,6 +263,7 @@ export class WorkerGateway {
 
   #releaseName(name: string, named: NamedConnection): void {
     named.hangUp.abort();
+    this.#options.names.release(name, named);
     if (this.#connections.get(name) !== named) return;
     this.#connections.delete(name);
     const known = this.#incarnations.get(named.holder);

@@ -26,7 +26,7 @@ class Book {
   }
 }
 
-const UNSAID: WorkerSetting = { enabled: true, priority: undefined, tags: [] };
+const UNSAID: WorkerSetting = { enabled: true, priority: undefined, tags: [], grant: {} };
 
 function scene() {
   const world = new VirtualWorld();
@@ -37,8 +37,20 @@ function scene() {
 test('of a name that nothing was said of it says what holds then', async () => {
   const { book, settings } = scene();
   book.say('a', { tags: ['gpu'] });
-  assert.deepEqual(await settings.of('a'), { enabled: true, priority: undefined, tags: ['gpu'] });
+  assert.deepEqual(await settings.of('a'), { ...UNSAID, tags: ['gpu'] });
   assert.deepEqual(await settings.of('b'), UNSAID);
+});
+
+test('what is known of a name is read again once it is a second old', async () => {
+  const { world, book, settings } = scene();
+  assert.deepEqual(await settings.recent('a'), UNSAID);
+  book.say('a', { grant: { handlers: ['h'] } });
+  await world.advance(700);
+  assert.deepEqual(await settings.recent('a'), UNSAID);
+  assert.equal(book.reads, 1);
+  await world.advance(300);
+  assert.deepEqual(await settings.recent('a'), { ...UNSAID, grant: { handlers: ['h'] } });
+  assert.equal(book.reads, 2);
 });
 
 test('who asks while a read is under way shares the next one, and sees what was said before it asked', async () => {

@@ -1,3 +1,4 @@
+import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { World } from '../../core/world.ts';
 import type { Engine } from '../../engine/engine.ts';
 
@@ -8,6 +9,7 @@ export interface WorkerSetting {
   readonly priority: number | undefined;
   /** Tags that the name was given. */
   readonly tags: readonly string[];
+  readonly grant: WorkerGrant;
 }
 
 type Settings = ReadonlyMap<string, WorkerSetting>;
@@ -18,7 +20,7 @@ interface Watcher {
   readonly listener: (setting: WorkerSetting) => void;
 }
 
-const DEFAULT_SETTING: WorkerSetting = { enabled: true, priority: undefined, tags: [] };
+const DEFAULT_SETTING: WorkerSetting = { enabled: true, priority: undefined, tags: [], grant: {} };
 /** Less than a second, so that together with the read it is one. */
 const POLL_MS = 800;
 
@@ -30,6 +32,7 @@ export class WorkerSettings {
   readonly #store: Pick<Engine['store'], 'workerSettings'>;
   readonly #world: World;
   readonly #watchers = new Set<Watcher>();
+  #known: { readonly at: number; readonly all: Settings } | undefined;
   #reading: Promise<Settings> | undefined;
   #next: Promise<Settings> | undefined;
   #stopPolling: (() => void) | undefined;
@@ -42,6 +45,13 @@ export class WorkerSettings {
   /** The setting now: a change before this call is in the answer. */
   async of(name: string): Promise<WorkerSetting> {
     return (await this.#read()).get(name) ?? DEFAULT_SETTING;
+  }
+
+  /** The setting as it was less than a second ago. */
+  async recent(name: string): Promise<WorkerSetting> {
+    const { at, all } = this.#known ?? { at: Number.NEGATIVE_INFINITY };
+    const known = this.#world.clock.monotonic() - at < POLL_MS ? all : undefined;
+    return (known ?? (await this.#read())).get(name) ?? DEFAULT_SETTING;
   }
 
   /** Calls back when the setting differs from what the worker knows. Returns a function that stops this. */
@@ -70,9 +80,15 @@ export class WorkerSettings {
   }
 
   #begin(): Promise<Settings> {
+    // Before the read: a change that comes while it is under way may not be in it.
+    const at = this.#world.clock.monotonic();
     this.#reading = this.#store
       .workerSettings()
-      .then((all) => new Map(all.map(({ name, enabled, priority, tags }) => [name, { enabled, priority, tags }])))
+      .then((rows) => {
+        const all = new Map(rows.map(({ name, ...setting }) => [name, setting]));
+        this.#known = { at, all };
+        return all;
+      })
       .finally(() => {
         this.#reading = undefined;
       });

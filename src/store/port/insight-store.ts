@@ -1,4 +1,4 @@
-import type { HandlerSchema } from '../../core/placement/worker.ts';
+import type { HandlerSchema, ToldSchema } from '../../core/placement/worker.ts';
 import type { Reason, TaskState } from '../../core/task/task.ts';
 
 /** The part of the port for figures over many tasks, and for saved queries. */
@@ -28,12 +28,12 @@ export interface InsightStore {
   viewDrop(params: { readonly name: string }): Promise<boolean>;
 
   /**
-   * Saves the input schemas of handlers, each named once, and replaces those of before. Only the newest `MOST_SCHEMAS`
-   * are kept.
+   * Saves the input schemas that a worker of this name tells, each handler named once. Those of other names stay. The newest
+   * `MOST_SCHEMAS_OF_ONE` of a name are kept, and the newest `MOST_SCHEMAS` of all: one name cannot crowd out the others.
    */
-  schemaPut(params: { readonly schemas: readonly HandlerSchema[] }): Promise<void>;
-  /** By name. */
-  schemaList(): Promise<readonly HandlerSchema[]>;
+  schemaPut(params: { readonly worker: string; readonly schemas: readonly HandlerSchema[] }): Promise<void>;
+  /** By handler, then by worker. */
+  schemaList(): Promise<readonly ToldSchema[]>;
 }
 
 export interface TaskCount {
@@ -75,7 +75,8 @@ export interface Failure {
 export const MOST_ERROR = 2000;
 
 /** More handlers than any cluster has. What workers report must not grow for ever. */
-export const MOST_SCHEMAS = 1000;
+export const MOST_SCHEMAS = 5000;
+export const MOST_SCHEMAS_OF_ONE = 200;
 
 /**
  * Ids grow with creation time, except for transactions that ran at the same time. A bound by creation time is looked up

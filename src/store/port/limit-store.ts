@@ -59,8 +59,10 @@ export interface LimitRecord extends LimitVersion {
 export interface LimitChange {
   readonly at: number;
   readonly by: string;
-  /** Undefined: it was removed. */
+  /** Undefined: it was removed, or paused. */
   readonly limit: Limit | undefined;
+  /** A task asked to come back later, and others wait with it. */
+  readonly paused?: { readonly key: string; readonly forMs: number } | undefined;
 }
 
 export interface CounterRecord extends LimitCounter {

@@ -1,3 +1,5 @@
+import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
+
 /** The part of the port for settings of workers by name. They outlive the processes. */
 export interface SettingStore {
   /**
@@ -26,13 +28,18 @@ export interface WorkerSetting {
   readonly addTags?: readonly string[] | undefined;
   /** Removes tags. A tag that is in both is removed. */
   readonly removeTags?: readonly string[] | undefined;
+  /** What is granted to the name. A field that is null sets no bound any more. */
+  readonly grant?: GrantChange | undefined;
 }
+
+export type GrantChange = { readonly [K in keyof WorkerGrant]?: WorkerGrant[K] | null };
 
 export interface WorkerSettingRecord {
   readonly name: string;
   readonly enabled: boolean;
   readonly priority: number | undefined;
   readonly tags: readonly string[];
+  readonly grant: WorkerGrant;
 }
 
 export interface Forgotten {

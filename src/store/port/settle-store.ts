@@ -32,10 +32,17 @@ export interface ReturnItem extends Lease {
   readonly bounced: boolean;
   readonly error?: string | undefined;
   /**
-   * For `delayMs` no task starts that takes from the same key of this limit. Without a name: of all its limits with a
-   * rate or a cost.
+   * For `forMs` no task starts that takes from the same key of this limit. Without a name: of all its limits with a
+   * rate or a cost. A pause of what was not paused has its line in the history of the limit.
    */
-  readonly pause?: { readonly limit?: string | undefined } | undefined;
+  readonly pause?: LimitPause | undefined;
+}
+
+export interface LimitPause {
+  readonly limit?: string | undefined;
+  readonly forMs: number;
+  /** Who asked for it. */
+  readonly by: string;
 }
 
 /**

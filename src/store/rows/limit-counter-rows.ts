@@ -67,7 +67,14 @@ export interface ChangeRow {
 }
 
 export function changeOf({ at, by, body }: ChangeRow): LimitChange {
-  return { at, by, limit: body === null ? undefined : limitOf(body) };
+  if (body === null) return { at, by, limit: undefined };
+  const { paused } = JSON.parse(body) as { paused?: LimitChange['paused'] };
+  return paused === undefined ? { at, by, limit: limitOf(body) } : { at, by, limit: undefined, paused };
+}
+
+/** A pause as it is stored in the history. */
+export function pauseText(key: string, forMs: number): string {
+  return JSON.stringify({ paused: { key, forMs } } satisfies Pick<LimitChange, 'paused'>);
 }
 
 /** The cap is that of the row. Rates apply to the total, or to each key if the limit says so. */

@@ -17,13 +17,15 @@ export const OPENING: LinkTopic = {
       assert.deepEqual(new Set(handlers), new Set(['send', 'render']));
     },
 
-    'what its handlers take is known to all, as the last one said it': async (scene) => {
+    'what its handlers take is known to all, as each worker said it': async (scene) => {
       const [text, number] = ['{"type":"string"}', '{"type":"number"}'];
       await scene.open({ handlers: ['send', 'render'], schemas: [{ handler: 'send', schema: text }] });
-      assert.deepEqual(await scene.operator.workers.schemas(), [{ handler: 'send', schema: text }]);
+      const told = async (): Promise<readonly string[]> =>
+        (await scene.operator.workers.schemas()).map(({ handler, schema }) => `${handler} ${schema}`);
+      assert.deepEqual(await told(), [`send ${text}`]);
       await scene.open({ schemas: [{ handler: 'send', schema: number }] });
       await scene.open();
-      assert.deepEqual(await scene.operator.workers.schemas(), [{ handler: 'send', schema: number }]);
+      assert.deepEqual((await told()).toSorted(), [`send ${number}`, `send ${text}`]);
     },
 
     'what its handlers take is refused where it is not theirs, or no schema': async (scene) => {
@@ -39,7 +41,9 @@ export const OPENING: LinkTopic = {
     },
 
     'each start is a worker of its own, even under the same name': async (scene) => {
-      await scene.open({ name: 'box', incarnation: 'first' });
+      const first = await scene.open({ name: 'box', incarnation: 'first' });
+      await first.beat('offline');
+      await first.close();
       await scene.open({ name: 'box', incarnation: 'second' });
       const names = (await scene.operator.workers.list()).map(({ name, incarnation }) => `${name} ${incarnation}`);
       assert.deepEqual(names.toSorted(), ['box first', 'box second']);

@@ -49,7 +49,7 @@ export const REMEMBERING: LinkTopic = {
       const session = await scene.open();
       const held = await scene.running(session, { maxAttempts: 1 });
       assert.equal(await session.waited(held), undefined);
-      assert.deepEqual(await park(session, held, { key: 'w#0', channel: 'c', form: { title: 'Go?' } }), PARKED);
+      assert.deepEqual(await park(session, held, { key: 'w#0', channel: 'c' }), PARKED);
       assert.equal(await scene.brief(held.task), 'waiting none 0/1');
       assert.deepEqual(await session.renew([held]), ['lost']);
       await scene.operator.waits.signal('c', { say: 'hello' });

@@ -1,3 +1,4 @@
+import { everythingGiven } from '../../../test/support/everything-given.ts';
 import { frontOf } from '../../app/front.ts';
 import { openNode } from '../../app/node.ts';
 import type { App } from '../../app/open.ts';
@@ -30,7 +31,8 @@ class Enrolling implements Link {
   }
 
   async open(hello: Hello): Promise<Session> {
-    await this.#engine.workers.set({ name: hello.name, tags: hello.tags });
+    const { grant } = await everythingGiven(hello.name);
+    await this.#engine.workers.set({ name: hello.name, tags: hello.tags, grant });
     const secret = await this.#front.enrolment.secret(hello.name, 'test');
     const session = await new HttpLink({ url: this.#url, secret, world: this.#world }).open(hello);
     this.sessions.push(session);

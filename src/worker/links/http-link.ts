@@ -91,7 +91,9 @@ class HttpSession extends NodeSession {
         return joined as AnswerOf<'joinWorker'>;
       } catch (error) {
         if (this.#closed !== undefined) throw this.#closed;
-        if (isEngineError(error) && !error.retryable) throw error;
+        // The node may not have noticed yet that an earlier start of this worker is gone.
+        const again = !isEngineError(error) || error.retryable || error.code === 'CONFLICT';
+        if (!again) throw error;
         this.#warnOnce(error);
         await this.#pause(this.#tries++);
       }

@@ -63,17 +63,35 @@ for (const [way, SomeLink] of [
     const record = await node.engine.get(stranger);
     assert.deepEqual([record?.parent, record?.root], [undefined, undefined]);
     assert.ok((await node.engine.journal(next.task)).every(({ ref }) => ref === undefined));
-    const child = await spawn(session, next);
+    const child = await spawn(session, next, OWN);
     assert.equal((await session.results(next, [child.task]))[0]?.state, 'ready', 'its own child it sees');
   });
 
-  test(`${way}: who waits for a task that is not its own hears that it has ended, and not how`, async (t) => {
+  test(`${way}: a task that is not its own can neither be waited for nor read, by number or by id`, async (t) => {
     const { node, session, stranger, claim } = await rig(t, SomeLink);
     await node.engine.push(OWN);
     const lease = await claim();
-    assert.equal((await park(session, lease, { key: 'w', children: [stranger] })).went, 'woken');
+    const record = await node.engine.get(stranger);
+    assert.ok(record);
+    const id = node.engine.idOf(record);
+    for (const ref of [stranger, id]) {
+      assert.equal(await refusal(park(session, lease, { key: 'w', children: [ref] })), 'NOT_FOUND');
+      assert.equal((await session.results(lease, [ref]))[0]?.state, 'gone');
+    }
     assert.deepEqual(await session.dependencies(lease), []);
     assert.equal((await session.results(lease, [stranger]))[0]?.state, 'gone');
+  });
+
+  test(`${way}: whoever pushes a task lets it read those whose ids are in its input`, async (t) => {
+    const { node, session, stranger, claim } = await rig(t, SomeLink);
+    const record = await node.engine.get(stranger);
+    assert.ok(record);
+    const id = node.engine.idOf(record);
+    await node.engine.push({ ...OWN, input: { wait: [id] } });
+    const lease = await claim();
+    assert.equal((await session.results(lease, [stranger]))[0]?.state, 'gone', 'the number of it says nothing');
+    assert.equal((await session.results(lease, [id]))[0]?.result, '{"salary":4711}');
+    assert.equal((await park(session, lease, { key: 'w', children: [id] })).went, 'woken');
   });
 
   test(`${way}: a child cannot be made to read what a task that is not one's own has come to`, async (t) => {

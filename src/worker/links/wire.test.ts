@@ -41,8 +41,10 @@ async function openSession(t: TestContext, { url, secret, world = realWorld(), h
   return session;
 }
 
+const permissions = { handlers: ['other'], queues: ['children'] };
+
 async function secretOf(node: NodeScene, name = 'a'): Promise<string> {
-  return (await node.call('createWorker', '/api/v1/workers', { body: { name } })).secret as string;
+  return (await node.call('createWorker', '/api/v1/workers', { body: { name, permissions } })).secret as string;
 }
 
 const push = ({ engine }: { readonly engine: NodeScene['engine'] }, input: unknown = null) =>

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { everythingGiven } from '../../../test/support/everything-given.ts';
 import { DirectLink } from '../../app/link/direct-link.ts';
 import { openNode } from '../../app/node.ts';
 import type { Engine } from '../../engine/engine.ts';
@@ -16,6 +17,7 @@ import { TokenService } from '../../server/auth/token-service.ts';
 import { Hosts } from '../../server/http/hosts.ts';
 import { LeaseTokens } from '../../server/workers/lease-tokens.ts';
 import { WorkerGateway } from '../../server/workers/worker-gateway.ts';
+import { WorkerNames } from '../../server/workers/worker-names.ts';
 import { WorkerSettings } from '../../server/workers/worker-settings.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
@@ -64,10 +66,11 @@ async function setting(spool?: string): Promise<LinkSetting> {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
   const gateway = new WorkerGateway({
-    link: new DirectLink(node.engine, undefined),
+    link: new DirectLink(node.engine, undefined, { givenTo: everythingGiven }),
     tokens: new LeaseTokens(node.engine.store.clusterKey),
     access: new Access(newSecret('admin'), new TokenService(node.engine.store), world),
     settings: new WorkerSettings(node.engine.store, world),
+    names: new WorkerNames(),
     world,
     log: SILENT,
   });

@@ -100,7 +100,7 @@ const VERBS: Readonly<
   viewPut: (store) => store.viewPut({ view: { name: 'v', screen: 'tasks', query: '', by: 'me' }, most: 9 }),
   viewList: (store) => store.viewList(),
   viewDrop: (store) => store.viewDrop({ name: 'v' }),
-  schemaPut: (store) => store.schemaPut({ schemas: [{ handler: 'h', schema: '{}' }] }),
+  schemaPut: (store) => store.schemaPut({ worker: 'box', schemas: [{ handler: 'h', schema: '{}' }] }),
   schemaList: (store) => store.schemaList(),
   documentCount: (store) => store.documentCount({ roots: true }),
   tokenRevoke: (store) => store.tokenRevoke({ id: 1 }),

@@ -133,8 +133,26 @@ export const EDITS: Topic = {
       assert.deepEqual(await tagsOf(scene, 'box'), ['b', 'c']);
       await store.workerSet({ name: 'box', tags: ['x', 'y'], addTags: ['z'], removeTags: ['x'] });
       assert.deepEqual(await store.workerSettings(), [
-        { name: 'box', enabled: false, priority: undefined, tags: ['y', 'z'] },
+        { name: 'box', enabled: false, priority: undefined, tags: ['y', 'z'], grant: {} },
       ]);
+    },
+
+    'what is granted to a name is kept field by field, until it is taken away or the name is forgotten': async ({
+      store,
+    }) => {
+      const grantOf = async (name: string): Promise<unknown> =>
+        (await store.workerSettings()).find((one) => one.name === name)?.grant;
+      const permissions = { channels: ['mail-*'], reuse: true };
+      await store.workerSet({ name: 'box', grant: { handlers: ['a', 'b'], slots: 3 } });
+      await store.workerSet({ name: 'box', grant: { queues: [], permissions } });
+      await store.workerSet({ name: 'box', tags: ['x'] });
+      assert.deepEqual(await grantOf('box'), { handlers: ['a', 'b'], queues: [], slots: 3, permissions });
+      await store.workerSet({ name: 'box', grant: { handlers: null, slots: 5 } });
+      assert.deepEqual(await grantOf('box'), { queues: [], slots: 5, permissions });
+      await store.workerSet({ name: 'other', enabled: false });
+      assert.deepEqual(await grantOf('other'), {});
+      await store.workerForget({ name: 'box' });
+      assert.equal(await grantOf('box'), undefined);
     },
 
     'tags that several add and take away at once are all there, or gone': alone(tagsAtOnce),

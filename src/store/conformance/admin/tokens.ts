@@ -24,7 +24,7 @@ export const TOKENS: Topic = {
         const late = { token: token('two'), unless, setting: { addTags: ['b'], priority: 3 } };
         assert.equal(await refusal(store.tokenAdd(late)), 'CONFLICT');
         assert.deepEqual(await comeIn(scene, 'one', 'two'), ['one']);
-        const setting = { name: 'box', enabled: true, priority: undefined, tags: ['a'] };
+        const setting = { name: 'box', enabled: true, priority: undefined, tags: ['a'], grant: {} };
         assert.deepEqual(await store.workerSettings(), [setting]);
         assert.equal(await refusal(store.tokenAdd({ token: token('three'), unless: ['bearer'] })), 'CONFLICT');
         await store.tokenRevoke({ id: made.id });

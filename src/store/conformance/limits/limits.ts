@@ -276,7 +276,7 @@ export const LIMITS: Topic = {
       ];
       for (const item of [a, b]) await push(scene, item, 3);
       const [grant] = (await claim(scene, [a], 1)).grants as [Grant];
-      const later = { change: 'retried', refund: true, delayMs: 20_000, pause: {} } as const;
+      const later = { change: 'retried', refund: true, delayMs: 20_000, pause: { forMs: 20_000, by: 'w' } } as const;
       assert.equal(await scene.giveBack(grant, later), 'done');
       assert.equal((await scene.get(grant.task)).tries, 0, 'the try was not given back');
       const { grants, blocked } = await claim(scene, [a, b], 9);
@@ -295,7 +295,12 @@ export const LIMITS: Topic = {
       const item = await limited(scene, ['disk']);
       await push(scene, item, 4);
       const [grant] = (await claim(scene, [item], 1)).grants as [Grant];
-      await scene.giveBack(grant, { change: 'retried', refund: true, delayMs: 5000, pause: { limit: 'disk' } });
+      await scene.giveBack(grant, {
+        change: 'retried',
+        refund: true,
+        delayMs: 5000,
+        pause: { limit: 'disk', forMs: 5000, by: 'w' },
+      });
       assert.equal(await count(scene, [item], 9), 0);
       await scene.pass(5000);
       assert.equal(await count(scene, [item], 1), 1);
@@ -304,6 +309,31 @@ export const LIMITS: Topic = {
       assert.equal(await count(scene, [item], 9), 0);
       await scene.store.counterPause({ name: 'disk', key: '', forMs: 0 });
       assert.equal(await count(scene, [item], 9), 2);
+    },
+
+    'a pause that a task asked for is in the history of its limit, once for all that were refused together': async (
+      scene,
+    ) => {
+      await put(scene, 'api', { rate: { max: 1000, window: '1s', burst: 500 } });
+      const item = await limited(scene, [{ name: 'api', key: 'a' }]);
+      await push(scene, item, 3);
+      const { grants } = await claim(scene, [item], 3);
+      for (const grant of grants) {
+        const pause = { forMs: 20_000, by: 'worker box' };
+        // The task itself comes back much later.
+        await scene.giveBack(grant, { change: 'retried', refund: true, delayMs: 9_000_000, pause });
+      }
+      const history = await scene.store.limitHistory({ name: 'api', limit: 10 });
+      assert.deepEqual(
+        history.map(({ by, limit, paused }) => [by, limit === undefined, paused]),
+        [
+          ['worker box', true, { key: 'a', forMs: 20_000 }],
+          [history.at(-1)?.by, false, undefined],
+        ],
+      );
+      await push(scene, item, 1);
+      await scene.pass(20_000);
+      assert.equal(await count(scene, [item], 9), 1);
     },
 
     'what is sent again after a flush that failed is there once, also where a limit was asked for it': async (

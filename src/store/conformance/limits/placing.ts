@@ -75,7 +75,7 @@ export const PLACING: Topic = {
       assert.deepEqual(await seen(next), { tags: ['fresh', 'gpu', 'own'], priority: 9, enabled: true });
       assert.deepEqual(await seen(other), { tags: ['own'], priority: 0, enabled: true });
       assert.deepEqual(await scene.store.workerSettings(), [
-        { name: 'box', enabled: true, priority: 9, tags: ['gpu', 'own'] },
+        { name: 'box', enabled: true, priority: 9, tags: ['gpu', 'own'], grant: {} },
       ]);
     },
 
@@ -107,7 +107,7 @@ export const PLACING: Topic = {
       assert.deepEqual(await priorities(), [5, 1, 0]);
       assert.ok(((await recordOf(scene, first))?.revision ?? 0) > before, 'claims that were chosen by it are told');
       assert.deepEqual(await scene.store.workerSettings(), [
-        { name: 'box', enabled: true, priority: undefined, tags: [] },
+        { name: 'box', enabled: true, priority: undefined, tags: [], grant: {} },
       ]);
       await scene.store.workerSet({ name: 'box', tags: ['gpu'] });
       assert.deepEqual(await priorities(), [5, 1, 0]);

@@ -197,8 +197,8 @@ export const TRANSFERS: readonly Transfer[] = [
   },
   {
     table: 'worker_setting',
-    columns: [...texts('name'), ...truth('enabled'), ...numbers('int', 'priority'), ...texts('tags')],
-    select: 'SELECT name, enabled, priority, tags FROM worker_setting',
+    columns: [...texts('name'), ...truth('enabled'), ...numbers('int', 'priority'), ...texts('tags', 'grants')],
+    select: 'SELECT name, enabled, priority, tags, grants FROM worker_setting',
   },
   {
     // Free at once. Their former holders find a higher epoch.
@@ -323,9 +323,9 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT name, screen, query, saved_by, saved_at FROM saved_view',
   },
   {
-    table: 'handler_schema',
-    columns: [...texts('handler', 'schema'), ...numbers('bigint', 'told_at')],
-    select: 'SELECT handler, schema, told_at FROM handler_schema',
+    table: 'worker_schema',
+    columns: [...texts('worker', 'handler', 'schema'), ...numbers('bigint', 'told_at')],
+    select: 'SELECT worker, handler, schema, told_at FROM worker_schema',
   },
 ];
 
@@ -340,6 +340,7 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
     cluster_node: 'every node has ended with the file',
     'event.body': 'nothing writes it',
     'journal.id': 'numbers the rows of the file',
+    handler_schema: 'for programs before the schemas of each worker',
   },
   postgres: {
     meta: 'its own versions; the key of the ids and the name of the move are put there apart',
@@ -347,6 +348,7 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
     outbox: 'events without a number, of which there are none',
     latch: 'one row for each hash, made with the schema',
     cluster_node: 'nodes come with their first beat',
+    handler_schema: 'for programs before the schemas of each worker',
     'lane.slots': 'an earlier spelling of uses',
     'event.note': 'names a flush whose answer may have been lost, of which there are none',
   },
@@ -430,7 +432,7 @@ export const CHECKS: readonly Check[] = [
   ),
   both('documents', 'count(*), max(num), sum(task), sum(run), sum(version), sum(length(body))', 'task_document'),
   both('saved views', 'count(*), max(saved_at), sum(length(name)), sum(length(query))', 'saved_view'),
-  both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'handler_schema'),
+  both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'worker_schema'),
   both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
   both(
     'journals',

@@ -1,4 +1,4 @@
-import { MOST_ERROR, MOST_SCHEMAS } from '../../port/insight-store.ts';
+import { MOST_ERROR, MOST_SCHEMAS, MOST_SCHEMAS_OF_ONE } from '../../port/insight-store.ts';
 import type { Fragments } from './fragments.ts';
 
 /** Statements for figures, failures and saved views. */
@@ -32,12 +32,15 @@ export function insightStatements({ s, NOW }: Fragments) {
     viewList: `SELECT name, screen, query, saved_by, saved_at FROM ${s}.saved_view ORDER BY name`,
     viewDrop: `DELETE FROM ${s}.saved_view WHERE name = $1 RETURNING name`,
     // In one order for all, so that workers that start together do not deadlock.
-    schemaPut: `INSERT INTO ${s}.handler_schema AS h (handler, schema, told_at)
-      SELECT n.handler, n.schema, ${NOW} FROM unnest($1::text[], $2::text[]) AS n (handler, schema) ORDER BY n.handler
-      ON CONFLICT (handler) DO UPDATE SET schema = excluded.schema, told_at = excluded.told_at
+    schemaPut: `INSERT INTO ${s}.worker_schema AS h (worker, handler, schema, told_at)
+      SELECT $1, n.handler, n.schema, ${NOW} FROM unnest($2::text[], $3::text[]) AS n (handler, schema) ORDER BY n.handler
+      ON CONFLICT (worker, handler) DO UPDATE SET schema = excluded.schema, told_at = excluded.told_at
         WHERE h.schema <> excluded.schema RETURNING handler`,
-    schemaTrim: `DELETE FROM ${s}.handler_schema WHERE handler IN
-      (SELECT handler FROM ${s}.handler_schema ORDER BY told_at DESC, handler OFFSET ${MOST_SCHEMAS})`,
-    schemaList: `SELECT handler, schema FROM ${s}.handler_schema ORDER BY handler`,
+    schemaTrimOne: `DELETE FROM ${s}.worker_schema WHERE worker = $1 AND handler IN
+      (SELECT handler FROM ${s}.worker_schema WHERE worker = $1 ORDER BY told_at DESC, handler OFFSET ${MOST_SCHEMAS_OF_ONE})`,
+    schemaTrim: `DELETE FROM ${s}.worker_schema WHERE (worker, handler) IN
+      (SELECT worker, handler FROM ${s}.worker_schema ORDER BY told_at DESC, worker, handler OFFSET ${MOST_SCHEMAS})`,
+    schemaList: `SELECT worker, handler, schema FROM ${s}.worker_schema ORDER BY handler, worker`,
+    schemaDrop: `DELETE FROM ${s}.worker_schema WHERE worker = $1`,
   } as const;
 }

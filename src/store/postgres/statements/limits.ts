@@ -41,8 +41,11 @@ export function limitStatements({ s, NOW }: Fragments) {
       ORDER BY s.id FOR UPDATE OF s`,
     slotTake: `UPDATE ${s}.slot s SET active = x.active, tat = x.tat, cost_tat = x.cost_tat
       FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[]) x(id, active, tat, cost_tat) WHERE s.id = x.id AND ${few('x.id')}`,
-    slotPause: `WITH l AS MATERIALIZED (SELECT id FROM ${s}.slot WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE)
-      UPDATE ${s}.slot SET paused_until = greatest(paused_until, ${NOW} + $2) WHERE id = ANY(ARRAY(SELECT id FROM l))`,
+    /** One line of the history for many tasks that are refused at once. */
+    slotPause: `WITH l AS MATERIALIZED (SELECT id, def, key, paused_until FROM ${s}.slot WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE),
+      h AS (INSERT INTO ${s}.limit_change (def, at, by, body) SELECT l.def, ${NOW}, $3::text,
+        json_build_object('paused', json_build_object('key', l.key, 'forMs', $2::bigint))::text FROM l WHERE l.paused_until <= ${NOW})
+      UPDATE ${s}.slot SET paused_until = greatest(paused_until, ${NOW} + $2::bigint) WHERE id = ANY(ARRAY(SELECT id FROM l))`,
     slotPauseNamed: `UPDATE ${s}.slot SET paused_until = ${NOW} + $3
       WHERE key = $2 AND def = (SELECT id FROM ${s}.limit_def WHERE name = $1) RETURNING id`,
     slotWaiting: `SELECT count(*) AS n FROM (SELECT FROM ${s}.lane_slot ls ${readyOf} WHERE ls.slot = $1 LIMIT $2) x`,

@@ -37,13 +37,13 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
     workerIn: `SELECT w.*, ${total} FROM ${s}.worker w WHERE w.state = $1 ORDER BY w.id`,
     workerFleet: `SELECT w.*, ${total}, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
       FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
-    settingGet: `SELECT enabled, priority, tags FROM ${s}.worker_setting WHERE name = $1`,
+    settingGet: `SELECT enabled, priority, tags, grants FROM ${s}.worker_setting WHERE name = $1`,
     /** Locks the setting until the commit, whether it existed or was dropped a moment ago. */
     settingTake: `INSERT INTO ${s}.worker_setting AS w (name) VALUES ($1)
-      ON CONFLICT (name) DO UPDATE SET enabled = w.enabled RETURNING enabled, priority, tags`,
-    settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4 WHERE name = $1`,
+      ON CONFLICT (name) DO UPDATE SET enabled = w.enabled RETURNING enabled, priority, tags, grants`,
+    settingPut: `UPDATE ${s}.worker_setting SET enabled = $2, priority = $3, tags = $4, grants = $5 WHERE name = $1`,
     settingDrop: `DELETE FROM ${s}.worker_setting WHERE name = $1 RETURNING name`,
-    settingList: `SELECT name, enabled, priority, tags FROM ${s}.worker_setting ORDER BY name`,
+    settingList: `SELECT name, enabled, priority, tags, grants FROM ${s}.worker_setting ORDER BY name`,
     /** A lost worker may come back. */
     workersNamed: `SELECT id, own_tags FROM ${s}.worker WHERE state <> 3 AND name = $1 ORDER BY id FOR UPDATE`,
     workersRevise: `UPDATE ${s}.worker SET revision = revision + 1 WHERE id = ANY($1::bigint[])`,

@@ -25,7 +25,7 @@ export function insightStore({ calls, dedup, schema }: StoreParts): InsightStore
       const flushId = dedup.next();
       return calls.transaction((session) => dropView(session, flushId, name));
     },
-    schemaPut: ({ schemas }) => calls.run((session) => putSchemas(session, schemas)),
+    schemaPut: ({ worker, schemas }) => calls.run((session) => putSchemas(session, worker, schemas)),
     schemaList: () => calls.run(listSchemas),
   };
 }

@@ -1,4 +1,4 @@
-import { MOST_ERROR, MOST_SCHEMAS } from '../../port/insight-store.ts';
+import { MOST_ERROR, MOST_SCHEMAS, MOST_SCHEMAS_OF_ONE } from '../../port/insight-store.ts';
 
 export const INSIGHT_STATEMENTS = {
   taskFirst: 'SELECT min(id) AS id FROM task',
@@ -15,10 +15,13 @@ export const INSIGHT_STATEMENTS = {
       saved_at = excluded.saved_at`,
   viewList: 'SELECT name, screen, query, saved_by, saved_at FROM saved_view ORDER BY name',
   viewDrop: 'DELETE FROM saved_view WHERE name = ?',
-  schemaPut: `INSERT INTO handler_schema (handler, schema, told_at) VALUES (?, ?, ?)
-    ON CONFLICT (handler) DO UPDATE SET schema = excluded.schema, told_at = excluded.told_at
+  schemaPut: `INSERT INTO worker_schema (worker, handler, schema, told_at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (worker, handler) DO UPDATE SET schema = excluded.schema, told_at = excluded.told_at
       WHERE schema <> excluded.schema`,
-  schemaTrim: `DELETE FROM handler_schema WHERE handler IN
-    (SELECT handler FROM handler_schema ORDER BY told_at DESC, handler LIMIT -1 OFFSET ${MOST_SCHEMAS})`,
-  schemaList: 'SELECT handler, schema FROM handler_schema ORDER BY handler',
+  schemaTrimOne: `DELETE FROM worker_schema WHERE worker = :worker AND handler IN
+    (SELECT handler FROM worker_schema WHERE worker = :worker ORDER BY told_at DESC, handler LIMIT -1 OFFSET ${MOST_SCHEMAS_OF_ONE})`,
+  schemaTrim: `DELETE FROM worker_schema WHERE (worker, handler) IN
+    (SELECT worker, handler FROM worker_schema ORDER BY told_at DESC, worker, handler LIMIT -1 OFFSET ${MOST_SCHEMAS})`,
+  schemaList: 'SELECT worker, handler, schema FROM worker_schema ORDER BY handler, worker',
+  schemaDrop: 'DELETE FROM worker_schema WHERE worker = ?',
 } as const;

@@ -9,11 +9,12 @@ export const WORKER_STATEMENTS = {
       WHERE worker.name = excluded.name RETURNING id`,
   workerKnown: 'SELECT 1 FROM worker WHERE incarnation = ?',
   workerNames: 'SELECT id, name FROM worker WHERE id IN (SELECT value FROM json_each(?))',
-  settingGet: 'SELECT enabled, priority, tags FROM worker_setting WHERE name = ?',
-  settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags) VALUES (?, ?, ?, ?)
-    ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags`,
+  settingGet: 'SELECT enabled, priority, tags, grants FROM worker_setting WHERE name = ?',
+  settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags, grants) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags,
+      grants = excluded.grants`,
   settingDrop: 'DELETE FROM worker_setting WHERE name = ?',
-  settingList: 'SELECT name, enabled, priority, tags FROM worker_setting ORDER BY name',
+  settingList: 'SELECT name, enabled, priority, tags, grants FROM worker_setting ORDER BY name',
   // A lost worker may come back.
   workersNamed: 'SELECT id, own_tags FROM worker WHERE state <> 3 AND name = ?',
   workerChange: `UPDATE worker SET enabled = ?, priority = coalesce(?, own_priority), tags = ?, revision = revision + 1

@@ -19,7 +19,7 @@ export function insightStore({ writer }: StoreParts): InsightStore {
     viewPut: ({ view, most }) => writer.write('rest', (tx) => putView(tx, view, most)),
     viewList: () => writer.read(({ sql }) => listViews(sql)),
     viewDrop: ({ name }) => writer.write('rest', (tx) => dropView(tx, name)),
-    schemaPut: ({ schemas }) => writer.write('rest', (tx) => putSchemas(tx, schemas)),
+    schemaPut: ({ worker, schemas }) => writer.write('rest', (tx) => putSchemas(tx, worker, schemas)),
     schemaList: () => writer.read(({ sql }) => listSchemas(sql)),
   };
 }

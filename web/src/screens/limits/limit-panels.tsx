@@ -2,6 +2,7 @@
 
 import type { LimitDetail, Task } from '../../api.ts';
 import { plural } from '../../model/text.ts';
+import { duration } from '../../model/time.ts';
 import { Link, segment } from '../../router.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { Meter } from '../../ui/meters.tsx';
@@ -122,17 +123,22 @@ export function Holders({ of: tasks }: { readonly of: readonly Task[] }) {
   );
 }
 
+function changeText({ limit, paused }: LimitDetail['history'][number]): string {
+  if (paused !== undefined) return `${paused.key === '' ? '' : `${paused.key} `}paused for ${duration(paused.forMs)}`;
+  return limit === undefined ? 'removed' : boundsText(limit);
+}
+
 export function History({ of: data }: { readonly of: LimitDetail }) {
   return (
     <Panel title="History">
       <ul className="history panel-body">
         {data.history.map((entry) => (
-          <li key={`${entry.at} ${boundsText(entry.limit ?? {})}`}>
+          <li key={`${entry.at} ${changeText(entry)}`}>
             <span className="quiet nowrap">
               <Time at={entry.at} />
             </span>
             <span className="break">
-              <b className="strong">{entry.limit === undefined ? 'removed' : boundsText(entry.limit)}</b>{' '}
+              <b className="strong">{changeText(entry)}</b>{' '}
               <span className="quiet">by {entry.by}</span>
             </span>
           </li>

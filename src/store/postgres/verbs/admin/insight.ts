@@ -1,4 +1,4 @@
-import type { HandlerSchema } from '../../../../core/placement/worker.ts';
+import type { HandlerSchema, ToldSchema } from '../../../../core/placement/worker.ts';
 import { stateCode } from '../../../codes.ts';
 import { CREATION_SLACK_MS } from '../../../port/insight-store.ts';
 import {
@@ -92,13 +92,15 @@ export async function listViews(session: Session): Promise<readonly ViewRecord[]
   return (await session.all<ViewRow>('viewList', [])).map(viewOf);
 }
 
-export async function putSchemas(session: Session, schemas: readonly HandlerSchema[]): Promise<void> {
+export async function putSchemas(session: Session, worker: string, schemas: readonly HandlerSchema[]): Promise<void> {
   const columns = [texts(schemas.map(({ handler }) => handler)), texts(schemas.map(({ schema }) => schema))];
-  if ((await session.rows('schemaPut', columns)).length > 0) await session.rows('schemaTrim', []);
+  if ((await session.rows('schemaPut', [worker, ...columns])).length === 0) return;
+  await session.rows('schemaTrimOne', [worker]);
+  await session.rows('schemaTrim', []);
 }
 
-export function listSchemas(session: Session): Promise<readonly HandlerSchema[]> {
-  return session.all<HandlerSchema>('schemaList', []);
+export function listSchemas(session: Session): Promise<readonly ToldSchema[]> {
+  return session.all<ToldSchema>('schemaList', []);
 }
 
 export function dropView(session: Session, flushId: FlushId, name: string): Promise<boolean> {

@@ -23,6 +23,7 @@ import type {
   LimitChange,
   LimitEdited,
   LimitEditing,
+  LimitPause,
   LimitRecord,
   LimitVersion,
   NamedUse,
@@ -150,8 +151,7 @@ export async function counterHolders(
 export async function pauseFor(
   session: Session,
   uses: readonly NamedUse[],
-  limit: string | undefined,
-  delayMs: number,
+  { limit, forMs, by }: LimitPause,
 ): Promise<void> {
   const names = [...new Set(uses.map(({ name }) => name))].filter((name) => limit === undefined || name === limit);
   if (names.length === 0) return;
@@ -165,7 +165,7 @@ export async function pauseFor(
   const counters = names
     .filter((name) => limit !== undefined || rated.has(name))
     .map((name) => (uses.findLast((use) => use.name === name) as NamedUse).counter);
-  if (counters.length > 0) await session.rows('slotPause', [numbers(counters), delayMs]);
+  if (counters.length > 0) await session.rows('slotPause', [numbers(counters), forMs, by]);
 }
 
 /** While a counter is locked nothing is added to it, and a task that is giving back still counts as running. */

@@ -182,9 +182,9 @@ async function pauseLimits(
   if (pausing.length === 0) return;
   const laneOf = new Map(rows.map(([task, , lane]) => [task, lane]));
   await known.need(session, laneOf.values());
-  for (const { task, pause, delayMs } of pausing) {
+  for (const { task, pause } of pausing) {
     const uses = known.known(laneOf.get(task) ?? 0)?.rules?.uses ?? [];
-    await pauseFor(session, uses, pause?.limit, delayMs);
+    if (pause !== undefined) await pauseFor(session, uses, pause);
   }
 }
 

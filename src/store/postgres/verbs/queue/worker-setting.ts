@@ -1,4 +1,4 @@
-import { type SettingRow, settingOf } from '../../../rows/setting-rows.ts';
+import { grantText, type SettingRow, settingOf } from '../../../rows/setting-rows.ts';
 import type { WorkerSetting, WorkerSettingRecord } from '../../../store.ts';
 import { allTags, changed, UNSET } from '../../../worker-settings.ts';
 import { numbers, texts } from '../../arrays.ts';
@@ -19,8 +19,8 @@ export async function findSetting(session: Session, name: string): Promise<Omit<
 export async function setWorker(session: Session, change: WorkerSetting): Promise<void> {
   await lockName(session, change.name);
   const [row] = await session.all<SettingRow>('settingTake', [change.name]);
-  const { name, enabled, priority, tags } = changed(settingOf(row as SettingRow), change);
-  await session.rows('settingPut', [name, enabled, priority ?? null, JSON.stringify(tags)]);
+  const { name, enabled, priority, tags, grant } = changed(settingOf(row as SettingRow), change);
+  await session.rows('settingPut', [name, enabled, priority ?? null, JSON.stringify(tags), grantText(grant)]);
   const living = await session.all<{ id: number; own_tags: string | null }>('workersNamed', [name]);
   const all = living.map(({ own_tags: own }) => allTags(own === null ? [] : (JSON.parse(own) as string[]), tags));
   const ids = numbers(living.map(({ id }) => id));

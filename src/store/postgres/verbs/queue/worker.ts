@@ -49,6 +49,7 @@ export function forgetWorker(session: Session, flushId: FlushId, name: string): 
     const setting = (await session.rows('settingDrop', [name])).length > 0;
     const living = await session.all<{ id: number }>('workersNamed', [name]);
     await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);
+    await session.rows('schemaDrop', [name]);
     return { setting, tokens };
   });
 }

@@ -1,4 +1,4 @@
-import type { HandlerSchema } from '../../../../core/placement/worker.ts';
+import type { HandlerSchema, ToldSchema } from '../../../../core/placement/worker.ts';
 import { stateCode } from '../../../codes.ts';
 import { CREATION_SLACK_MS } from '../../../port/insight-store.ts';
 import {
@@ -118,17 +118,19 @@ export function listViews(sql: Prepared): readonly ViewRecord[] {
   return (sql.get('viewList').all() as unknown as ViewRow[]).map(viewOf);
 }
 
-export function putSchemas(tx: Transaction, schemas: readonly HandlerSchema[]): void {
+export function putSchemas(tx: Transaction, worker: string, schemas: readonly HandlerSchema[]): void {
   let changed = 0;
   for (const { handler, schema } of schemas) {
-    changed += Number(tx.sql.get('schemaPut').run(handler, schema, tx.now).changes);
+    changed += Number(tx.sql.get('schemaPut').run(worker, handler, schema, tx.now).changes);
   }
-  if (changed > 0) tx.sql.get('schemaTrim').run();
+  if (changed === 0) return;
+  tx.sql.get('schemaTrimOne').run({ worker });
+  tx.sql.get('schemaTrim').run();
 }
 
-export function listSchemas(sql: Prepared): readonly HandlerSchema[] {
-  const rows = sql.get('schemaList').all() as unknown as HandlerSchema[];
-  return rows.map(({ handler, schema }) => ({ handler, schema }));
+export function listSchemas(sql: Prepared): readonly ToldSchema[] {
+  const rows = sql.get('schemaList').all() as unknown as ToldSchema[];
+  return rows.map(({ worker, handler, schema }) => ({ worker, handler, schema }));
 }
 
 export function dropView(tx: Transaction, name: string): boolean {

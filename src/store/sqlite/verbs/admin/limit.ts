@@ -10,6 +10,7 @@ import {
   type LimitRow,
   limitOf,
   MOST_WAITING,
+  pauseText,
   recordOf,
   type VersionRow,
   versionOf,
@@ -21,6 +22,7 @@ import type {
   LimitChange,
   LimitEdited,
   LimitEditing,
+  LimitPause,
   LimitRecord,
   LimitVersion,
   NamedUse,
@@ -112,7 +114,7 @@ export function pauseCounter(tx: Transaction, name: string, key: string, forMs: 
 }
 
 /** A handler asked to come back later: tasks that take from the same key wait with it. */
-export function pauseFor(tx: Transaction, uses: readonly NamedUse[], limit: string | undefined, delayMs: number): void {
+export function pauseFor(tx: Transaction, uses: readonly NamedUse[], { limit, forMs, by }: LimitPause): void {
   for (const name of new Set(uses.map((use) => use.name))) {
     if (limit !== undefined && name !== limit) continue;
     // The key, or the total of a task that has none.
@@ -120,8 +122,11 @@ export function pauseFor(tx: Transaction, uses: readonly NamedUse[], limit: stri
     const counter = getCounter(tx.sql, use.counter);
     const def = tx.sql.get('limitFind').get(name) as DefRow | undefined;
     const rated = def?.body != null && (limitOf(def.body).rate ?? limitOf(def.body).cost) !== undefined;
-    if (counter !== undefined && (limit !== undefined || rated))
-      tx.sql.get('slotPause').run(tx.leaseNow + delayMs, counter.id);
+    if (counter === undefined || def === undefined || (limit === undefined && !rated)) continue;
+    // One line for many tasks that are refused at once.
+    if (counter.pausedUntil <= tx.leaseNow)
+      tx.sql.get('limitChangeAdd').run(def.id, tx.now, by, pauseText(counter.key, forMs));
+    tx.sql.get('slotPause').run(tx.leaseNow + forMs, counter.id);
   }
 }
 

@@ -81,7 +81,7 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   recordAttempt(tx, item.task, item.attempt, row.holder, row.started_at, item.change, item.error);
   const { queue, uses } = tx.laneOf(row.lane);
   tx.counters.give(uses);
-  if (item.pause !== undefined) pauseFor(tx, uses, item.pause.limit, item.delayMs);
+  if (item.pause !== undefined) pauseFor(tx, uses, item.pause);
   tx.ledger.note(queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
   return 'done';
 }

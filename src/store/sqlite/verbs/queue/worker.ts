@@ -41,6 +41,7 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
 export function forgetWorker(tx: Transaction, name: string): Forgotten {
   const setting = tx.sql.get('settingDrop').run(name).changes > 0;
   tx.sql.get('workersRevise').run(name);
+  tx.sql.get('schemaDrop').run(name);
   return { setting, tokens: revokeTokensNamed(tx, name) };
 }
 

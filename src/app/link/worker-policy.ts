@@ -1,0 +1,179 @@
+import { fault } from '../../core/errors.ts';
+import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
+import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
+import {
+  isGuarded,
+  type PermissionKind,
+  type Permissions,
+  permits,
+  permitsHandler,
+} from '../../core/task/permissions.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ChildRequest, TurnEntry, TurnThen } from '../../protocol/link.ts';
+import type { LaneRules } from '../../store/store.ts';
+
+/** What was given to the name of a worker. */
+export interface GivenToName {
+  readonly tags: readonly string[];
+  readonly grant: WorkerGrant;
+}
+
+/** The task that a worker runs. */
+export interface HeldTask {
+  readonly task: number;
+  readonly id: string;
+  readonly queue: string;
+  readonly handler: string;
+  readonly spec: number;
+  readonly lane: number;
+}
+
+export interface WorkerPolicyDeps {
+  readonly engine: Engine;
+  readonly name: string;
+  /** The handlers that the worker said it runs. */
+  readonly handlers: readonly string[];
+  readonly givenTo: (name: string) => Promise<GivenToName>;
+}
+
+/** The permissions that hold: of the name, and of the run. */
+interface Held {
+  readonly held: HeldTask;
+  readonly given: GivenToName;
+  readonly permissions: readonly Permissions[];
+}
+
+/**
+ * What a joined worker may do to others with a task that it runs. It may spawn what it may run, in the queue of that task, and use
+ * channels that begin with the handler or the id of that task. Everything else is granted to its name, or by whoever pushed the run.
+ */
+export class WorkerPolicy {
+  readonly #deps: WorkerPolicyDeps;
+
+  constructor(deps: WorkerPolicyDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether a turn does something to others. Most do not, and cost no read. */
+  static concerns(entries: readonly TurnEntry[], then: TurnThen): boolean {
+    return (
+      (then.go === 'park' && asksChannel(then)) || entries.some(({ kind }) => kind === 'child' || kind === 'signal')
+    );
+  }
+
+  /** Refuses what the worker may not do, and answers the entries as they are to be written. */
+  async check(held: HeldTask, entries: readonly TurnEntry[], then: TurnThen): Promise<readonly TurnEntry[]> {
+    const { engine, name, givenTo } = this.#deps;
+    const given = await givenTo(name);
+    const ofRun = await engine.permissionsOf(held.spec);
+    const permissions = [given.grant.permissions, ofRun].filter((one) => one !== undefined);
+    const all: Held = { held, given, permissions };
+    if (then.go === 'park' && asksChannel(then)) await this.#checkChannel(all, 'wait on', then.channel as string);
+    const checked: TurnEntry[] = [];
+    for (const entry of entries) {
+      if (entry.kind === 'signal') await this.#checkChannel(all, 'signal', entry.channel);
+      checked.push(entry.kind === 'child' ? { ...entry, child: await this.#child(all, entry.child) } : entry);
+    }
+    return checked;
+  }
+
+  async #child(all: Held, child: ChildRequest): Promise<ChildRequest> {
+    const { handler, queue } = child;
+    if (!this.#maySpawn(all, handler)) throw this.#refuse('spawn the handler', handler, 'handlers');
+    if (!this.#mayUseQueue(all, queue)) throw this.#refuse('spawn into the queue', queue, 'queues');
+    await this.#checkPlacement(all, child);
+    await this.#checkLimits(all, child);
+    const shares = all.permissions.some(({ reuse }) => reuse === true);
+    if (child.reuse !== undefined && child.reuse !== false && !shares) {
+      throw this.#refuse('let children take over results of other tasks', undefined, 'reuse');
+    }
+    // The whole point of an unpermitted key is that it means nothing to others.
+    return child.unique === undefined || shares ? child : { ...child, unique: this.#ownKey(child.unique) };
+  }
+
+  #maySpawn({ held, given, permissions }: Held, handler: string): boolean {
+    const { handlers } = given.grant;
+    if (handlers?.includes(handler)) return true;
+    if (permissions.some((one) => permitsHandler(one.handlers, handler))) return true;
+    if (isGuarded(handler)) return false;
+    // A name without handlers of its own may run whatever it offers, and spawn the same.
+    return handler === held.handler || (handlers === undefined && this.#deps.handlers.includes(handler));
+  }
+
+  #mayUseQueue({ held, given, permissions }: Held, queue: string): boolean {
+    if (queue === held.queue || given.grant.queues?.includes(queue)) return true;
+    return permissions.some(({ queues }) => permits(queues, queue));
+  }
+
+  async #checkPlacement({ held, given, permissions }: Held, { placement }: ChildRequest): Promise<void> {
+    if (placement === undefined) return;
+    const { requires = [], credentials = [], only = [] } = placement;
+    const stranger = only.find(
+      (name) => name !== this.#deps.name && !permissions.some((one) => permits(one.workers, name)),
+    );
+    if (stranger !== undefined) throw this.#refuse('ask for the worker', stranger, 'workers');
+    const tests = [...requires, ...credentials.map((name) => `credential:${name}`)];
+    if (tests.length === 0) return;
+    const own = given.tags.map(readTag);
+    const open = tests.filter(
+      (test) => !passes(parseTest('tag', test), own) && !permissions.some((one) => permits(one.tags, test)),
+    );
+    if (open.length === 0) return;
+    const inherited = (await this.#rulesOf(held))?.placement.requires ?? [];
+    const wrong = open.find((test) => !inherited.includes(test));
+    if (wrong !== undefined) throw this.#refuse('require the tag', wrong, 'tags');
+  }
+
+  async #checkLimits({ held, permissions }: Held, { limits = [] }: ChildRequest): Promise<void> {
+    const names = limits.map((use) => (typeof use === 'string' ? use : use.name));
+    const open = names.filter((name) => !permissions.some((one) => permits(one.limits, name)));
+    if (open.length === 0) return;
+    const inherited = (await this.#rulesOf(held))?.uses.map(({ name }) => name) ?? [];
+    const wrong = open.find((name) => !inherited.includes(name));
+    if (wrong !== undefined) throw this.#refuse('take from the limit', wrong, 'limits');
+  }
+
+  async #checkChannel({ held, permissions }: Held, verb: string, channel: string): Promise<void> {
+    const isOf = (name: string): boolean => channel === name || channel.startsWith(`${name}:`);
+    if (isOf(held.handler) || isOf(held.id) || permissions.some(({ channels }) => permits(channels, channel))) return;
+    const root = await this.#rootOf(held);
+    if (root !== undefined && isOf(root)) return;
+    throw this.#refuse(`${verb} the channel`, channel, 'channels');
+  }
+
+  #ownKey(unique: NonNullable<ChildRequest['unique']>): NonNullable<ChildRequest['unique']> {
+    const own = (key: string): string => `worker:${this.#deps.name}:${key}`;
+    return typeof unique === 'string' ? own(unique) : { ...unique, key: own(unique.key) };
+  }
+
+  /** The id of the run that the task is part of. */
+  async #rootOf({ task }: HeldTask): Promise<string | undefined> {
+    const { engine } = this.#deps;
+    const root = (await engine.get(task))?.root;
+    const record = root === undefined ? undefined : await engine.get(root);
+    return record && engine.idOf(record);
+  }
+
+  async #rulesOf({ lane }: HeldTask): Promise<LaneRules | undefined> {
+    const [found] = await this.#deps.engine.store.laneGet({ lanes: [lane] });
+    return found?.rules;
+  }
+
+  #refuse(what: string, name: string | undefined, kind: PermissionKind | 'reuse'): Error {
+    const { name: worker } = this.#deps;
+    const shown = name === undefined ? '' : ` ${JSON.stringify(name)}`;
+    const flag = kind === 'reuse' ? '--reuse' : `--${kind.slice(0, -1)} ${name ?? ''}`;
+    return fault(
+      'FORBIDDEN',
+      { problem: `the worker ${worker} may not ${what}${shown}` },
+      {
+        hint: `"leasehold workers permit ${worker} ${flag}" permits it to the worker; "permissions" of a push permit it to a run.`,
+      },
+    );
+  }
+}
+
+/** An approval has a channel that the node makes. */
+function asksChannel(then: TurnThen & { readonly go: 'park' }): boolean {
+  return then.channel !== undefined && then.form === undefined;
+}

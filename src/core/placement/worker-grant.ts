@@ -1,0 +1,47 @@
+import { fault } from '../errors.ts';
+import { checkName } from '../names.ts';
+import { normalizePermissions, type Permissions } from '../task/permissions.ts';
+
+/** What was granted to the name of a worker. A field that is not given sets no bound. */
+export interface WorkerGrant {
+  /** The handlers that it may run. */
+  readonly handlers?: readonly string[] | undefined;
+  /** The queues that it may serve. */
+  readonly queues?: readonly string[] | undefined;
+  /** The most tasks at a time. */
+  readonly slots?: number | undefined;
+  /** What tasks that it runs may do to others, besides what they may without. */
+  readonly permissions?: Permissions | undefined;
+}
+
+/** A joined worker has at most this many slots unless its name was given more. */
+export const DEFAULT_MAX_SLOTS = 1000;
+const MOST_SLOTS = 10_000;
+const MAX_NAMES = 1000;
+
+/** A grant in its canonical form. */
+export function normalizeGrant(input: WorkerGrant): WorkerGrant {
+  const { handlers, queues, slots, permissions } = input;
+  if (slots !== undefined && !(Number.isSafeInteger(slots) && slots >= 1 && slots <= MOST_SLOTS)) {
+    throw fault('INVALID_INPUT', { field: 'slots', problem: `it is a whole number from 1 to ${MOST_SLOTS}` });
+  }
+  const permitted = permissions === undefined ? undefined : normalizePermissions(permissions);
+  return {
+    ...(handlers === undefined ? {} : { handlers: checkNames('handler', handlers) }),
+    ...(queues === undefined ? {} : { queues: checkNames('queue', queues) }),
+    ...(slots === undefined ? {} : { slots }),
+    ...(permitted === undefined ? {} : { permissions: permitted }),
+  };
+}
+
+function checkNames(kind: 'handler' | 'queue', names: unknown): readonly string[] {
+  const field = `${kind}s`;
+  if (!Array.isArray(names)) throw fault('INVALID_INPUT', { field, problem: 'it must be a list of names' });
+  if (names.length > MAX_NAMES) throw fault('INVALID_INPUT', { field, problem: `it has more than ${MAX_NAMES} names` });
+  return [...new Set(names.map((name) => checkName(kind, name)))].sort();
+}
+
+/** Which of these names were granted; not granted by name: all. */
+export function granted(names: readonly string[], grant: readonly string[] | undefined): readonly string[] {
+  return grant === undefined ? names : names.filter((name) => grant.includes(name));
+}

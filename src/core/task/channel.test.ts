@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isEngineError } from '../errors.ts';
+import { approvalChannel, checkChannel, isReserved } from './channel.ts';
+
+test('a channel is any key that the engine does not keep for itself', () => {
+  for (const channel of ['go', 'mail-17', 'approvals', 'Approval:x', 'my approval:x', 'leasehold']) {
+    assert.equal(checkChannel(channel), channel);
+    assert.equal(isReserved(channel), false);
+  }
+  assert.throws(
+    () => checkChannel(''),
+    (error) => isEngineError(error, 'INVALID_INPUT'),
+  );
+});
+
+test('a reserved channel is refused, with what to do instead', () => {
+  const refused = (channel: string, hint: RegExp): void =>
+    assert.throws(
+      () => checkChannel(channel),
+      (error) => isEngineError(error, 'INVALID_INPUT') && hint.test(String(error.hint)),
+    );
+  refused(approvalChannel('task_x', 'ok#0'), /Decide it/);
+  refused('approval:', /Decide it/);
+  refused('leasehold:anything', /another name/);
+});

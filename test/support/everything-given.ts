@@ -1,0 +1,18 @@
+import type { GivenTo } from '../../src/app/link/direct-link.ts';
+
+/** For tests of links, which are not about permissions. */
+export const everythingGiven: GivenTo = () =>
+  Promise.resolve({
+    tags: [],
+    grant: {
+      permissions: {
+        handlers: ['*'],
+        queues: ['*'],
+        tags: ['*'],
+        workers: ['*'],
+        limits: ['*'],
+        channels: ['*'],
+        reuse: true,
+      },
+    },
+  });
