@@ -4,7 +4,7 @@ import { checkKey } from '../../core/names.ts';
 import type { Edge, GraphAnswer, GraphTask, Store } from '../../store/store.ts';
 import { checkList, checkTask } from '../check.ts';
 import type { PushRequest } from './push.ts';
-import type { Pushed, TaskInterner } from './pushes.ts';
+import { otherContent, type Pushed, type TaskInterner } from './pushes.ts';
 
 /** A task of a graph: a push with a name and with what it waits for. */
 export interface GraphRequest extends PushRequest {
@@ -46,7 +46,8 @@ export class Graphs {
   pushed(items: readonly GraphTask[], answer: GraphAnswer): readonly Pushed[] {
     if (answer.ok) return this.#deps.tasks.pushed(items, answer.tasks);
     if ('unknown' in answer) throw fault('NOT_FOUND', { kind: 'task', id: answer.unknown });
-    const { conflict: task, item } = answer;
+    const { conflict: task, item, byOp = false } = answer;
+    if (byOp) throw otherContent(task, { index: item });
     throw fault('UNIQUE_CONFLICT', { key: items[item]?.unique?.key, task, index: item });
   }
 

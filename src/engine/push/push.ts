@@ -95,6 +95,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
       waitTimeoutMs: waitTimeout === undefined ? undefined : checkDuration('waitTimeout', waitTimeout, 1),
       unique: unique === undefined ? undefined : uniqueKey(unique, handler, payload, maxUniqueMs),
       op: op === undefined ? undefined : checkKey('op', op),
+      opHash: op === undefined ? undefined : hashOf(`${queue}\u0000${handler}`, payload),
       resultKey: reuse?.key === undefined ? undefined : logicalKey(handler, { key: reuse.key }),
     },
   };

@@ -158,12 +158,19 @@ export class Pushes implements TaskInterner {
   }
 }
 
+/** An operation id stands for one push, whoever repeats it. */
+export function otherContent(task: number, details: Readonly<Record<string, unknown>> = {}): Error {
+  const problem = 'the operation id, or Idempotency-Key, was used for a push of another queue, handler or input';
+  return fault('CONFLICT', { problem, task, ...details }, { hint: 'Use another key for other work.' });
+}
+
 function refuse(
   checked: Draft,
   answer: PushAnswer & { readonly ok: false },
   details: Readonly<Record<string, unknown>> = {},
 ): never {
   if ('limit' in answer) throw fault('LIMIT_REACHED', { limit: answer.limit, key: answer.key, ...details });
-  const { conflict: task } = answer;
+  const { conflict: task, byOp = false } = answer;
+  if (byOp) throw otherContent(task, details);
   throw fault('UNIQUE_CONFLICT', { key: checked.task.unique?.key, queue: checked.queue, task, ...details });
 }

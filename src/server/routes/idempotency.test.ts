@@ -63,6 +63,43 @@ test('a repeat of what was refused for its unique key stores nothing, and is sto
   assert.equal((await push(scene, 'second', body)).tasks.length, 2);
 });
 
+test('a key stands for what it was first used for: other work under it is refused, and nothing is stored', async (t) => {
+  const scene = await nodeScene(t);
+  const refused = async (key: string, body: object, path = TASKS): Promise<void> => {
+    const { status, body: answer } = await scene.ask(path, { body, headers: { 'idempotency-key': key } });
+    assert.deepEqual([status, answer.error?.code], [409, 'CONFLICT'], JSON.stringify(body));
+  };
+  await push(scene, 'a', { queue: 'q', handler: 'h', input: { b: 1, a: 2 } });
+  await push(scene, 'a', { queue: 'q', handler: 'h', input: { a: 2, b: 1 } });
+  await refused('a', { queue: 'other', handler: 'h', input: { a: 2, b: 1 } });
+  await refused('a', { queue: 'q', handler: 'other', input: { a: 2, b: 1 } });
+  await refused('a', { queue: 'q', handler: 'h', input: { a: 2, b: 2 } });
+  await refused('a', { queue: 'q', handler: 'h', unique: 'u' });
+  await refused('a', { tasks: [{ queue: 'q', input: 1 }, { queue: 'q' }] });
+  await scene.call('createLimit', '/api/v1/limits', { body: { name: 'api', concurrent: 1 } });
+  await refused('a', { queue: 'q', handler: 'h', input: 1, limits: ['api'] });
+  const graph = {
+    tasks: [
+      { name: 'x', queue: 'q' },
+      { name: 'y', queue: 'q', after: ['x'] },
+    ],
+  };
+  const headers = { 'idempotency-key': 'g' };
+  await scene.call('pushGraph', '/api/v1/graphs', { body: graph, headers });
+  await refused(
+    'g',
+    {
+      tasks: [
+        { name: 'x', queue: 'q' },
+        { name: 'y', queue: 'p' },
+        { name: 'z', queue: 'q' },
+      ],
+    },
+    '/api/v1/graphs',
+  );
+  assert.equal(await count(scene), 3);
+});
+
 test('callers of different names never share a key, whatever is in their names and keys', async (t) => {
   const scene = await nodeScene(t);
   const tokens = [scene.admin];

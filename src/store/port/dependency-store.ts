@@ -1,7 +1,7 @@
 import type { AfterFailure } from '../../core/graph/graph.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { DutyTerm } from './duty-store.ts';
-import type { NewTask, PushedTask } from './push-store.ts';
+import type { NewTask, PushConflict, PushedTask } from './push-store.ts';
 
 /** The part of the port for tasks that wait for the end of others. */
 export interface DependencyStore {
@@ -35,7 +35,7 @@ export type GraphAnswer =
   | { readonly ok: true; readonly tasks: readonly PushedTask[] }
   | { readonly ok: false; readonly unknown: number }
   /** The task that has the key of this item with another input. 0: another item of the same call has it. */
-  | { readonly ok: false; readonly conflict: number; readonly item: number };
+  | (PushConflict & { readonly item: number });
 
 export interface Dependency {
   readonly task: number;

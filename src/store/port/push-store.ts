@@ -21,6 +21,8 @@ export interface NewTask {
   readonly unique?: UniqueKey | undefined;
   /** Operation id: a repeat gets the first answer. */
   readonly op?: string | undefined;
+  /** What is pushed, as a hash: the operation id stands for it alone. */
+  readonly opHash?: number | undefined;
   /** The key under which its result is looked up and kept, if it does not follow from handler and input. */
   readonly resultKey?: string | undefined;
 }
@@ -32,10 +34,14 @@ export interface UniqueKey {
   readonly windowMs: number;
 }
 
-export type PushAnswer =
-  | PushedTask
-  | { readonly ok: false; readonly conflict: number }
-  | (LimitRefusal & { readonly ok: false });
+/** The unique key, or with `byOp` the operation id, belongs to a task with other content. */
+export interface PushConflict {
+  readonly ok: false;
+  readonly conflict: number;
+  readonly byOp?: true;
+}
+
+export type PushAnswer = PushedTask | PushConflict | (LimitRefusal & { readonly ok: false });
 
 export interface PushedTask {
   readonly ok: true;

@@ -281,6 +281,7 @@ export const TOKENS: Topic = {
         enabled: true,
         priority: undefined,
         tags: ['new'],
+        grant: {},
       });
     },
 
@@ -318,7 +319,7 @@ export const TOKENS: Topic = {
         const setting = (await scene.store.workerSettings()).find((one) => one.name === name);
         const record = await workerOf(scene, worker);
         const seen = { setting, priority: record?.priority, tags: record?.tags };
-        const after = { name, enabled: true, priority: 5, tags: [] };
+        const after = { name, enabled: true, priority: 5, tags: [], grant: {} };
         const expected =
           setting === undefined
             ? { setting, priority: 5, tags: ['own', 'old'] }

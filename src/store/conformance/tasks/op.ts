@@ -38,6 +38,23 @@ export const OP: Topic = {
       assert.notEqual(await scene.push({ op: 'op-1' }), await scene.push({ op: 'op-2' }));
     },
 
+    'an operation id stands for what it was first used for: other content is refused, and nothing is stored': async (
+      scene,
+    ) => {
+      const task = await scene.push({ op: 'op-1', opHash: 1 });
+      const other = { ok: false, conflict: task, byOp: true };
+      assert.deepEqual(await scene.unchanged(() => scene.pushAnswer({ op: 'op-1', opHash: 2 })), other);
+      const again = await scene.pushAnswer({ op: 'op-1', opHash: 1 });
+      assert.ok(again.ok && again.task === task);
+      const unique = { key: 'k', hash: 1, windowMs: MINUTE };
+      await scene.push({ unique });
+      const refused = await scene.pushAnswer({ unique: { ...unique, hash: 2 }, op: 'op-2', opHash: 2 });
+      assert.ok(!refused.ok && !('byOp' in refused));
+      assert.deepEqual(await scene.pushAnswer({ unique: { ...unique, hash: 2 }, op: 'op-2', opHash: 2 }), refused);
+      const third = await scene.pushAnswer({ unique, op: 'op-2', opHash: 1 });
+      assert.ok(!third.ok && 'byOp' in third && third.byOp === true);
+    },
+
     'an operation id is remembered for a day': async (scene) => {
       const task = await scene.push({ op: 'op-1' });
       await scene.pass(DAY - MINUTE);

@@ -1,6 +1,7 @@
 import type { TaskState } from '../../../../core/task/task.ts';
 import { stateOf } from '../../../codes.ts';
 import { type Birth, birthsOf, type Lineage, type Overfull, type StandIns, upsOf } from '../../../graph.ts';
+import { conflictOf } from '../../../op-keys.ts';
 import type { GraphAnswer, GraphTask, LimitRefusal, NamedUse, PushAnswer, PushedTask } from '../../../store.ts';
 import { booleans, numbers } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
@@ -56,7 +57,7 @@ export async function makeAll(
   if (named) await takeKeys(session, parts, firsts, ids, answers);
   for (const [at, answer] of answers.entries()) {
     if (answer === undefined || answer.ok) continue;
-    return { ok: false, conflict: 'conflict' in answer ? answer.conflict : 0, item: own[at] as number };
+    return { ...conflictOf(answer), item: own[at] as number };
   }
   const found = new Map(answers.flatMap((answer, at) => (answer?.ok ? [[own[at] as number, answer] as const] : [])));
   const stands = await lockUps(session, items, [...found.values()]);

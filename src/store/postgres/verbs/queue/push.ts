@@ -1,5 +1,5 @@
 import { fitsInline, stateOf } from '../../../codes.ts';
-import { OP_MS, pushKey } from '../../../op-keys.ts';
+import { keptText, OP_MS, pushKey, readKept } from '../../../op-keys.ts';
 import type { NewTask, PushAnswer, PushedTask } from '../../../store.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
@@ -251,9 +251,10 @@ export async function pushedBefore(
   }
   if (item.op !== undefined) {
     const [kept] = await session.all<{ answer: string }>('opFind', [texts([pushKey(item.op)])]);
-    const [task, createdAt] = kept === undefined || kept.answer === '' ? [] : (JSON.parse(kept.answer) as number[]);
-    if (task !== undefined && createdAt === undefined) return { ok: false, conflict: task };
-    if (task !== undefined && createdAt !== undefined) {
+    const known = kept === undefined || kept.answer === '' ? undefined : readKept(kept.answer, item);
+    if (known !== undefined && 'ok' in known) return known;
+    if (known !== undefined) {
+      const { task, createdAt } = known;
       const state = (await taskStates(session, [task])).get(task) ?? 'completed';
       return { ok: true, task, createdAt, state, fresh: false };
     }
@@ -269,12 +270,7 @@ function heldAnswer({ unique }: NewTask, { task, hash, state, created_at: create
   return { ok: true, task, createdAt: createdAt ?? 0, state: stateOf(state ?? 4), fresh: false };
 }
 
-/** A repeat gets the same answer again, also the task that had the key and the refusal. */
-function describe(answer: Exclude<PushAnswer, { readonly limit: string }>): string {
-  return JSON.stringify(answer.ok ? [answer.task, answer.createdAt] : [answer.conflict]);
-}
-
-/** Stores the answers of items that own an operation id. */
+/** Stores the answers of items that own an operation id. A repeat gets the same one again, also the refusal. */
 export async function keepAnswers(
   session: Session,
   items: readonly NewTask[],
@@ -285,7 +281,9 @@ export async function keepAnswers(
   if (kept.length === 0) return;
   await session.rows('opAnswer', [
     texts(kept.map((i) => pushKey((items[i] as NewTask).op as string))),
-    texts(kept.map((i) => describe(answers[i] as Exclude<PushAnswer, { readonly limit: string }>))),
+    texts(
+      kept.map((i) => keptText(answers[i] as Exclude<PushAnswer, { readonly limit: string }>, items[i] as NewTask)),
+    ),
   ]);
 }
 
@@ -299,17 +297,15 @@ export async function earlierAnswers(session: Session, items: readonly NewTask[]
   const others = named.filter(({ key }) => !ours.has(key));
   if (others.length === 0) return answers;
   const rows = await session.all<{ id: string; answer: string }>('opFind', [texts(others.map(({ key }) => key))]);
-  const kept = new Map(rows.map(({ id, answer }) => [id, JSON.parse(answer) as [number, number?]]));
+  const kept = new Map(rows.map(({ id, answer }) => [id, answer]));
+  const known = others.map(({ i, key }) => ({ i, answer: readKept(kept.get(key) as string, items[i] as NewTask) }));
   const states = await taskStates(
     session,
-    [...kept.values()].map(([task]) => task),
+    known.flatMap(({ answer }) => ('ok' in answer ? [] : [answer.task])),
   );
-  for (const { i, key } of others) {
-    const [task, createdAt] = kept.get(key) as [number, number?];
+  for (const { i, answer } of known) {
     answers[i] =
-      createdAt === undefined
-        ? { ok: false, conflict: task }
-        : { ok: true, task, createdAt, state: states.get(task) ?? 'completed', fresh: false };
+      'ok' in answer ? answer : { ...answer, ok: true, state: states.get(answer.task) ?? 'completed', fresh: false };
   }
   return answers;
 }

@@ -1,6 +1,6 @@
 import { isFinal } from '../../../../core/task/task.ts';
 import { fitsInline, PAYLOAD_APART } from '../../../codes.ts';
-import { OP_MS, pushKey } from '../../../op-keys.ts';
+import { keptText, OP_MS, pushKey, readKept } from '../../../op-keys.ts';
 import type { NewTask, PushAnswer, PushedTask, UniqueKey } from '../../../store.ts';
 import { putPayload, putResultKey } from '../../body.ts';
 import type { Transaction } from '../../file/transaction.ts';
@@ -97,8 +97,7 @@ export function nameTask(tx: Transaction, item: NewTask, answer: PushedTask): vo
 function remember(tx: Transaction, item: NewTask, answer: PushAnswer): PushAnswer {
   // A limit that is full now may have room at the next call: a repeat asks again.
   if (item.op !== undefined && (answer.ok || 'conflict' in answer)) {
-    const kept = answer.ok ? [answer.task, answer.createdAt] : [answer.conflict];
-    tx.sql.get('opPut').run(pushKey(item.op), JSON.stringify(kept), tx.now + OP_MS);
+    tx.sql.get('opPut').run(pushKey(item.op), keptText(answer, item), tx.now + OP_MS);
   }
   return answer;
 }
@@ -108,8 +107,9 @@ function earlierAnswer(tx: Transaction, item: NewTask): PushAnswer | undefined {
   if (item.op === undefined) return undefined;
   const row = tx.sql.get('opFind').get(pushKey(item.op), tx.now) as { answer: string } | undefined;
   if (row === undefined) return undefined;
-  const [task, createdAt] = JSON.parse(row.answer) as [number, number?];
-  if (createdAt === undefined) return { ok: false, conflict: task };
+  const kept = readKept(row.answer, item);
+  if ('ok' in kept) return kept;
+  const { task, createdAt } = kept;
   return { ok: true, task, createdAt, state: taskStatus(tx, task)?.state ?? 'completed', fresh: false };
 }
 

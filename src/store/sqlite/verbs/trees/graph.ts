@@ -10,6 +10,7 @@ import {
   standIns,
   upsOf,
 } from '../../../graph.ts';
+import { conflictOf } from '../../../op-keys.ts';
 import type { Dependency, GraphAnswer, GraphTask, Planned, PushedTask } from '../../../store.ts';
 import { putPayload, putResultKey, resultOf } from '../../body.ts';
 import type { Prepared } from '../../file/connection.ts';
@@ -35,7 +36,7 @@ function pushAll(tx: Transaction, items: readonly GraphTask[], lineage: Lineage 
   for (const [i, item] of items.entries()) {
     const answer = places[i] === i ? findTask(tx, item) : undefined;
     if (answer === undefined) continue;
-    if (!answer.ok) return { ok: false, conflict: 'conflict' in answer ? answer.conflict : 0, item: i };
+    if (!answer.ok) return { ...conflictOf(answer), item: i };
     found.set(i, answer);
   }
   const stands = new Map([...found.values()].map(({ task, state }) => [task, state]));
