@@ -10,10 +10,14 @@ import { LimitUse, PlacementInput } from './shapes/task.ts';
  * The messages between our workers and a node, as JSON over one WebSocket. The words are those of dazflow where it has one.
  * A frame is one message or an array of them. A request has a number `n` and its answer repeats it as `re`. A request may be
  * sent again under the same number after the connection broke. Values of users travel as JSON text.
+ *
+ * Worker and node may be of different versions. A word that one of them does not know is ignored. The node says at the
+ * beginning what it can be asked (`can`), and refuses any other request by itself. A worker sends nothing beside its
+ * connect message that a node of the version before would refuse.
  */
 
 /** Proves the lease that a request speaks for. */
-export const LeaseProof = z.strictObject({
+export const LeaseProof = z.object({
   task: z.number().int().min(1),
   attempt: z.number().int().min(1),
   token: z.string().max(64),
@@ -28,11 +32,11 @@ const names = z.array(z.string().max(200)).max(1000);
 
 /** JSON Schemas of the inputs that the handlers of a worker take. */
 export const HandlerSchemas = z
-  .array(z.strictObject({ handler: z.string().max(200), schema: z.string().max(MAX_SCHEMA_BYTES) }))
+  .array(z.object({ handler: z.string().max(200), schema: z.string().max(MAX_SCHEMA_BYTES) }))
   .max(1000);
 
 /** The first message. */
-export const Connect = z.strictObject({
+export const Connect = z.object({
   type: z.literal('connect'),
   name: z.string().max(200),
   secret: z.string().max(512),
@@ -55,7 +59,7 @@ export const Connect = z.strictObject({
 export const Join = Connect.omit({ type: true, secret: true, holding: true });
 
 /** How such a worker claims: in a request of its own, which waits. */
-export const Take = z.strictObject({
+export const Take = z.object({
   n: n.describe('The number of the claim in its session, so that it can be stopped'),
   max: z.number().int().min(1).max(250),
   waitMs: z.number().int().min(0).max(60_000).describe('How long to wait for the first one'),
@@ -82,7 +86,7 @@ export const Granted = z
   })
   .meta({ id: 'Granted' });
 
-const Child = z.strictObject({
+const Child = z.object({
   queue: text,
   handler: text,
   input: text.optional(),
@@ -93,39 +97,37 @@ const Child = z.strictObject({
   retry: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
   timeout: Duration.optional(),
   waitTimeout: Duration.optional(),
-  unique: z.union([text, z.strictObject({ key: text, window: Duration.optional() })]).optional(),
+  unique: z.union([text, z.object({ key: text, window: Duration.optional() })]).optional(),
   placement: PlacementInput.optional(),
   limits: z.array(z.union([text, LimitUse])).optional(),
-  fairness: z.union([text, z.strictObject({ key: text, weight: z.number().optional() })]).optional(),
-  reuse: z
-    .union([z.boolean(), Duration, z.strictObject({ key: text.optional(), maxAge: Duration.optional() })])
-    .optional(),
+  fairness: z.union([text, z.object({ key: text, weight: z.number().optional() })]).optional(),
+  reuse: z.union([z.boolean(), Duration, z.object({ key: text.optional(), maxAge: Duration.optional() })]).optional(),
 });
 
-const ChildKey = z.strictObject({ child: text });
+const ChildKey = z.object({ child: text });
 const key = text;
 const Entry = z.discriminatedUnion('kind', [
-  z.strictObject({
+  z.object({
     key,
     kind: z.enum(['value', 'element', 'mark', 'wait']),
     value: text,
     began: z.number().optional(),
     usage: text.optional(),
   }),
-  z.strictObject({
+  z.object({
     key,
     kind: z.literal('child'),
     child: Child,
     after: z
-      .array(z.strictObject({ on: z.union([ref, ChildKey]), optional: z.boolean().optional() }))
+      .array(z.object({ on: z.union([ref, ChildKey]), optional: z.boolean().optional() }))
       .max(1000)
       .optional(),
     afterFailure: z.enum(AFTER_FAILURE).optional(),
   }),
-  z.strictObject({ key, kind: z.literal('signal'), channel: text, body: text, broadcast: z.boolean().optional() }),
+  z.object({ key, kind: z.literal('signal'), channel: text, body: text, broadcast: z.boolean().optional() }),
 ]);
 
-const Waiting = z.strictObject({
+const Waiting = z.object({
   key: text,
   nth: z.number().int().optional(),
   channel: text.optional(),
@@ -139,14 +141,14 @@ const Waiting = z.strictObject({
 const Failing = { giveUp: z.boolean().optional(), retryAfterMs: z.number().optional(), limit: text.optional() };
 
 const Then = z.discriminatedUnion('go', [
-  z.strictObject({ go: z.literal('on') }),
-  z.strictObject({ go: z.literal('park'), ...Waiting.shape }),
-  z.strictObject({ go: z.literal('complete'), result: text.optional() }),
-  z.strictObject({ go: z.literal('fail'), error: text, ...Failing }),
+  z.object({ go: z.literal('on') }),
+  z.object({ go: z.literal('park'), ...Waiting.shape }),
+  z.object({ go: z.literal('complete'), result: text.optional() }),
+  z.object({ go: z.literal('fail'), error: text, ...Failing }),
 ]);
 
 const LogEntries = z.array(
-  z.strictObject({
+  z.object({
     seq: z.number(),
     at: z.number(),
     stream: z.enum(['stdout', 'stderr', 'log', 'progress', 'system']),
@@ -156,36 +158,39 @@ const LogEntries = z.array(
 
 /** Every other request of a worker. */
 export const WorkerRequest = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('task_claim'), n, max: z.number().int(), waitMs: z.number() }),
-  z.strictObject({ type: z.literal('claim_stop'), n, claim: n }),
-  z.strictObject({ type: z.literal('task_complete'), n, lease: LeaseProof, result: text.optional() }),
-  z.strictObject({
+  z.object({ type: z.literal('task_claim'), n, max: z.number().int(), waitMs: z.number() }),
+  z.object({ type: z.literal('claim_stop'), n, claim: n }),
+  z.object({ type: z.literal('task_complete'), n, lease: LeaseProof, result: text.optional() }),
+  z.object({
     type: z.literal('task_failed'),
     n,
     lease: LeaseProof,
     error: text,
     ...Failing,
   }),
-  z.strictObject({
+  z.object({
     type: z.literal('task_release'),
     n,
     lease: LeaseProof,
     bounced: z.boolean().optional(),
     delayMs: z.number().optional(),
   }),
-  z.strictObject({ type: z.literal('task_cancelled'), n, lease: LeaseProof }),
-  z.strictObject({ type: z.literal('task_progress'), n, lease: LeaseProof, logs: LogEntries }),
-  z.strictObject({ type: z.literal('journal'), n, lease: LeaseProof }),
-  z.strictObject({ type: z.literal('task_turn'), n, lease: LeaseProof, entries: z.array(Entry).max(1000), then: Then }),
-  z.strictObject({ type: z.literal('waited'), n, lease: LeaseProof }),
-  z.strictObject({ type: z.literal('results'), n, lease: LeaseProof, tasks: z.array(ref) }),
-  z.strictObject({ type: z.literal('dependencies'), n, lease: LeaseProof }),
-  z.strictObject({ type: z.literal('reusable'), n, lease: LeaseProof }),
-  z.strictObject({ type: z.literal('keep'), n, lease: LeaseProof, result: text.optional() }),
-  z.strictObject({ type: z.literal('lease_renew'), n, leases: z.array(LeaseProof) }),
-  z.strictObject({ type: z.literal('cancels'), n }),
-  z.strictObject({ type: z.literal('heartbeat'), n, state: z.enum(['online', 'draining', 'offline']) }),
+  z.object({ type: z.literal('task_cancelled'), n, lease: LeaseProof }),
+  z.object({ type: z.literal('task_progress'), n, lease: LeaseProof, logs: LogEntries }),
+  z.object({ type: z.literal('journal'), n, lease: LeaseProof }),
+  z.object({ type: z.literal('task_turn'), n, lease: LeaseProof, entries: z.array(Entry).max(1000), then: Then }),
+  z.object({ type: z.literal('waited'), n, lease: LeaseProof }),
+  z.object({ type: z.literal('results'), n, lease: LeaseProof, tasks: z.array(ref) }),
+  z.object({ type: z.literal('dependencies'), n, lease: LeaseProof }),
+  z.object({ type: z.literal('reusable'), n, lease: LeaseProof }),
+  z.object({ type: z.literal('keep'), n, lease: LeaseProof, result: text.optional() }),
+  z.object({ type: z.literal('lease_renew'), n, leases: z.array(LeaseProof) }),
+  z.object({ type: z.literal('cancels'), n }),
+  z.object({ type: z.literal('heartbeat'), n, state: z.enum(['online', 'draining', 'offline']) }),
 ]);
+
+/** What a node can be asked. */
+export const REQUEST_TYPES: readonly string[] = WorkerRequest.options.map(({ shape }) => shape.type.value);
 
 /**
  * A worker says that it is alive and that its state has not changed. There is no answer. The bytes are fixed, so that a node
@@ -219,6 +224,8 @@ export interface ConnectOk {
   readonly heartbeatMs?: number | undefined;
   /** How long a handler may run when neither it nor the task sets a timeout. */
   readonly runTimeoutMs?: number | undefined;
+  /** What the node can be asked; a node before 0.2 does not say. */
+  readonly can?: readonly string[] | undefined;
 }
 
 export interface ConfigUpdate {

@@ -6,9 +6,10 @@ export const Joined = z.object({
   worker: z.string().describe('Its id in addresses'),
   session: z.string().describe('Goes with later calls as x-session-token'),
   leaseMs: z.number(),
+  can: z.array(z.string()).readonly().optional().describe('What the node can be asked'),
 });
 
-export const AskInput = z.strictObject({
+export const AskInput = z.object({
   asked: z
     .array(z.looseObject({ type: z.string().max(100), n: z.number().int().min(1) }))
     .min(1)

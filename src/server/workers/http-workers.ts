@@ -1,7 +1,14 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { Clock } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
-import { exceeds, type Granted, MAX_ANSWER_BYTES, type NodeMessage, WorkerRequest } from '../../protocol/frames.ts';
+import {
+  exceeds,
+  type Granted,
+  MAX_ANSWER_BYTES,
+  type NodeMessage,
+  REQUEST_TYPES,
+  WorkerRequest,
+} from '../../protocol/frames.ts';
 import type { Assignment, Hello, Link, Session } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
@@ -98,7 +105,7 @@ export class HttpWorkers {
       );
     }
     const { leaseMs } = (await this.#sessionOf(session, schemas)).service.session;
-    return { worker: session.worker, session: token, leaseMs };
+    return { worker: session.worker, session: token, leaseMs, can: REQUEST_TYPES };
   }
 
   read(token: string): WorkerSession {

@@ -91,7 +91,6 @@ test('a question in a form that is not ours is refused by its number, and the ot
   const odd: readonly object[] = [
     { type: 'what_is_new' },
     { type: 'connect' },
-    { type: 'cancels', extra: 1 },
     { type: 'heartbeat', state: 'lost' },
     { type: 'task_claim', max: 'all', waitMs: 0 },
     { type: 'task_claim', max: 0, waitMs: 0 },

@@ -7,6 +7,7 @@ import {
   MAX_ANSWER_BYTES,
   MAX_FRAME_DEPTH,
   type NodeMessage,
+  REQUEST_TYPES,
   WorkerRequest,
 } from '../../protocol/frames.ts';
 import { idleTickMsOf, PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
@@ -127,7 +128,10 @@ export class WorkerConnection {
       this.#waiting.push(checked('body', WorkerRequest, value) as WorkerRequest);
     } catch (error) {
       const { n } = (value ?? {}) as { readonly n?: unknown };
-      if (!Number.isSafeInteger(n)) throw error;
+      if (!Number.isSafeInteger(n)) {
+        if (isUnknown(value)) return;
+        throw error;
+      }
       this.send({ type: 'refused', re: n as number, error: this.#options.errorFor(error).toJSON() });
     }
   }
@@ -202,6 +206,12 @@ export class WorkerConnection {
     if (this.#liveness.isDead) socket.terminate();
     else if (ask) socket.ping();
   }
+}
+
+/** A message that wants no answer, of a worker that is newer than this node. */
+function isUnknown(value: unknown): boolean {
+  const { type } = (value ?? {}) as { readonly type?: unknown };
+  return typeof type === 'string' && type !== 'connect' && !REQUEST_TYPES.includes(type);
 }
 
 function unitsOf(logs: readonly { readonly text: string }[]): number {

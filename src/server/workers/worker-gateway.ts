@@ -10,6 +10,7 @@ import {
   type Connect,
   MAX_FRAME_BYTES,
   type NodeMessage,
+  REQUEST_TYPES,
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
@@ -305,7 +306,7 @@ export class WorkerGateway {
       stop();
     });
     const { leaseMs, heartbeatMs, runTimeoutMs } = service.session;
-    send(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs });
+    send(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs, can: REQUEST_TYPES });
     socket.resume();
     return connection;
   }
