@@ -178,7 +178,7 @@ async function requestOf(attempt: Attempt, key: string, step: WaitStep): Promise
     case 'signal':
       return { key, channel: step.channel, ...(step.timeout === undefined ? {} : { timeout: step.timeout }) };
     case 'approval':
-      return { key, channel: `approval:${attempt.grant.task}:${key}`, form: { title: key }, timeout: step.timeout };
+      return { key, form: { title: key }, timeout: step.timeout };
     case 'children':
       return waitForChildren(attempt, key, step);
   }

@@ -137,7 +137,7 @@ async function furnish(app: App): Promise<Scene> {
     assert.equal((await engine.turn(grant, { then: { go: 'park', ...wait } })).went, 'parked');
   };
   await parked('signalled', { key: 'word#0', channel: 'word' });
-  await parked('asked', { key: 'other', channel: 'asked', form: { title: 'Send "it"?', actions: ['go', 'stop'] } });
+  await parked('asked', { key: 'other', form: { title: 'Send "it"?', actions: ['go', 'stop'] } });
   await parked('slept', { key: 'nap', timeout: '2h' });
   await app.signal('kept', { for: 'later' });
   // One token of each kind and end; the newest number is that of one that is gone.
@@ -234,7 +234,9 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
   await before.close();
   const here = await tablesOf('sqlite');
   for (const [table, rows] of here) {
-    if (table !== 'meta') assert.notEqual(rows.length, 0, `the scene of this test has nothing in ${table}`);
+    // Older programs write the last one.
+    if (table !== 'meta' && table !== 'handler_schema')
+      assert.notEqual(rows.length, 0, `the scene of this test has nothing in ${table}`);
   }
   assert.equal(await moveBetween(from, to).run({}), 'moved');
   const there = await tablesOf('postgres');

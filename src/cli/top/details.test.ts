@@ -59,7 +59,6 @@ test('the page of a worker has its processes and what they run, without what a t
       name: 'gpu',
       enabled: false,
       tags: [],
-      grant: {},
       workers: 1,
       running: 2,
       carries: ['gpu\u202e'],

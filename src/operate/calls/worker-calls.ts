@@ -39,6 +39,6 @@ async function carried(
     return { setting, carries };
   } catch (error) {
     if (!isEngineError(error, 'NOT_FOUND')) throw error;
-    return { setting: { name, enabled: true, tags: [], grant: {}, workers: 0, running: 0 }, carries: [] };
+    return { setting: { name, enabled: true, tags: [], workers: 0, running: 0 }, carries: [] };
   }
 }

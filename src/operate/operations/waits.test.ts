@@ -24,9 +24,9 @@ async function scene(t: TestContext) {
 
 test('whatever is shown to who decides is listed: a request, or any other value as its form', async (t) => {
   const { app, operator, parked } = await scene(t);
-  await parked({ key: 'one', channel: 'a', form: { title: 'Go?', actions: ['go'] } });
-  await parked({ key: 'two', channel: 'b', form: 'a text' });
-  await parked({ key: 'three', channel: 'c', form: [1, 2] });
+  await parked({ key: 'one', form: { title: 'Go?', actions: ['go'] } });
+  await parked({ key: 'two', form: 'a text' });
+  await parked({ key: 'three', form: [1, 2] });
   const { approvals } = await operator.call('listApprovals', { query: { limit: 10 } });
   const shown = approvals.map(({ title, actions, form, queue }) => ({ title, actions, form, queue }));
   const both = ['approve', 'reject'];
@@ -43,7 +43,7 @@ test('whatever is shown to who decides is listed: a request, or any other value 
 
 test('a waiting task says what somebody outside could give it, and nothing where nobody can', async (t) => {
   const { engine, operator, parked } = await scene(t);
-  const asked = await parked({ key: 'k', channel: 'a', form: {} });
+  const asked = await parked({ key: 'k', form: {} });
   const listening = await parked({ key: 'k', channel: 'word' });
   const sleeping = await parked({ key: 'k', timeout: '1h' });
   assert.deepEqual(await waitOf(engine, asked), { kind: 'approval', title: 'k', actions: ['approve', 'reject'] });

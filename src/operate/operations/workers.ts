@@ -251,7 +251,7 @@ function viewSetting(setting: WorkerSettingRecord, fleet: readonly FleetMember[]
     enabled,
     ...(priority === undefined ? {} : { priority }),
     tags,
-    grant,
+    ...(Object.keys(grant).length === 0 ? {} : { grant }),
     workers: own.length,
     running: own.reduce((sum, { running }) => sum + running, 0),
   };

@@ -53,7 +53,7 @@ export const WorkerSetting = z
     enabled: z.boolean(),
     priority: z.number().optional(),
     tags: z.array(z.string()).readonly(),
-    grant: WorkerGrant.describe('A field that is absent sets no bound'),
+    grant: WorkerGrant.optional().describe('What was granted to the name. A field that is absent sets no bound'),
     workers: z.number().describe('Worker processes with this name'),
     running: z.number(),
   })

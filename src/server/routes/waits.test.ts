@@ -70,7 +70,6 @@ test('a decision is made by who has the token, and the task hears who that was',
   const { token } = await node.token('operator');
   const id = await parked({
     key: 'k',
-    channel: 'a',
     form: { title: 'Ship it?', actions: ['ship', 'wait'], context: { n: 5 } },
   });
   const { approvals } = await node.call('listApprovals', APPROVALS);
@@ -90,7 +89,7 @@ test('a decision is made by who has the token, and the task hears who that was',
 
 test('nobody decides in the name of another, twice, or what is not offered', async (t) => {
   const { node, parked } = await scene(t);
-  const id = await parked({ key: 'k', channel: 'a', form: { title: 'Go?' } });
+  const id = await parked({ key: 'k', form: { title: 'Go?' } });
   const decide = async (which: string, body: object): Promise<string> => {
     const answer = await node.ask(`${APPROVALS}/${which}`, { body });
     return `${answer.status} ${answer.body.error?.code}`;
@@ -110,7 +109,7 @@ test('nobody decides in the name of another, twice, or what is not offered', asy
 test('approvals come oldest first, as many as are asked for', async (t) => {
   const { node, parked } = await scene(t);
   const ids: string[] = [];
-  for (let i = 0; i < 5; i++) ids.push(await parked({ key: 'k', channel: `c${i}`, form: {}, timeout: '1h' }));
+  for (let i = 0; i < 5; i++) ids.push(await parked({ key: 'k', form: {}, timeout: '1h' }));
   const listed = async (query: string): Promise<string[]> =>
     (await node.call('listApprovals', APPROVALS + query)).approvals.map(({ id }: { id: string }) => id);
   assert.deepEqual(await listed(''), ids);
@@ -122,7 +121,7 @@ test('approvals come oldest first, as many as are asked for', async (t) => {
 
 test('a task may show anything to who decides, and neither hides another one nor is taken for it', async (t) => {
   const { node, parked } = await scene(t);
-  const honest = await parked({ key: 'k', channel: 'a', form: { title: 'Pay 5?' } });
+  const honest = await parked({ key: 'k', form: { title: 'Pay 5?' } });
   const forms = [
     { id: honest, title: 'Pay 5?' },
     { id: 'nonsense' },
@@ -130,10 +129,28 @@ test('a task may show anything to who decides, and neither hides another one nor
     { title: 5, actions: 'all' },
   ];
   const hostile: string[] = [];
-  for (const form of forms) hostile.push(await parked({ key: 'k', channel: `c${hostile.length}`, form }));
+  for (const form of forms) hostile.push(await parked({ key: 'k', form }));
   const { approvals } = await node.call('listApprovals', APPROVALS);
   assert.deepEqual(
     approvals.map(({ id }: { id: string }) => id),
     [honest, ...hostile],
   );
+});
+
+test('an approval is decided by deciding only: its channel cannot be signalled, neither before anybody asks nor after', async (t) => {
+  const { node, parked } = await scene(t);
+  const signal = async (channel: string): Promise<string> => {
+    const { status, body } = await node.ask('/api/v1/signals', { body: { channel, body: { action: 'approve' } } });
+    return `${status} ${body.error?.code}`;
+  };
+  const pushed = await node.engine.push({ queue: 'later', handler: 'h' });
+  assert.equal(await signal(`approval:${pushed.id}:k`), '400 INVALID_INPUT');
+  const id = await parked({ key: 'k', form: { title: 'Pay?' } });
+  const wait = await node.engine.waits.of(node.engine.parseId(id));
+  assert.equal(wait?.channel, `approval:${id}:k`, 'the engine itself names the channel');
+  assert.equal(await signal(wait.channel), '400 INVALID_INPUT');
+  assert.equal(await signal('approval:'), '400 INVALID_INPUT');
+  assert.equal(await signal('leasehold:anything'), '400 INVALID_INPUT');
+  assert.equal((await node.call('listApprovals', APPROVALS)).approvals.length, 1);
+  await assert.rejects(parked({ key: 'k', channel: 'plain', form: { title: 'Pay?' } }), /channel of its own/);
 });

@@ -397,7 +397,7 @@ test('a text in a turn that is no JSON, or is deeper than a value may be, is ref
       [{ key: 'k', kind: 'child', child: { ...child, input: text } }, on],
       [
         { ...fine, key: 'k' },
-        { go: 'park', key: 'w', channel: 'c', form: text },
+        { go: 'park', key: 'w', form: text },
       ],
       [
         { ...fine, key: 'k' },

@@ -297,6 +297,8 @@ const FREE: Partial<Record<StatementName, string>> = {
   viewList: 'for people; all of them are wanted',
   schemaList: 'for people; handlers are few',
   schemaTrim: 'handlers are few',
+  schemaTrimOne: 'handlers are few',
+  schemaDrop: 'handlers are few',
   nodeGet: 'nodes are few',
   nodeBeat: 'nodes are few',
   nodeList: 'nodes are few',

@@ -243,8 +243,8 @@ const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec|kept_r
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
 /** These read all triggers or documents, for the web UI only. */
 const LISTS: readonly StatementName[] = ['triggerList', 'documentCount'];
-/** Sorts all handlers, when a worker reports a new schema. */
-const SORTS: readonly StatementName[] = ['schemaTrim'];
+/** Sorts the schemas, of which there are few, when a worker reports a new one or a person pushes a task. */
+const SORTS: readonly StatementName[] = ['schemaTrim', 'schemaTrimOne', 'schemaList'];
 
 function planOf(db: DatabaseSync, name: StatementName): readonly string[] {
   const rows = db.prepare(`EXPLAIN QUERY PLAN ${STATEMENTS[name]}`).all() as unknown as { detail: string }[];
