@@ -133,7 +133,6 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
   const spawns = new Spawns({ store, interner, tasks: pushes });
   const turns = new Turns({
     store,
-    ids,
     coalescer,
     tasks: pushes,
     spawns,

@@ -156,11 +156,11 @@ async function tryTurns(attacker: Attacker, worker: RawWorker, lease: object, ow
     ['spawn with a result', { entries: child({ reuse: { key: 'k' } }), then: on }],
     ['spawn with a result of the same input', { entries: child({ reuse: true }), then: on }],
     ['wait for the channel', { entries: [], then: { go: 'park', key: 'w', channel: 'pay:go' } }],
-    ...['pay:go', 'pay', waiting.id, `approval:${asking.id}:ok`, 'leasehold:x'].map(
+    ...['pay:go', 'pay', waiting.id, `approval:${asking.task}:ok`, 'leasehold:x'].map(
       (channel) =>
         [`signal ${channel}`, { entries: [{ key: 's', kind: 'signal', channel, body: '1' }], then: on }] as const,
     ),
-    ['wait on the approval', { entries: [], then: { go: 'park', key: 'w', channel: `approval:${asking.id}:ok` } }],
+    ['wait on the approval', { entries: [], then: { go: 'park', key: 'w', channel: `approval:${asking.task}:ok` } }],
     ...[running.task, running.id, ended.task, ended.id].flatMap(
       (ref) =>
         [

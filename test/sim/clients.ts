@@ -55,7 +55,7 @@ export async function useIt(run: Run, name: string): Promise<void> {
       }
       case 'decide': {
         const { value: open = [] } = await outcome(run, me, engine.waits.open(rng.int(1, 10)));
-        if (open.length > 0) await signal(run, me, op, rng.pick(open).channel as string, false);
+        if (open.length > 0) await decide(run, me, op, rng.pick(open).channel as string);
         break;
       }
       case 'cancel':
@@ -148,6 +148,12 @@ async function redo(run: Run, me: Owner, task: number): Promise<void> {
   if (run.rng.chance(0.5)) await cancel(run, me, task);
   for (const parent of run.model.graph.parents(task)) await revive(run, me, parent);
   await revive(run, me, task);
+}
+
+/** A decision has no operation id: a repeat finds nobody who waits. */
+async function decide(run: Run, me: Owner, op: string, channel: string): Promise<void> {
+  const { status, value } = await outcome(run, me, run.anyProcess().engine.waits.decide({ channel }, { op }));
+  run.history.add({ kind: 'signal', op, status, woken: value?.woken });
 }
 
 /** Says who it is from, so that who hears it can be told apart from who should. */

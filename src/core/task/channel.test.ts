@@ -20,7 +20,7 @@ test('a reserved channel is refused, with what to do instead', () => {
       () => checkChannel(channel),
       (error) => isEngineError(error, 'INVALID_INPUT') && hint.test(String(error.hint)),
     );
-  refused(approvalChannel('task_x', 'ok#0'), /Decide it/);
+  refused(approvalChannel(7, 'ok#0'), /Decide it/);
   refused('approval:', /Decide it/);
   refused('leasehold:anything', /another name/);
 });

@@ -6,8 +6,8 @@ const APPROVAL = 'approval:';
 const RESERVED = [APPROVAL, 'leasehold:'] as const;
 
 /** The channel that a decision comes by. A task has one for each of its approvals, and no other task can wait on it. */
-export function approvalChannel(id: string, key: string): string {
-  return `${APPROVAL}${id}:${key}`;
+export function approvalChannel(task: number, key: string): string {
+  return `${APPROVAL}${task}:${key}`;
 }
 
 export function isReserved(channel: string): boolean {

@@ -1,5 +1,4 @@
 import { fault } from '../../core/errors.ts';
-import type { IdCodec } from '../../core/ids.ts';
 import { checkKey } from '../../core/names.ts';
 import { approvalChannel } from '../../core/task/channel.ts';
 import type { TaskState } from '../../core/task/task.ts';
@@ -41,8 +40,7 @@ export interface EntryResult {
 }
 
 export interface TurnsDeps {
-  readonly store: Pick<Store, 'taskTurn' | 'taskGet' | 'capabilities'>;
-  readonly ids: IdCodec;
+  readonly store: Pick<Store, 'taskTurn' | 'capabilities'>;
   readonly coalescer: Coalescer;
   readonly tasks: TaskInterner;
   readonly spawns: Spawns;
@@ -87,7 +85,10 @@ export class Turns {
 
   async #send(lease: HeldLease, { entries, logs, then: requested }: CheckedTurn): Promise<TurnResult> {
     // Not awaited where it need not be: the call then leaves in this turn of the loop.
-    const then = isReady(requested) ? requested : await this.#thenOf(lease, requested);
+    const then =
+      requested.go === 'on' || requested.go === 'park'
+        ? withChannel(lease, requested)
+        : await this.#deps.settles.thenOf(lease, requested);
     const childCount = entries.filter(isChild).length;
     if (childCount === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
     const refund = await this.#deps.spawns.admit(lease, childCount);
@@ -99,14 +100,6 @@ export class Turns {
     } finally {
       refund(childCount - fresh);
     }
-  }
-
-  async #thenOf(lease: HeldLease, then: CheckedThen): Promise<Then> {
-    if (then.go !== 'park') return this.#deps.settles.thenOf(lease, then);
-    const createdAt = lease.createdAt ?? (await this.#deps.store.taskGet({ tasks: [lease.task] }))[0]?.createdAt;
-    if (createdAt === undefined) throw fault('LEASE_LOST', { task: lease.task, attempt: lease.attempt });
-    const id = this.#deps.ids.encode('task_', lease.task, createdAt);
-    return { ...then, channel: checkKey('channel', approvalChannel(id, then.key)) };
   }
 
   async #commit(
@@ -164,9 +157,10 @@ export class Turns {
   }
 }
 
-/** Whether nothing must be looked up. The channel of an approval is made here: no worker can name that of another task. */
-function isReady(then: CheckedThen): then is CheckedThen & { readonly go: 'on' | 'park' } {
-  return then.go === 'on' || (then.go === 'park' && then.form === undefined);
+/** The channel of an approval is made here: no worker can name that of another task. */
+function withChannel({ task }: HeldLease, then: CheckedThen & { readonly go: 'on' | 'park' }): Then {
+  if (then.go === 'on' || then.form === undefined) return then;
+  return { ...then, channel: checkKey('channel', approvalChannel(task, then.key)) };
 }
 
 const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extract<T, { readonly kind: 'child' }> =>

@@ -144,10 +144,10 @@ test('an approval is decided by deciding only: its channel cannot be signalled, 
     return `${status} ${body.error?.code}`;
   };
   const pushed = await node.engine.push({ queue: 'later', handler: 'h' });
-  assert.equal(await signal(`approval:${pushed.id}:k`), '400 INVALID_INPUT');
+  assert.equal(await signal(`approval:${pushed.task}:k`), '400 INVALID_INPUT');
   const id = await parked({ key: 'k', form: { title: 'Pay?' } });
   const wait = await node.engine.waits.of(node.engine.parseId(id));
-  assert.equal(wait?.channel, `approval:${id}:k`, 'the engine itself names the channel');
+  assert.equal(wait?.channel, `approval:${node.engine.parseId(id)}:k`, 'the engine itself names the channel');
   assert.equal(await signal(wait.channel), '400 INVALID_INPUT');
   assert.equal(await signal('approval:'), '400 INVALID_INPUT');
   assert.equal(await signal('leasehold:anything'), '400 INVALID_INPUT');
