@@ -431,6 +431,11 @@ export class Engine {
     return this.readyLanes.waiters.awaited || this.#parts.feed.awaited || this.logs.awaited;
   }
 
+  /** An end has left dependents to the stager: if this process holds it, it works at once. */
+  carried(): void {
+    this.#listeners.due(0);
+  }
+
   /** A duty of this process changed tasks: followers of the feed and of logs look again. */
   changed(): void {
     this.#parts.feed.nudge();

@@ -93,8 +93,8 @@ async function takeFull(parts: StoreParts, turn: Turn): Promise<TurnAnswer> {
     born.map(({ item }) => item),
     born.map((one) => one.answer),
   );
-  hints.ready([...lanes, ...woken], left);
-  hints.woken([...woken]);
+  hints.ready([...lanes, ...woken.lanes], left);
+  hints.woken(woken);
   return answer;
 }
 

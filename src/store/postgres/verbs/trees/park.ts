@@ -5,7 +5,8 @@ import { inOrder, numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
-import { cancelAsked, leaseName, outcomesOf, type Woken } from '../queue/settle.ts';
+import { cancelAsked, leaseName, outcomesOf } from '../queue/settle.ts';
+import type { Woken } from './countdown.ts';
 
 export type ParkAnswer =
   | { readonly went: 'lost' }

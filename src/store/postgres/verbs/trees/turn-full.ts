@@ -21,7 +21,8 @@ import type { PostgresParts } from '../../parts.ts';
 import { makeAll } from '../queue/births.ts';
 import { appendLogs } from '../queue/log.ts';
 import { type AllocatedIds, taskStates } from '../queue/push.ts';
-import { outcomesOf, returnTasks, settleTasks, type Woken } from '../queue/settle.ts';
+import { outcomesOf, returnTasks, settleTasks } from '../queue/settle.ts';
+import { noneWoken, type Woken } from './countdown.ts';
 import { type Added, addEntries, findKeys, type Known } from './journal.ts';
 import { beginWaits, type Parked } from './park.ts';
 import { Delivery } from './signal.ts';
@@ -62,7 +63,7 @@ export class FullTurn {
   readonly #allocated: AllocatedIds;
   readonly #born: { readonly item: NewTask; readonly answer: PushedTask }[] = [];
   readonly #lanes = new Set<number>();
-  readonly #woken: Woken = new Set();
+  readonly #woken: Woken = noneWoken();
   #known: Known = () => undefined;
 
   constructor(session: Session, parts: PostgresParts, turn: Turn, tried: Try, allocated: AllocatedIds) {
