@@ -60,7 +60,7 @@ export interface PartsDeps {
  */
 export function makeParts({ store, world, settings, listeners }: PartsDeps): EngineParts {
   const coalescer = new Coalescer(world);
-  const readyLanes = new ReadyLanes(store, world, settings.pollMs);
+  const readyLanes = new ReadyLanes(store, world, settings.pollMs, (queue) => listeners.queuePaused(queue));
   const interner = new Interner(store, (lane) => readyLanes.learn(lane));
   const ids = makeIdCodec(store.clusterKey);
   const feed = new Feed(store, world);
