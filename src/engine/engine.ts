@@ -127,7 +127,10 @@ export class Engine {
     return this.#parts.pushes.push(request);
   }
 
-  /** All are checked before any is sent. A unique key that belongs to another input is refused; the others are stored. */
+  /**
+   * All are checked before any is sent. A unique key that belongs to another input is refused, and so is a task for which its limit has no
+   * room; the others are stored. The error has their ids by place in `details.pushed`, with null for what was refused.
+   */
   async pushMany(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     checkList('requests', requests);
     return this.#traced(requests, () => this.#parts.pushes.pushMany(requests));

@@ -155,8 +155,10 @@ export class Pushes implements TaskInterner {
   #pushedAll(drafts: readonly Draft[], answers: readonly PushAnswer[]): readonly Pushed[] {
     return answers.map((answer, i) => {
       if (answer.ok) return this.#pushed(answer);
-      const stored = answers.filter(({ ok }) => ok).length;
-      return refuse(drafts[i] as Draft, answer, { index: i, stored });
+      // The others are stored and stay. Their ids by place, so that the caller can follow them and push again only what is missing.
+      const pushed = answers.map((one) => (one.ok ? this.#pushed(one).id : null));
+      const stored = pushed.filter((id) => id !== null).length;
+      return refuse(drafts[i] as Draft, answer, { index: i, stored, pushed });
     });
   }
 }
