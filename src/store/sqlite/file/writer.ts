@@ -189,7 +189,9 @@ export class Writer {
     const tx = this.#transaction(ledger);
     const answers: unknown[] = [];
     let rank = 0;
+    let moved = false;
     try {
+      moved = this.#followClock(tx);
       for (const job of jobs) {
         // Cause before effect: a claim may not be packed before the event that made its task claimable again.
         if (job.rank === 'rest' || ORDER[job.rank] < rank) ledger.seal();
@@ -202,7 +204,7 @@ export class Writer {
       ledger.write(tx.sql, tx.now);
       // Counted before the result is known: a commit that fails may have been written.
       this.commits++;
-      if (jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
+      if (moved || jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
       if (!ledger.isEmpty) this.eventCommits++;
       this.#connection.db.exec('COMMIT');
     } catch (error) {
@@ -232,6 +234,7 @@ export class Writer {
       try {
         this.#connection.db.exec('BEGIN IMMEDIATE');
         const tx = this.#transaction(ledger);
+        this.#followClock(tx);
         const answer = job.body(tx);
         tx.counters.write(tx.sql);
         ledger.write(tx.sql, tx.now);
@@ -260,6 +263,18 @@ export class Writer {
       laneOf: this.#laneOf,
       dependents: undefined,
     };
+  }
+
+  /** Whether the calendar was set since the last transaction; in memory, for polls that would find nothing. */
+  get clockWasSet(): boolean {
+    const { lease, calendar, steps } = this.clock;
+    return steps.wasSet(lease(), calendar());
+  }
+
+  /** Before anything is written by the new calendar. Answers whether due times were moved. */
+  #followClock({ sql, leaseNow, now }: Transaction): boolean {
+    const { steps } = this.clock;
+    return steps.wasSet(leaseNow, now) && steps.follow(sql, leaseNow, now);
   }
 
   #refused(error: unknown): void {
@@ -334,6 +349,7 @@ export class Writer {
 
   /** After SQLITE_FULL or an I/O error SQLite may have rolled back by itself. */
   #rollback(): void {
+    this.#clock?.steps.forget();
     if (!this.#connection.db.isTransaction) return;
     try {
       this.#connection.db.exec('ROLLBACK');
