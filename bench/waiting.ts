@@ -20,6 +20,7 @@ const { values: flags } = parseArgs({
     store: { type: 'string', default: 'sqlite' },
     quick: { type: 'boolean', default: false },
     record: { type: 'boolean', default: true },
+    only: { type: 'string' },
   },
   allowNegative: true,
 });
@@ -34,12 +35,13 @@ const started = performance.now();
 say(machine);
 const lines = ['| measure | figure | | wanted | |', '|---|---:|---|---|---|'];
 
-await graphs();
-await parked();
-await sessions();
+const measures = { graphs, dense, parked, sessions };
+for (const [name, measure] of Object.entries(measures)) {
+  if (flags.only === undefined || flags.only.split(',').includes(name)) await measure();
+}
 
 console.log(`\n${lines.join('\n')}`);
-if (flags.record && !flags.quick) {
+if (flags.record && !flags.quick && flags.only === undefined) {
   const minutes = ((performance.now() - started) / 60_000).toFixed(0);
   const title = `Waiting on ${flags.store} · ${new Date().toISOString().slice(0, 16)} · ${minutes} min`;
   appendResults(title, machine, lines.join('\n'));
@@ -78,6 +80,31 @@ async function graphs(): Promise<void> {
       `| graph: ${name}, ${edges(tasks).toLocaleString('en')} edges, pushed | ${pushMs.toFixed(0)} ms | | | |`,
       `| … drained | ${Math.round(rate).toLocaleString('en')} tasks/s | ×${ratio.toFixed(2)} of as many without edges | all end | met |`,
     );
+    say(lines.at(-1) as string);
+  }
+}
+
+/** Ten layers in which each task needs all of the layer before, through the public library. */
+async function dense(): Promise<void> {
+  const layers = 10;
+  const node = task('node', { run: async () => null });
+  for (const width of [20, 40]) {
+    const place = await ground.create(`d${width}`);
+    const app = await open(onPostgres ? place : `sqlite:${place}`);
+    await app.worker({ tasks: [node], slots: width }).start();
+    const nameOf = (layer: number, i: number): string => `${layer}-${i}`;
+    const graph = Array.from({ length: layers * width }, (_, k) => {
+      const layer = Math.floor(k / width);
+      const after = layer === 0 ? [] : Array.from({ length: width }, (_, i) => nameOf(layer - 1, i));
+      return { name: nameOf(layer, k % width), task: node, after };
+    });
+    const handles = Object.values(await app.pushGraph(graph));
+    const from = performance.now();
+    await Promise.all(handles.map((handle) => handle.result()));
+    const layerMs = (performance.now() - from) / layers;
+    await app.close();
+    await ground.remove(place);
+    lines.push(`| dense graph: ${layers} layers of ${width} tasks | ${layerMs.toFixed(0)} ms a layer | | | |`);
     say(lines.at(-1) as string);
   }
 }

@@ -108,7 +108,11 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
   const incarnation = randomUUID();
   const roster = rosterOf(engine, incarnation, options, cluster);
   const member = cluster && makeCluster(cluster, { engine, roster, incarnation, log });
-  const unwatch = store.watch({ wanted: () => engine.waiting, onChange: (lanes, slots) => engine.hint(lanes, slots) });
+  const unwatch = store.watch({
+    wanted: () => engine.waiting || roster.expects,
+    onChange: (lanes, slots) => engine.hint(lanes, slots),
+    onCarried: () => engine.carried(),
+  });
   if (duties && member === undefined) roster.start();
   return {
     engine,

@@ -121,6 +121,19 @@ test('a queue can be paused and resumed, and its name is checked', async (t) => 
   assert.equal(await refusal(engine.resume('No Name')), 'INVALID_INPUT');
 });
 
+test('a pause is told once, also that of another process, when a claim learns of it', async (t) => {
+  const { world, engine, worker } = await rig(t);
+  const told: string[] = [];
+  t.after(engine.listen({ queuePaused: (queue) => void told.push(queue) }));
+  await engine.pause('mail');
+  await engine.pause('mail');
+  assert.deepEqual(told, ['mail']);
+  await engine.store.queuePause({ queue: 'letters', paused: true });
+  await world.advance(1000);
+  await engine.claim({ worker, max: 1 });
+  assert.deepEqual(told, ['mail', 'letters']);
+});
+
 test('a pause holds although a claim scans while it is being written', async (t) => {
   const { engine, worker, world } = await rig(t);
   await engine.push(TASK);

@@ -129,7 +129,10 @@ export class Engine {
     return this.#parts.pushes.push(request);
   }
 
-  /** All are checked before any is sent. A unique key that belongs to another input is refused; the others are stored. */
+  /**
+   * All are checked before any is sent. A unique key that belongs to another input is refused, and so is a task for which its limit has no
+   * room; the others are stored. The error has their ids by place in `details.pushed`, with null for what was refused.
+   */
   async pushMany(requests: readonly PushRequest[]): Promise<readonly Pushed[]> {
     checkList('requests', requests);
     return this.#traced(requests, () => this.#parts.pushes.pushMany(requests));
@@ -436,6 +439,11 @@ export class Engine {
   /** A claim or a follower of this process waits, so hints of other processes are wanted. */
   get waiting(): boolean {
     return this.readyLanes.waiters.awaited || this.#parts.feed.awaited || this.logs.awaited;
+  }
+
+  /** An end has left dependents to the stager: if this process holds it, it works at once. */
+  carried(): void {
+    this.#listeners.due(0);
   }
 
   /** A duty of this process changed tasks: followers of the feed and of logs look again. */

@@ -10,6 +10,8 @@ export interface EngineListener {
   readonly timed?: (verb: 'claim' | 'renew', ms: number) => void;
   /** Somebody asked a running task to stop. */
   readonly cancelRequested?: (task: number) => void;
+  /** A queue was paused, here or by another process. */
+  readonly queuePaused?: (queue: string) => void;
 }
 
 /** The listeners of an engine: the duties of its process, its workers, its metrics. */
@@ -47,6 +49,16 @@ export class Listeners {
         cancelRequested?.(task);
       } catch {
         // A failed hint is a lost one; the request itself is stored.
+      }
+    }
+  }
+
+  queuePaused(queue: string): void {
+    for (const { queuePaused } of this.#all) {
+      try {
+        queuePaused?.(queue);
+      } catch {
+        // A failed hint is a lost one; the pause itself is stored.
       }
     }
   }

@@ -11,6 +11,7 @@ import type { Listeners } from './listeners.ts';
 import { Graphs } from './push/graphs.ts';
 import { Interner } from './push/interner.ts';
 import { Pushes } from './push/pushes.ts';
+import { Weights } from './push/weights.ts';
 import { Feed } from './read/feed.ts';
 import { Results } from './read/results.ts';
 import type { EngineSettings } from './settings.ts';
@@ -60,7 +61,7 @@ export interface PartsDeps {
  */
 export function makeParts({ store, world, settings, listeners }: PartsDeps): EngineParts {
   const coalescer = new Coalescer(world);
-  const readyLanes = new ReadyLanes(store, world, settings.pollMs);
+  const readyLanes = new ReadyLanes(store, world, settings.pollMs, (queue) => listeners.queuePaused(queue));
   const interner = new Interner(store, (lane) => readyLanes.learn(lane));
   const ids = makeIdCodec(store.clusterKey);
   const feed = new Feed(store, world);
@@ -106,6 +107,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     store,
     coalescer,
     interner,
+    weights: new Weights(store, world),
     ids,
     maxUniqueMs: settings.retentionMs,
     onComing: (lane, priority) => readyLanes.expect(lane, priority),

@@ -2,6 +2,7 @@
 export type {
   AttemptRecord,
   CounterRecord,
+  DutyRecord,
   FleetMember,
   Lane,
   LaneRules,

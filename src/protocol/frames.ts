@@ -214,6 +214,8 @@ export type NodeMessage =
   | { readonly type: 'refused'; readonly re: number; readonly error: ErrorBody }
   /** A hint: somebody has asked a task to stop. */
   | { readonly type: 'kill_task'; readonly task: number }
+  /** A hint: a queue was paused, and what was claimed ahead from it goes back. */
+  | { readonly type: 'queue_paused'; readonly queue: string }
   /** The settings of the worker have changed. The engine goes by them whether the worker does or not. */
   | ConfigUpdate;
 

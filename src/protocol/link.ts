@@ -278,6 +278,11 @@ export interface Session {
   cancels(): Promise<readonly Lease[]>;
   /** Calls back with the number of a task that was just asked to stop. This is a hint; `cancels` is what counts. */
   onCancel(listener: (task: number) => void): () => void;
+  /**
+   * Calls back with the name of a queue that was just paused, so that nothing of it is started that was claimed ahead. This is
+   * a hint; a link on which the engine cannot call the worker has none.
+   */
+  onPause?(listener: (queue: string) => void): () => void;
   beat(state: WorkerState): Promise<void>;
   close(): Promise<void>;
 }

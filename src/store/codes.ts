@@ -39,6 +39,8 @@ export const RUNS_AFTER = 64;
 export const TREE = 128;
 /** The tree of this root is being pruned, and none of its members can be revived. (256 is reserved.) */
 export const REMOVING = 512;
+/** Its first start was asked for at a calendar time. Everything else that comes due does so after a while. (SQLite only.) */
+export const AT_TIME = 1024;
 /** The most dependents that one transaction handles. `depCarry` handles the rest. */
 export const DOWN_BATCH = 500;
 

@@ -65,6 +65,8 @@ export interface WatchParams {
   readonly wanted: () => boolean;
   /** Called with the lanes that have new ready tasks and the counters that have room again, if the store knows them. */
   readonly onChange: (lanes?: readonly number[], counters?: readonly number[]) => void;
+  /** Called when an end had more dependents than one transaction handles, so that `depCarry` has work. */
+  readonly onCarried?: (() => void) | undefined;
 }
 
 /** What a store can do beyond the plain queue. A caller that needs more than a store has is refused when it starts. */

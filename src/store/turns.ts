@@ -1,5 +1,5 @@
 import type { Lease } from '../core/task/lease.ts';
-import type { EntryAnswer, Park, TurnAnswer } from './port/turn-store.ts';
+import type { EntryAnswer, NewChild, Park, Turn, TurnAnswer } from './port/turn-store.ts';
 
 /** What the stores share of turns and parks. */
 
@@ -13,6 +13,34 @@ export const STORED: EntryAnswer = { kind: 'stored' };
 /** A park whose children are known by their numbers. */
 export interface ParkItem extends Lease, Omit<Park, 'children'> {
   readonly children?: readonly number[] | undefined;
+}
+
+/**
+ * The existing tasks that must end before a turn that parks goes on, by themselves or through its new children. `refOf`: the
+ * task of a child that an earlier turn has made. None where a time or a signal may wake it, or where some of its children are
+ * enough: such a wait ends, whatever the others wait for.
+ */
+export function awaitedBy({ entries, then }: Turn, refOf: (key: string) => number | undefined): readonly number[] {
+  if (then.go !== 'park' || then.children === undefined) return [];
+  if (then.timeoutMs !== undefined || then.channel !== undefined) return [];
+  const all = new Set(then.children);
+  if ((then.need ?? all.size) < all.size) return [];
+  const born = new Map(
+    entries.filter((entry): entry is NewChild => entry.kind === 'child').map((one) => [one.key, one]),
+  );
+  // The set grows during the loop.
+  for (const child of all) {
+    if (typeof child === 'number') continue;
+    const ref = refOf(child);
+    if (ref !== undefined) all.add(ref);
+    else for (const edge of born.get(child)?.after ?? []) all.add(edge.task ?? (edge.child as string));
+  }
+  return [...all].filter((child) => typeof child === 'number');
+}
+
+/** Refuses a wait that could never end. */
+export function circleIn({ then }: Turn): TurnAnswer {
+  return { kind: 'refused', key: then.go === 'park' ? then.key : '', why: { circle: true } };
 }
 
 export interface Need {

@@ -341,6 +341,42 @@ test('what lies ahead and is cancelled is never started', async (t) => {
   assert.ok(it.runs.every(({ ctx }) => it.engine.parseId(ctx.id) !== waiting.task));
 });
 
+test('what lies ahead is never started once its queue is paused, and goes back with its try', async (t) => {
+  const it = await rig(t);
+  const { worker, tasks } = await ahead(it, 10);
+  assert.deepEqual([worker.stats.running, worker.stats.ahead], [2, 8]);
+  await it.engine.pause('work');
+  for (const run of it.open) await it.end(run);
+  await it.world.advance(0);
+  assert.equal(it.runs.length, 2, 'a task was started after the pause');
+  const states = await Promise.all(tasks.map((number) => it.brief(number)));
+  assert.deepEqual(states.toSorted(), [...Array(2).fill('completed none 1/1'), ...Array(8).fill('ready none 0/1')]);
+  await it.engine.resume('work');
+  await it.world.advance(100);
+  assert.equal(it.open.length, 2);
+});
+
+test('what a claim brings that was under way when its queue was paused is not started', async (t) => {
+  const it = await rig(t);
+  const gate = Promise.withResolvers<void>();
+  const link = linkWith(it.link, (session) => ({
+    claim: async (request) => {
+      const found = await session.claim(request);
+      if (found.length > 0) await gate.promise;
+      return found;
+    },
+  }));
+  const worker = await it.start([it.slow('slow')], { link });
+  const number = await it.push('slow');
+  await it.world.advance(10);
+  assert.equal((await it.engine.get(number))?.state, 'running', 'it is granted and on its way');
+  await it.engine.pause('work');
+  gate.resolve();
+  await it.world.advance(10);
+  assert.deepEqual([it.runs.length, worker.stats.ahead], [0, 0]);
+  assert.equal(await it.brief(number), 'ready none 0/1');
+});
+
 test('a link whose claim throws is asked again after a pause, with a warning', async (t) => {
   const it = await rig(t);
   let faults = 3;

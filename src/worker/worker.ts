@@ -140,6 +140,7 @@ export class Worker {
     const state = (): 'online' | 'draining' => (this.#stopping === undefined ? 'online' : 'draining');
     this.#cleanups.push(
       session.onCancel((task) => this.#watch.cancel(task)),
+      session.onPause?.((queue) => this.#intake.paused(queue)) ?? (() => {}),
       repeat(timers, session.heartbeatMs ?? BEAT_MS, () => session.beat(state())),
       repeat(timers, CANCEL_LOOK_MS, () => this.#watch.lookForCancels(session)),
       repeat(timers, STALE_MS / 2, () => this.#intake.giveStaleBack()),

@@ -119,7 +119,7 @@ export const LEASE_DEFECTS = {
     ['claimTask', 'AND t.state = 0', ''],
     ['claimOne', 'AND state = 0', ''],
   ),
-  'suspicion-forgotten': plant('a lost lease leaves no suspicion', ['reapAgain', ', flags = flags | 16', '']),
+  'suspicion-forgotten': plant('a lost lease leaves no suspicion', ['reapAgain', ', flags = (flags | 16) & ~1024', '']),
   'cancel-forgotten': plant(
     'giving back forgets the cancel request',
     ['returnLook', 'cancel_at FROM', 'NULL AS cancel_at FROM'],

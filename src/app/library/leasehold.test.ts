@@ -266,6 +266,24 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.notEqual(why.summary, '');
     });
 
+    test('a batch beyond the backlog of a limit says which tasks are stored, and where', async (t) => {
+      const app = await opened(t);
+      await app.setLimit('api', { concurrent: 1, backlog: 1100 });
+      const inputs = Array.from({ length: 1150 }, (_, i) => i);
+      const error = await app.pushMany(echo, inputs, { limits: ['api'] }).then(
+        () => assert.fail('it was not refused'),
+        (refused: unknown) => refused,
+      );
+      assert.ok(isEngineError(error, 'LIMIT_REACHED'), String(error));
+      const { index, stored, pushed } = error.details as { index: number; stored: number; pushed: (string | null)[] };
+      assert.deepEqual([index, stored, pushed.length], [1100, 1100, 1150]);
+      assert.ok(pushed.slice(1100).every((id) => id === null));
+      for (const place of [0, 999, 1000, 1099]) {
+        assert.equal((await app.get(pushed[place] as string))?.input, place);
+      }
+      assert.equal(await app.handle(pushed[7] as string).state(), 'ready');
+    });
+
     test('a graph runs in its order, after existing tasks too, and is cancelled as a tree', async (t) => {
       const app = await opened(t);
       const before = await app.push(echo, 'before');

@@ -62,7 +62,10 @@ export interface Handle<Result = unknown> {
 export interface Leasehold extends AsyncDisposable {
   /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
   push<T extends AnyTask>(task: T, ...args: PushArguments<T>): Promise<Handle<ResultOf<T>>>;
-  /** All inputs are checked before any is stored. */
+  /**
+   * All inputs are checked before any is stored. Where a limit refuses some, the others stay stored: the error has their ids in
+   * `details.pushed`, by the places of the inputs, with null for those that are not stored. `handle(id)` leads to each.
+   */
   pushMany<T extends AnyTask>(
     task: T,
     inputs: readonly InputOf<T>[],

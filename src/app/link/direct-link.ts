@@ -436,6 +436,10 @@ class DirectSession implements Session {
     return this.#engine.listen({ cancelRequested: listener });
   }
 
+  onPause(listener: (queue: string) => void): () => void {
+    return this.#engine.listen({ queuePaused: listener });
+  }
+
   async beat(state: WorkerState): Promise<void> {
     await this.#engine.workers.alive(this.#worker, state);
   }

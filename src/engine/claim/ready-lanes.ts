@@ -40,7 +40,11 @@ export class ReadyLanes {
   /** Tasks granted by priority and fair share since the last one that was granted by age. */
   #sinceOldest = 0;
 
-  constructor(store: ReadyLanesStore, world: World, scanMs = SCAN_MS) {
+  /** A queue is known to be paused from now on. */
+  readonly #onPaused: (queue: string) => void;
+
+  constructor(store: ReadyLanesStore, world: World, scanMs = SCAN_MS, onPaused: (queue: string) => void = () => {}) {
+    this.#onPaused = onPaused;
     this.#store = store;
     this.#world = world;
     this.#now = world.clock.monotonic;
@@ -53,7 +57,7 @@ export class ReadyLanes {
 
   learn(lane: Lane): void {
     this.#addKnown(lane);
-    if (lane.paused) this.#pausedQueues.add(lane.queue);
+    if (lane.paused) this.#markPaused(lane.queue);
   }
 
   lane(id: number): Lane | undefined {
@@ -91,8 +95,14 @@ export class ReadyLanes {
 
   pause(queue: string, paused: boolean): void {
     this.#pauseChanges++;
-    if (paused) this.#pausedQueues.add(queue);
+    if (paused) this.#markPaused(queue);
     else if (this.#pausedQueues.delete(queue)) this.hint();
+  }
+
+  #markPaused(queue: string): void {
+    if (this.#pausedQueues.has(queue)) return;
+    this.#pausedQueues.add(queue);
+    this.#onPaused(queue);
   }
 
   /** The last scan is too old to rely on. A scan over very many lanes is repeated less often. */
@@ -269,6 +279,7 @@ export class ReadyLanes {
     if (this.#pauseChanges !== before) return;
     const paused = new Set(queues.filter((queue) => queue.paused).map(({ name }) => name));
     const resumed = this.#pausedQueues.difference(paused).size > 0;
+    for (const queue of paused.difference(this.#pausedQueues)) this.#onPaused(queue);
     this.#pausedQueues = paused;
     if (resumed) this.waiters.wake();
   }

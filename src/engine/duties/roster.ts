@@ -28,12 +28,14 @@ export type DutyName = (typeof DUTIES)[number];
 /** The housekeeping of one process: tries to take every duty, and runs those that it holds. */
 export class Roster {
   readonly #keepers: Readonly<Partial<Record<DutyName, Keeper>>>;
+  readonly #stager: Stager;
 
   constructor(options: RosterOptions) {
     const { engine, holder, log = SILENT, ttlMs = DEFAULT_DUTY_MS, yields } = options;
     const keep = (duty: Duty): Keeper =>
       new Keeper(duty, { store: engine.store, world: engine.world, log, holder, ttlMs, yields });
-    const stager = keep(new Stager(engine));
+    this.#stager = new Stager(engine);
+    const stager = keep(this.#stager);
     const reaper = keep(new Reaper(engine));
     const feed = engine.store.capabilities.numbersEvents ? undefined : keep(new Sequencer(engine));
     this.#keepers = {
@@ -65,6 +67,11 @@ export class Roster {
   /** Names of the duties that this process holds. */
   held(): readonly DutyName[] {
     return DUTIES.filter((name) => this.#keepers[name]?.holding);
+  }
+
+  /** A held duty wants hints of other processes, also while nothing in this one waits. */
+  get expects(): boolean {
+    return this.#stager.expects && this.keeper('stager').holding;
   }
 
   start(): void {

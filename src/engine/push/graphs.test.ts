@@ -128,6 +128,34 @@ test('a graph can depend on existing tasks, whatever has become of them', async 
   assert.deepEqual(await work(new Map([...first, ...names])), ['open', 'now', 'later']);
 });
 
+test('the layers of a dense graph follow each other without time passing', async (t) => {
+  const { world, engine, push, work, roster } = await rig(t);
+  t.after(
+    engine.store.watch({ wanted: () => false, onChange: () => engine.hint(), onCarried: () => engine.carried() }),
+  );
+  roster.keeper('stager').start();
+  await world.advance(300);
+  const layer = (n: number): readonly string[] => Array.from({ length: 40 }, (_, i) => `${n}/${i}`);
+  const names = await push(
+    [0, 1, 2].flatMap((n) => layer(n).map((name) => ({ name, after: n === 0 ? [] : layer(n - 1) }))),
+  );
+  const began = world.clock.monotonic();
+  for (const n of [0, 1, 2]) {
+    assert.deepEqual((await completeAll(engine, names)).toSorted(), layer(n).toSorted());
+    await world.advance(0);
+  }
+  assert.equal(world.clock.monotonic(), began);
+  assert.equal((await work(names)).length, 0);
+});
+
+/** Claims all that is ready and completes it together, as forty slots do. */
+async function completeAll(engine: Engine, names: ReadonlyMap<string, number>): Promise<readonly string[]> {
+  const nameOf = new Map([...names].map(([name, task]) => [task, name]));
+  const grants = await engine.claim({ worker: 1, max: 100 });
+  await Promise.all(grants.map((grant) => engine.complete(grant)));
+  return grants.map(({ task }) => nameOf.get(task) as string);
+}
+
 test('a task with thousands of dependents wakes them all', async (t) => {
   const { push, work, roster, engine } = await rig(t);
   const names = await push([

@@ -5,6 +5,7 @@ import type { CallerTransaction, NewTask, PushAnswer, Store } from '../../store/
 import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from './interner.ts';
 import { type Draft, draft, type PushRequest } from './push.ts';
+import { isHeavy, type Weights } from './weights.ts';
 
 export interface Pushed {
   readonly task: number;
@@ -19,6 +20,7 @@ export interface PushesDeps {
   readonly store: Pick<Store, 'taskPush' | 'taskPushIn' | 'capabilities'>;
   readonly coalescer: Coalescer;
   readonly interner: Interner;
+  readonly weights: Weights;
   readonly ids: IdCodec;
   /** A unique key cannot be held for longer than its task is kept. */
   readonly maxUniqueMs: number;
@@ -113,18 +115,19 @@ export class Pushes implements TaskInterner {
   #placed(checked: Draft): NewTask | undefined {
     const lane = this.#deps.interner.knownLane(checked);
     const spec = this.#deps.interner.knownSpec(checked.specBody);
-    if (lane === undefined || spec === undefined) return undefined;
+    if (lane === undefined || spec === undefined || isHeavy(checked)) return undefined;
     checked.task.lane = lane;
     checked.task.spec = spec;
     return checked.task;
   }
 
   async #place(checked: Draft): Promise<NewTask> {
-    const { interner } = this.#deps;
+    const { interner, weights } = this.#deps;
     // In one turn of the loop: a new lane and a new spec cost one commit, not two.
     const [lane, spec] = await Promise.all([interner.lane(checked), interner.spec(checked.specBody)]);
     checked.task.lane = lane;
     checked.task.spec = spec;
+    if (isHeavy(checked)) await weights.require(lane);
     return checked.task;
   }
 
@@ -152,8 +155,10 @@ export class Pushes implements TaskInterner {
   #pushedAll(drafts: readonly Draft[], answers: readonly PushAnswer[]): readonly Pushed[] {
     return answers.map((answer, i) => {
       if (answer.ok) return this.#pushed(answer);
-      const stored = answers.filter(({ ok }) => ok).length;
-      return refuse(drafts[i] as Draft, answer, { index: i, stored });
+      // The others are stored and stay. Their ids by place, so that the caller can follow them and push again only what is missing.
+      const pushed = answers.map((one) => (one.ok ? this.#pushed(one).id : null));
+      const stored = pushed.filter((id) => id !== null).length;
+      return refuse(drafts[i] as Draft, answer, { index: i, stored, pushed });
     });
   }
 }

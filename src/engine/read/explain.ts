@@ -153,15 +153,15 @@ function waitReason(dependencies: readonly DependencyVerdict[], wait: WaitRecord
 
 type Parts = Pick<Explanation, 'workers' | 'limits' | 'reasons' | 'runnable'>;
 
-function summaryOf({ task, fleet }: Facts, { workers, limits, reasons, runnable }: Parts): string {
+function summaryOf({ task, fleet, counters }: Facts, { workers, limits, reasons, runnable }: Parts): string {
   if (isFinal(task.state))
     return `The task has ended: ${task.state}${task.reason === 'none' ? '' : ` (${task.reason})`}.`;
   if (task.state === 'running') return `The task is running${runnerOf(task, fleet)}.`;
   const [first] = reasons;
   if (first !== undefined) return `The task does not run: ${first}.`;
   if (workers.length === 0) return 'No worker is online.';
-  const full = limits.find(({ open }) => !open);
-  if (full !== undefined) return sayLimit(full);
+  const full = limits.findIndex(({ open }) => !open);
+  if (full !== -1) return sayLimit(limits[full] as LimitVerdict, counters[full]?.use.weight ?? 1);
   if (runnable) return `The task can run now: ${namesOf(workers)} may take it.`;
   return `No worker can run the task now: ${tally(workers)}.`;
 }
@@ -171,9 +171,16 @@ function runnerOf({ holder }: TaskRecord, { members }: FleetSnapshot): string {
   return member === undefined ? '' : ` on ${member.name}`;
 }
 
-function sayLimit({ name, key, used, cap, freesAt }: LimitVerdict): string {
+function sayLimit({ name, key, used, cap, freesAt }: LimitVerdict, weight: number): string {
   const which = key === undefined ? `The limit ${name}` : `The limit ${name} for ${key}`;
+  // A cap of 0 holds all tasks back, whatever they weigh.
+  if (cap !== undefined && cap > 0 && weight > cap) {
+    return `${which} can never let it start: it takes ${weight}, and the limit allows ${cap} at once. Raise the limit, or push the task again with a smaller weight.`;
+  }
   if (cap !== undefined && used >= cap) return `${which} is full: ${used} of ${cap} are in use.`;
+  if (cap !== undefined && used + weight > cap) {
+    return `${which} is full for this task: ${used} of ${cap} are in use, and it takes ${weight}.`;
+  }
   return `${which} lets nothing start${freesAt === undefined ? '' : ` before ${timeOf(freesAt)}`}.`;
 }
 

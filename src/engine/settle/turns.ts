@@ -84,6 +84,7 @@ export class Turns {
   }
 
   async #send(lease: HeldLease, { entries, logs, then: requested }: CheckedTurn): Promise<TurnResult> {
+    if (requested.go === 'park' && requested.children?.includes(lease.task)) throw refuseSelf();
     // Not awaited where it need not be: the call then leaves in this turn of the loop.
     const then =
       requested.go === 'on' || requested.go === 'park'
@@ -187,9 +188,23 @@ function stateOf(then: Then, went: TurnOutcome): TaskState | undefined {
 
 function refusal(entries: readonly NewEntry[], key: string, why: TurnRefusal): Error {
   if ('limit' in why) return fault('LIMIT_REACHED', { limit: why.limit, key: why.key, entry: key });
+  if ('circle' in why)
+    return refuseCircle('what it would wait for waits for this task itself, directly or through others');
   if ('unknown' in why) return fault('NOT_FOUND', { kind: 'task', id: why.unknown });
   const child = entries.find((entry) => entry.key === key) as NewChild | undefined;
   return fault('UNIQUE_CONFLICT', { key: child?.task.unique?.key, task: why.conflict, entry: key });
+}
+
+function refuseSelf(): Error {
+  return fault('INVALID_INPUT', { field: 'then.children', problem: 'a task cannot wait for itself' });
+}
+
+function refuseCircle(problem: string): Error {
+  return fault(
+    'INVALID_INPUT',
+    { field: 'then.children', problem: `${problem}, so neither would ever go on` },
+    { hint: 'Wait for another task, or with a timeout; a parent that waits for its child cannot be waited for by it.' },
+  );
 }
 
 function sizeOf({ entries, logs = [], then }: Turn): number {

@@ -19,7 +19,10 @@ export async function pushOne(caller: Caller, request: PushRequest): Promise<Pus
   return 'tasks' in answer ? (answer.tasks[0] as PushedView) : answer;
 }
 
-/** All are checked before any is sent. They go in as many requests as they fill; a refusal says how many were stored before. */
+/**
+ * All are checked before any is sent. They go in as many requests as they fill; a refusal says how many were stored, and the ids of
+ * these by place in `details.pushed`.
+ */
 export async function pushSeveral(caller: Caller, requests: readonly PushRequest[]): Promise<readonly PushedView[]> {
   const done: PushedView[] = [];
   const parts = Array.from(partsOf(requests));
@@ -28,7 +31,7 @@ export async function pushSeveral(caller: Caller, requests: readonly PushRequest
       const answer = await caller.call('pushTasks', { body: { tasks: part } });
       done.push(...('tasks' in answer ? answer.tasks : [answer]));
     } catch (error) {
-      throw done.length > 0 && isEngineError(error) ? withStored(error, done.length) : error;
+      throw done.length > 0 && isEngineError(error) ? withStored(error, done, requests.length) : error;
     }
   }
   return done;
@@ -57,16 +60,20 @@ function* partsOf(requests: readonly PushRequest[]): Generator<readonly TaskInpu
   if (part.length > 0) yield part;
 }
 
-function withStored(error: EngineError, stored: number): EngineError {
+function withStored(error: EngineError, done: readonly PushedView[], count: number): EngineError {
   const { code, message, status, retryable, hint, details } = error;
-  const before = typeof details?.stored === 'number' ? details.stored : 0;
+  const beside = Array.isArray(details?.pushed) ? (details.pushed as readonly (string | null)[]) : [];
+  const known = [...done.map(({ id }) => id), ...beside];
+  const pushed = Array.from({ length: count }, (_, i) => known[i] ?? null);
+  const stored = pushed.filter((id) => id !== null).length;
+  const index = typeof details?.index === 'number' ? { index: done.length + details.index } : {};
   return new EngineError({
     code,
     message,
     status,
     retryable,
     hint,
-    details: { ...details, stored: stored + before },
+    details: { ...details, ...index, stored, pushed },
     cause: error,
   });
 }

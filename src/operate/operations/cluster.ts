@@ -1,7 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import { holderName, nodeHealth, type Silence } from '../../core/node.ts';
 import { LEADER, leaderOf } from '../../engine/duties/leader.ts';
-import type { NodeRecord } from '../../engine/records.ts';
+import type { DutyRecord, NodeRecord } from '../../engine/records.ts';
 import type { NodeView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
@@ -10,7 +10,7 @@ export const clusterOperations = {
   async getCluster({ engine: { store }, silence }) {
     const [{ now, duties }, { now: then, nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);
     const leader = leaderOf(duties, now);
-    const leading = nodes.find(({ id, incarnation }) => leader?.holder === `${id}/${incarnation}`);
+    const leading = nodes.find((node) => leads(node, leader));
     return {
       ...(leader && {
         leader: {
@@ -20,7 +20,7 @@ export const clusterOperations = {
           expiresInMs: leader.until - now,
         },
       }),
-      nodes: nodes.map((node) => viewOf(node, then, silence)),
+      nodes: nodes.map((node) => viewOf(node, leader, then, silence)),
       duties: duties
         .filter(({ name }) => name !== LEADER)
         .map(({ name, holder, epoch, until }) => ({
@@ -35,23 +35,38 @@ export const clusterOperations = {
 
   async editNode({ engine: { store }, silence }, { params: { id }, body: { role } }) {
     const known = await store.nodeRole({ id, role });
-    const { now, nodes } = await store.nodeList();
+    const [{ now: at, duties }, { now, nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);
     const node = nodes.find((one) => one.id === id);
-    if (known && node !== undefined) return viewOf(node, now, silence);
+    if (known && node !== undefined) return viewOf(node, leaderOf(duties, at), now, silence);
     const hint =
       nodes.length === 0 ? 'No node works on this store.' : `There are ${nodes.map((one) => one.id).join(', ')}.`;
     throw fault('NOT_FOUND', { kind: 'node', id }, { hint });
   },
 } satisfies Operations;
 
-function viewOf(node: NodeRecord, now: number, silence: Silence): NodeView {
+function leads({ id, incarnation }: NodeRecord, leader: DutyRecord | undefined): boolean {
+  return leader?.holder === `${id}/${incarnation}`;
+}
+
+/**
+ * Who leads is known by the duty alone, of which there is one. A node that lost it while it could not write still has the role of
+ * its last beat in its row, and a new leader has not beaten yet.
+ */
+function roleOf(node: NodeRecord, leader: DutyRecord | undefined): NodeRecord['stand'] {
+  if (leads(node, leader)) return 'leader';
+  if (node.stand !== 'leader') return node.stand;
+  return node.override === 'observer' ? 'observer' : 'worker';
+}
+
+function viewOf(node: NodeRecord, leader: DutyRecord | undefined, now: number, silence: Silence): NodeView {
+  const role = roleOf(node, leader);
   const { id, stand, standSince, wish, override, address, version, host, pid, startedAt, beatAt, left } = node;
   const silentMs = Math.max(0, now - beatAt);
   return {
     id,
     state: left ? 'left' : nodeHealth(silentMs, silence),
-    role: stand,
-    roleSince: standSince,
+    role,
+    ...(role === stand ? { roleSince: standSince } : {}),
     wish,
     override,
     ...(address === undefined ? {} : { address }),

@@ -6,7 +6,7 @@ export const ClusterNode = z
     id: z.string(),
     state: z.enum(NODE_HEALTH).describe('By how long it has been silent; left: it has stopped'),
     role: z.enum(['leader', 'worker', 'observer']).describe('What it does'),
-    roleSince: z.number(),
+    roleSince: z.number().optional().describe('Absent while the node has not written that its role has changed'),
     wish: z.enum(NODE_ROLES).describe('What it was started as'),
     override: z.enum(NODE_OVERRIDES).describe('The role that was asked of it instead; auto: none'),
     address: z.string().optional(),

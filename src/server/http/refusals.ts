@@ -21,13 +21,17 @@ export function errorOf(thrown: unknown): EngineError {
   }
 }
 
-/** The message is bounded, the details are not. Details of bad input would send a long text back. */
+/**
+ * The message is bounded, the details are not. Details of bad input would send a long text back. The ids of stored tasks are not the
+ * caller's text, and there are at most as many as the request had tasks.
+ */
 const MOST_DETAILS = 2000;
 
 export function problemText(error: EngineError): string {
   const { details, ...rest } = error.toJSON();
-  const text = details === undefined ? undefined : JSON.stringify(details);
-  return JSON.stringify({ error: text === undefined || text.length > MOST_DETAILS ? rest : { ...rest, details } });
+  const { pushed: _pushed, ...said } = details ?? {};
+  const fits = details !== undefined && JSON.stringify(said).length <= MOST_DETAILS;
+  return JSON.stringify({ error: fits ? { ...rest, details } : rest });
 }
 
 /** The message quotes a driver or the operating system: names of files, tables and servers. The log has it. */

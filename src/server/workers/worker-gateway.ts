@@ -300,9 +300,11 @@ export class WorkerGateway {
     const unlisten = service.session.onCancel((task) => {
       if (service.has(task)) connection.send({ type: 'kill_task', task });
     });
+    const unpause = service.session.onPause?.((queue) => connection.send({ type: 'queue_paused', queue }));
     const stop = this.#options.access.onRevoked(principal, () => closeWith(socket, 4401, 'the secret was revoked'));
     socket.once('close', () => {
       unlisten();
+      unpause?.();
       stop();
     });
     const { leaseMs, heartbeatMs, runTimeoutMs } = service.session;

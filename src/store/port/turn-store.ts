@@ -132,7 +132,9 @@ export type TurnRefusal =
   | { readonly conflict: number }
   | LimitRefusal
   /** What it should wait for does not exist. */
-  | { readonly unknown: number };
+  | { readonly unknown: number }
+  /** What it should wait for waits for this task itself, directly or through others, and nothing else would end that. */
+  | { readonly circle: true };
 
 /** `kept`: another value was there before, and stays. `none`: the task has ended instead. */
 export type EntryAnswer =

@@ -4,7 +4,7 @@ import { pick } from './places.ts';
 import type { PushDedup } from './push-dedup.ts';
 import type { ReadyHints } from './ready-hints.ts';
 import { once } from './verbs/queue/once.ts';
-import type { Woken } from './verbs/queue/settle.ts';
+import { noneWoken, type Woken } from './verbs/trees/countdown.ts';
 
 export interface CallsOptions {
   readonly database: Database;
@@ -55,10 +55,10 @@ export class Calls {
   /** A transaction that may wake tasks which its answer does not name. */
   async waking<T>(body: (session: Session, woken: Woken, tried: Try) => Promise<T>): Promise<T> {
     const { answer, woken } = await this.transaction(async (session, tried) => {
-      const lanes: Woken = new Set();
-      return { answer: await body(session, lanes, tried), woken: [...lanes] };
+      const woken = noneWoken();
+      return { answer: await body(session, woken, tried), woken };
     });
-    this.#hints.ready(woken);
+    this.#hints.ready(woken.lanes);
     this.#hints.woken(woken);
     return answer;
   }

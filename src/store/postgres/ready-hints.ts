@@ -1,9 +1,10 @@
 import type { NewTask, PushAnswer, WatchParams } from '../store.ts';
-import type { PostgresWakeups } from './connect/wakeups.ts';
+import type { Notice, PostgresWakeups } from './connect/wakeups.ts';
 import type { LaneCursors } from './lane-cursors.ts';
 import type { Lanes } from './lanes.ts';
 import { prioOf } from './prio.ts';
 import { isReady } from './verbs/queue/push.ts';
+import type { Woken } from './verbs/trees/countdown.ts';
 
 /** Tells other processes, and listeners in this one, which lanes have ready tasks and which counters have room again. */
 export class ReadyHints {
@@ -11,7 +12,7 @@ export class ReadyHints {
   readonly #cursors: LaneCursors;
   readonly #wakeups: PostgresWakeups;
   /** Called for tasks that this process wakes. */
-  readonly #listeners = new Set<WatchParams['onChange']>();
+  readonly #listeners = new Set<Pick<WatchParams, 'onChange' | 'onCarried'>>();
 
   constructor({ lanes, cursors }: { readonly lanes: Lanes; readonly cursors: LaneCursors }, wakeups: PostgresWakeups) {
     this.#lanes = lanes;
@@ -48,9 +49,13 @@ export class ReadyHints {
     this.#wakeups.notify([], this.#countersOf(lanes));
   }
 
-  /** Tasks that no answer names were woken in these lanes. */
-  woken(lanes: readonly number[]): void {
-    if (lanes.length > 0) for (const listener of this.#listeners) listener(lanes);
+  /** Tasks that no answer names were woken in these lanes. The holder of the stager hears of what is left to carry. */
+  woken({ lanes, carried }: Woken): void {
+    if (carried) this.#wakeups.notifyCarried();
+    for (const { onChange, onCarried } of this.#listeners) {
+      if (lanes.size > 0) onChange([...lanes]);
+      if (carried) onCarried?.();
+    }
   }
 
   /** There are new events. */
@@ -63,12 +68,13 @@ export class ReadyHints {
     this.#wakeups.notifyAll();
   }
 
-  watch({ wanted, onChange }: WatchParams): () => void {
-    const onNotice = (lanes: readonly number[] | undefined, counters: readonly number[]): void => {
+  watch({ wanted, onChange, onCarried }: WatchParams): () => void {
+    const onNotice = ({ lanes, counters, carried }: Notice): void => {
       this.#cursors.drop(lanes);
       if (wanted()) onChange(lanes, counters);
+      if (carried) onCarried?.();
     };
-    const listener: WatchParams['onChange'] = (lanes) => onChange(lanes);
+    const listener = { onChange: (lanes?: readonly number[]) => onChange(lanes), onCarried };
     this.#listeners.add(listener);
     const stop = this.#wakeups.listen({ wanted, onNotice });
     return () => {

@@ -3,6 +3,7 @@ import type { StatementSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
 import type { NamedTask, PushAnswer, SqliteTransaction } from '../store.ts';
 import type { StoreClock } from './file/clock.ts';
+import { followStep } from './file/clock-steps.ts';
 import { Prepared } from './file/connection.ts';
 import { translate } from './file/errors.ts';
 import { laneReader } from './file/transaction.ts';
@@ -81,6 +82,8 @@ function push(sql: Prepared, items: readonly NamedTask[], clock: StoreClock): re
     laneOf: laneReader(sql),
     dependents: undefined,
   };
+  // Not by `follow`, which takes it for committed: the caller may roll back.
+  if (clock.steps.wasSet(tx.leaseNow, tx.now)) followStep(sql, tx.now - tx.leaseNow);
   const tasks = items.map(({ queue, handler, placement, limits, fairness, specBody, ...task }) => ({
     ...task,
     lane: internLane(tx, { queue, handler, placement, limits, fairness }).id,

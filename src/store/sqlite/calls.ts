@@ -36,12 +36,14 @@ export class Calls {
   /** A write that may wake tasks which its answer does not name. */
   async waking<T>(rank: Rank, body: (tx: Transaction) => T): Promise<T> {
     let woken: readonly number[] = [];
+    let carried = false;
     const answer = await this.#writer.write(rank, (tx) => {
       const given = body(tx);
       woken = wokenLanes(tx);
+      carried = tx.dependents?.carried ?? false;
       return given;
     });
-    this.#watchers.woken(woken);
+    this.#watchers.woken(woken, carried);
     return answer;
   }
 }

@@ -9,6 +9,7 @@ import { bootId, establishClock } from './file/clock.ts';
 import { type Connection, connect, type Durability, existing } from './file/connection.ts';
 import { isBusy, translate } from './file/errors.ts';
 import { Housekeeper } from './file/housekeeper.ts';
+import { NamedFile } from './file/named-file.ts';
 import { Writer } from './file/writer.ts';
 import { STATEMENTS, type StatementTexts } from './statements.ts';
 import { type SqliteStore, sqliteStore } from './store.ts';
@@ -52,7 +53,9 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
   const onCommit = (now: number): void => housekeeper?.wrote(now);
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
-    return new Writer({ file, world: options.world, connect: open, reconnect: reopen, busyDeadlineMs, onCommit });
+    const named = inMemory ? undefined : () => new NamedFile(file);
+    const { world } = options;
+    return new Writer({ file, world, connect: open, reconnect: reopen, named, busyDeadlineMs, onCommit });
   });
   try {
     clusterKey = await patiently(options.world, busyDeadlineMs, file, () => {

@@ -58,6 +58,20 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   stageOne: BY_ID,
   // The first entry with a time: LIMIT 1 ends it there.
   stageNext: ['SEARCH task USING INDEX task_due (run_at>?)'],
+  // All that is due, once after the clock was set back.
+  stepDue: ['SEARCH task USING INDEX task_due (run_at>?)'],
+  stepHeld: ['SEARCH task USING INDEX task_due (run_at=?)'],
+  stepExpiry: ['SEARCH task USING INDEX task_expires (expires_at>?)'],
+  stepWait: [...WAIT_BY_ID, 'SEARCH task USING INDEX task_due (run_at>?)'],
+  parkCircle: [
+    'SCAN json_each VIRTUAL TABLE INDEX 1:',
+    'SCAN w',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH o USING INDEX dep_down (down=?)',
+    'SEARCH s USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH d USING INDEX dep_down (down=?)',
+    'SCAN w',
+  ],
   parkTask: BY_ID,
   parkChild: BY_ID,
   parkWatch: BY_ID,

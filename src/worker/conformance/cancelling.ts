@@ -56,6 +56,22 @@ export const CANCELLING: LinkTopic = {
       assert.deepEqual(new Set(told), new Set(['two']));
     },
 
+    'a pause of a queue is told soon, where the engine can call the worker': async (scene) => {
+      const session = await scene.open();
+      if (session.onPause === undefined) return;
+      const told: string[] = [];
+      const end = session.onPause((queue) => told.push(`one ${queue}`));
+      session.onPause((queue) => told.push(`two ${queue}`));
+      await scene.operator.pause('letters');
+      await scene.world.advance(1000);
+      assert.deepEqual(told.toSorted(), ['one letters', 'two letters']);
+      end();
+      await scene.operator.pause('parcels');
+      await scene.world.advance(1000);
+      assert.equal(told.at(-1), 'two parcels');
+      assert.equal(told.length, 3);
+    },
+
     'a result that was ready before the worker heard of it counts': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);

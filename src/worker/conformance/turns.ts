@@ -217,6 +217,23 @@ export const TURNS: LinkTopic = {
       await writesNothing(scene, session, held);
     },
 
+    'a task that waits for itself, or for one that waits for it, is refused and keeps its lease': async (scene) => {
+      const session = await scene.open();
+      const parent = await scene.running(session);
+      const waitFor = (...children: (number | string)[]): TurnThen => ({ go: 'park', key: 'w', children });
+      assert.equal(await refusal(session.turn(parent, { entries: [], then: waitFor(parent.id) })), 'INVALID_INPUT');
+      const entries = [childEntry('c', { queue: QUEUE, handler: HANDLER })];
+      const then: TurnThen = { go: 'park', key: 'w', children: [{ child: 'c' }] };
+      assert.equal((await session.turn(parent, { entries, then })).went, 'parked');
+      const child = await scene.claimOne(session);
+      const circle = session.turn(child, { entries: PLAIN, then: waitFor(parent.id) });
+      assert.equal(await refusal(circle), 'INVALID_INPUT');
+      await writesNothing(scene, session, child);
+      await session.complete(child, 1);
+      await scene.world.advance(1000);
+      assert.equal((await scene.claimOne(session)).task, parent.task);
+    },
+
     'what a turn may hold is bounded, and one beyond it keeps the lease': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);

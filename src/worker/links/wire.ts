@@ -25,6 +25,7 @@ export interface WireOptions {
   /** The first message on every new connection. */
   readonly connect: () => Omit<Connect, 'type'>;
   readonly onKill: (task: number) => void;
+  readonly onPaused: (queue: string) => void;
   /** Whether leases are held: then a broken connection is noticed sooner. */
   readonly holds: () => boolean;
 }
@@ -209,6 +210,9 @@ export class Wire {
         return;
       case 'kill_task':
         this.#options.onKill(message.task);
+        return;
+      case 'queue_paused':
+        this.#options.onPaused(message.queue);
         return;
       case 'config_update':
         // The engine applies it: a disabled worker is granted nothing, and finishes its tasks.

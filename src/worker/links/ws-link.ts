@@ -25,6 +25,7 @@ export class WsLink implements Link {
 
 class WsSession extends NodeSession {
   readonly #wire: Wire;
+  readonly #pauseListeners = new Set<(queue: string) => void>();
   /** The state of the last answered beat, and the connection that it was sent on. */
   #lastBeat: { readonly state: WorkerState; readonly connections: number } | undefined;
 
@@ -52,6 +53,9 @@ class WsSession extends NodeSession {
         holding: [...this.holding.all()],
       }),
       onKill: (task) => this.notifyCancel(task),
+      onPaused: (queue) => {
+        for (const listener of this.#pauseListeners) listener(queue);
+      },
       holds: () => this.holding.size > 0,
     });
   }
@@ -85,6 +89,11 @@ class WsSession extends NodeSession {
     } finally {
       signal.removeEventListener('abort', stop);
     }
+  }
+
+  onPause(listener: (queue: string) => void): () => void {
+    this.#pauseListeners.add(listener);
+    return () => this.#pauseListeners.delete(listener);
   }
 
   /** A beat with the same state is a mere sign of life, without an answer, unless the node was silent for a while. */

@@ -38,6 +38,8 @@ export class Intake {
   #carefulUntil = 0;
   #claimed = 0;
   #idleMs = 0;
+  /** Queues that were paused while a claim was under way. Its tasks of these queues are given back. */
+  readonly #paused = new Set<string>();
 
   constructor(deps: IntakeDeps) {
     this.#deps = deps;
@@ -63,6 +65,7 @@ export class Intake {
     const { claims, held, lookahead, warn } = this.#deps;
     const { clock } = this.#deps.options.world;
     const signal = claims.begin();
+    this.#paused.clear();
     const asked = clock.monotonic();
     const askedAt = clock.wall();
     const waitMs = this.#claimWaitMs;
@@ -118,8 +121,12 @@ export class Intake {
 
   #accept(deps: AttemptDeps, batch: readonly Assignment[]): void {
     const { held, slots, claims, runners } = this.#deps;
-    this.#claimed += batch.length;
-    const attempts = batch.map((assignment) => new Attempt(deps, assignment));
+    const all = batch.map((assignment) => new Attempt(deps, assignment));
+    const { refused = [], attempts = [] } = Object.groupBy(all, ({ assignment }) =>
+      this.#paused.has(assignment.queue) ? 'refused' : 'attempts',
+    );
+    if (refused.length > 0) void slots.giveBack(refused);
+    this.#claimed += attempts.length;
     const suspects = batch.some((assignment) => runners.isDangerous(assignment));
     this.#mostPerClaim = suspects ? 1 : Math.min(MAX_CLAIM, 2 * this.#mostPerClaim);
     held.ahead.push(...attempts);
@@ -140,6 +147,18 @@ export class Intake {
     for (const one of last) held.takeAhead(one);
     this.#carefulUntil = options.world.clock.monotonic() + CAREFUL_MS;
     void slots.giveBack(last);
+  }
+
+  /** Nothing more of this queue is started: what was claimed ahead goes back, and what the claim under way still brings. */
+  paused(queue: string): void {
+    const { held, slots, claims } = this.#deps;
+    const ahead = held.ahead.filter(({ assignment }) => assignment.queue === queue);
+    for (const one of ahead) held.takeAhead(one);
+    if (ahead.length > 0) void slots.giveBack(ahead);
+    if (!claims.pending) return;
+    this.#paused.add(queue);
+    // The next claim begins after the pause, and brings nothing of the queue until it is resumed.
+    claims.interrupt();
   }
 
   /** Gives back what was claimed ahead when the oldest of it has waited too long. */

@@ -225,7 +225,7 @@ function bornAs(turn: Turn, children: readonly NewChild[], answer: TurnAnswer, i
     });
     return { ok: true, tasks };
   }
-  must(answer.kind === 'refused' && !('limit' in answer.why), 'I5', is);
+  must(answer.kind === 'refused' && !('limit' in answer.why) && !('circle' in answer.why), 'I5', is);
   const item = children.findIndex(({ key }) => key === answer.key);
   must(item >= 0, 'I5', is);
   return 'unknown' in answer.why

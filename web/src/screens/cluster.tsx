@@ -103,9 +103,7 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
                     {node.role}
                   </span>
                 </td>
-                <td className="wide-only nowrap">
-                  <Time at={node.roleSince} />
-                </td>
+                <td className="wide-only nowrap">{node.roleSince !== undefined && <Time at={node.roleSince} />}</td>
                 <td className="wide-only">{node.wish}</td>
                 {may && (
                   <td>

@@ -41,6 +41,7 @@ import { STAGE } from '../tasks/stage.ts';
 import { SUSPECTS } from '../tasks/suspects.ts';
 import { TRANSITIONS_TABLE } from '../tasks/transitions.ts';
 import { UNIQUE } from '../tasks/unique.ts';
+import { CIRCLES } from '../trees/circles.ts';
 import { DOCUMENTS } from '../trees/documents.ts';
 import { GRAPH_ENDS } from '../trees/graph-ends.ts';
 import { GRAPHS } from '../trees/graphs.ts';
@@ -104,6 +105,7 @@ export const TOPICS: readonly Topic[] = [
   GRAPHS,
   GRAPH_ENDS,
   PARKS,
+  CIRCLES,
   SIGNALS,
   JOURNALS,
   TURNS,

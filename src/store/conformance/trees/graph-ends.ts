@@ -314,6 +314,26 @@ export const GRAPH_ENDS: Topic = {
       assert.deepEqual(nothing, { carried: 0, lanes: [], more: false });
     },
 
+    'what one transaction leaves of the dependents is told to the watchers at once': async (scene) => {
+      let told = 0;
+      const stop = scene.store.watch({ wanted: () => false, onChange: () => {}, onCarried: () => void told++ });
+      try {
+        const few = await push(scene, {}, { after: [0] });
+        await end(scene, few[0] as number);
+        assert.equal(told, 0, 'nothing was left');
+        const many = Array.from({ length: 501 }, (): Wish => ({ after: [0] }));
+        const tasks = await push(scene, {}, ...many);
+        await end(scene, tasks[0] as number);
+        assert.equal(told, 1, 'one dependent was left');
+        const more = await push(scene, {}, ...many);
+        await scene.store.taskCancel({ tasks: [more[0] as number] });
+        assert.equal(told, 2, 'a cancelled task leaves them too');
+      } finally {
+        stop();
+      }
+      await carryAll(scene, await scene.duty('any', DAY));
+    },
+
     'a failure is carried on through the levels below it': async (scene) => {
       const duty = await scene.duty('any', DAY);
       const many = Array.from({ length: 400 }, (_, i): Wish => ({ after: [i < 200 ? 0 : i - 199] }));

@@ -211,3 +211,27 @@ test('closing while it connects, listens or tells leaves nothing behind', async 
     assert.ok(performance.now() < until, `${rows.length} sessions are left`);
   }
 });
+
+test('dependents that one process has left for the stager are told to the others', async (t) => {
+  const schema = newSchema();
+  const [one, two] = [await open(t, schema), await open(t, schema)];
+  const { next } = ears(t, two);
+  let carried = 0;
+  t.after(two.watch({ wanted: () => true, onChange: () => {}, onCarried: () => void carried++ }));
+  // It tells of everything when it begins to listen.
+  await next(1);
+  const before = carried;
+  const lane = await push(one);
+  await next(2);
+  assert.equal(carried, before, 'nothing was left');
+  const [spec] = await one.specIntern({ specs: ['{}'] });
+  const item = { lane, spec: spec as number, priority: 0, maxTries: 3, payload: '1', afterFailure: 'cancel' as const };
+  const after = [{ item: 0, optional: false }];
+  const dependents = Array.from({ length: 501 }, () => ({ ...item, after }));
+  const answer = await one.graphPush({ items: [{ ...item, after: [] }, ...dependents] });
+  assert.ok(answer.ok);
+  await one.taskCancel({ tasks: [answer.tasks[0]?.task as number] });
+  for (const until = performance.now() + 10_000; carried === before; await pause(5)) {
+    assert.ok(performance.now() < until, 'it was not told');
+  }
+});

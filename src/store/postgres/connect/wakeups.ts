@@ -30,8 +30,20 @@ export interface WakeupsOptions {
 export interface Listener {
   /** A claim or a reader waits for news. */
   readonly wanted: () => boolean;
-  readonly onNotice: (lanes: readonly number[] | undefined, counters: readonly number[]) => void;
+  readonly onNotice: (notice: Notice) => void;
 }
+
+export interface Notice {
+  /** Lanes that have ready tasks; undefined: any may. */
+  readonly lanes: readonly number[] | undefined;
+  /** Counters that have room again. */
+  readonly counters: readonly number[];
+  /** The holder of the stager has dependents to count down. */
+  readonly carried: boolean;
+}
+
+/** The last field of a notice. A process of an earlier release does not read it. */
+const CARRIED = 'carried';
 
 /**
  * Sends notices of ready lanes to other processes after the commit, and receives theirs. Every notice is only a hint.
@@ -47,6 +59,7 @@ export class PostgresWakeups {
   #lanes = new Set<number>();
   #counters = new Set<number>();
   #everything = false;
+  #carried = false;
   #news = false;
   #sending: Promise<void> | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
@@ -71,6 +84,12 @@ export class PostgresWakeups {
   /** Anything may have changed. */
   notifyAll(): void {
     this.#everything = true;
+    this.notify([]);
+  }
+
+  /** Ends have left dependents to the stager, which another process may hold. */
+  notifyCarried(): void {
+    this.#carried = true;
     this.notify([]);
   }
 
@@ -103,16 +122,17 @@ export class PostgresWakeups {
 
   async #send(): Promise<void> {
     const { database, world, channel, store } = this.#options;
-    const awaited = this.#lanes.size + this.#counters.size > 0 || this.#everything;
+    const awaited = this.#lanes.size + this.#counters.size > 0 || this.#everything || this.#carried;
     const apart = awaited ? APART_MS : NEWS_APART_MS;
     const wait = this.#sentAt + apart - world.clock.monotonic();
     if (wait > 0) await pause(world.timers, wait);
     this.#sentAt = world.clock.monotonic();
     const any = this.#everything || this.#lanes.size + this.#counters.size > MAX_LANES;
-    const payload = any ? '*' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`;
+    const payload = `${any ? '*:' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`}${this.#carried ? `:${CARRIED}` : ''}`;
     this.#lanes = new Set();
     this.#counters = new Set();
     this.#everything = false;
+    this.#carried = false;
     this.#news = false;
     // A lost hint is harmless.
     await database.run((session) => session.rows('notify', [channel, `${store}:${payload}`])).catch(() => {});
@@ -136,7 +156,7 @@ export class PostgresWakeups {
       connection.rest();
       this.#failures = 0;
       // Notices may have been sent before it listened.
-      this.#pass(undefined, []);
+      this.#pass({ lanes: undefined, counters: [], carried: true });
       this.#probeLater(connection);
     } catch {
       this.#again(this.#connection);
@@ -181,13 +201,17 @@ export class PostgresWakeups {
   }
 
   #receive(payload: string): void {
-    const [store, lanes = '*', counters = ''] = payload.split(':');
+    const [store, lanes = '*', counters = '', carried] = payload.split(':');
     if (Number(store) === this.#options.store) return;
-    this.#pass(lanes === '*' ? undefined : numbersOf(lanes), numbersOf(counters));
+    this.#pass({
+      lanes: lanes === '*' ? undefined : numbersOf(lanes),
+      counters: numbersOf(counters),
+      carried: carried === CARRIED,
+    });
   }
 
-  #pass(lanes: readonly number[] | undefined, counters: readonly number[]): void {
-    for (const { onNotice } of this.#listeners) onNotice(lanes, counters);
+  #pass(notice: Notice): void {
+    for (const { onNotice } of this.#listeners) onNotice(notice);
   }
 }
 

@@ -5,7 +5,7 @@ export function graphStatements({ s, NOW, tell, where, end }: Fragments) {
   return {
     // While a task waits for its first start, lease_until is the time at which it is due, and expires_at is how long it
     // may wait from then on.
-    depLock: `SELECT id FROM ${s}.task WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
+    depLock: `SELECT id, state FROM ${s}.task WHERE id = ANY($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`,
     depWatch: `UPDATE ${s}.task SET flags = flags | 1 WHERE id = ANY($1::bigint[]) AND flags & 1 = 0`,
     /** No row: an earlier try has come through. */
     flightAdd: `INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW}) ON CONFLICT DO NOTHING RETURNING n`,

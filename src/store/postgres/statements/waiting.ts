@@ -17,6 +17,18 @@ export function waitingStatements({ s, NOW, tell, give }: Fragments) {
       JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
       LEFT JOIN ${s}.wait w ON w.task = x.task AND w.gen = x.n
       WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t`,
+    /**
+     * Follows what these tasks wait for, and finds whether that is, in the end, the task $2. Only waits for all of their tasks count that
+     * neither a time nor a signal would end.
+     */
+    parkCircle: `WITH RECURSIVE w(task) AS (
+        SELECT unnest($1::bigint[])
+        UNION
+        SELECT d.up FROM w CROSS JOIN LATERAL (SELECT t.id, t.attempt FROM ${s}.task t WHERE t.id = w.task AND t.state + 0 = 3 AND t.run_at IS NULL
+            AND t.open >= (SELECT count(*) FROM ${s}.dep o WHERE o.down = t.id AND o.gen = t.attempt AND o.open)
+            AND NOT EXISTS (SELECT FROM ${s}.wait c WHERE c.task = t.id AND c.gen = t.attempt AND c.state + 0 = 0 AND c.channel IS NOT NULL) OFFSET 0) t
+          CROSS JOIN LATERAL (SELECT d.up FROM ${s}.dep d WHERE d.down = t.id AND d.gen = t.attempt AND d.open OFFSET 0) d)
+      SELECT 1 FROM w WHERE task = $2`,
     parkDep: `INSERT INTO ${s}.dep (up, down, gen, optional, open, parked)
       SELECT up, down, gen, true, true, true FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(up, down, gen) ORDER BY up, down
       ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, open = true, parked = true`,

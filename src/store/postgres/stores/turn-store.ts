@@ -1,5 +1,5 @@
 import type { NewTask, ReturnItem, SettleAnswer, Then, Turn, TurnAnswer, TurnStore } from '../../store.ts';
-import { type ParkItem } from '../../turns.ts';
+import { circleIn, type ParkItem } from '../../turns.ts';
 import type { Session } from '../connect/database.ts';
 import { pick } from '../places.ts';
 import type { AllocatedIds } from '../verbs/queue/push.ts';
@@ -44,7 +44,9 @@ function takeAlike(parts: StoreParts, form: Form, turns: readonly Turn[]): Promi
   }
   if (form === 'fan') return takeAllFans(parts, turns);
   if (form === 'end') return takeAllEnds(parts, turns);
-  if (form === 'park') return park(parts, turns.map(parkOf)).then((answers) => answers.map(parkedTurn));
+  if (form === 'park') {
+    return park(parts, turns.map(parkOf)).then((all) => all.map((answer, i) => parkedTurn(answer, turns[i] as Turn)));
+  }
   if (form === 'back') return giveBack(parts, turns.map(returnOf)).then((all) => all.map(returnedTurn));
   return severally(turns, (turn) => takeFull(parts, turn));
 }
@@ -93,8 +95,8 @@ async function takeFull(parts: StoreParts, turn: Turn): Promise<TurnAnswer> {
     born.map(({ item }) => item),
     born.map((one) => one.answer),
   );
-  hints.ready([...lanes, ...woken], left);
-  hints.woken([...woken]);
+  hints.ready([...lanes, ...woken.lanes], left);
+  hints.woken(woken);
   return answer;
 }
 
@@ -137,8 +139,9 @@ async function severally<T, A>(items: readonly T[], act: (item: T) => Promise<A>
 
 const ENTRYLESS = { kind: 'done', entries: [] } as const;
 
-function parkedTurn(answer: ParkAnswer): TurnAnswer {
+function parkedTurn(answer: ParkAnswer, turn: Turn): TurnAnswer {
   if (answer.went === 'lost') return { kind: 'lost' };
+  if (answer.went === 'circle') return circleIn(turn);
   return { ...ENTRYLESS, ...answer, cancelRequested: answer.went === 'cancelled' };
 }
 

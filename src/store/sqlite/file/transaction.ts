@@ -26,6 +26,8 @@ export interface DependentWork {
   left: number;
   /** Where tasks became ready. */
   readonly lanes: Set<number>;
+  /** Something is left for `depCarry`. */
+  carried: boolean;
 }
 
 export interface LaneInfo {

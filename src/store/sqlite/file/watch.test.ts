@@ -134,3 +134,27 @@ test('a store in memory has nobody to hear from', async () => {
   stop();
   await store.close();
 });
+
+test('dependents that another process has left for the stager are told with its commit', async (t) => {
+  const { own, other, world } = await rig(t);
+  let carried = 0;
+  t.after(own.watch({ wanted: () => true, onChange: () => {}, onCarried: () => void carried++ }));
+  await commit(other);
+  await world.advance(60);
+  assert.equal(carried, 0, 'nothing was left');
+  await leaveDependents(other);
+  await world.advance(60);
+  assert.ok(carried > 0, 'it was not told');
+});
+
+/** Ends a task that has one dependent more than a transaction handles. */
+async function leaveDependents(store: Store): Promise<void> {
+  const [lane] = await store.laneIntern({ lanes: [{ queue: 'mail', handler: 'send' }] });
+  const [spec] = await store.specIntern({ specs: ['{}'] });
+  const item = { lane: lane?.id as number, spec: spec as number, priority: 0, maxTries: 3, payload: '1' };
+  const after = [{ item: 0, optional: false }];
+  const dependents = Array.from({ length: 501 }, () => ({ ...item, after, afterFailure: 'cancel' as const }));
+  const answer = await store.graphPush({ items: [{ ...item, after: [], afterFailure: 'cancel' }, ...dependents] });
+  assert.ok(answer.ok);
+  await store.taskCancel({ tasks: [answer.tasks[0]?.task as number] });
+}

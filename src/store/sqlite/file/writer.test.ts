@@ -56,7 +56,8 @@ function rig(t: TestContext, options: { busyDeadlineMs?: number } = {}): Rig {
     return connection;
   };
   const writer = new Writer({ file, world, connect: watched, busyDeadlineMs: options.busyDeadlineMs ?? 5000 });
-  writer.clock = { lease: () => 0, calendar: () => 0 };
+  const steps = { wasSet: () => false, follow: () => false, forget: () => {} };
+  writer.clock = { lease: () => 0, calendar: () => 0, steps };
   t.after(() => writer.close());
   const reader = new DatabaseSync(file);
   t.after(() => reader.close());

@@ -6,6 +6,7 @@ import { LimitCounters } from '../limit-counters.ts';
 import type { StoreClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts';
+import type { NamedFile } from './named-file.ts';
 import { laneReader, type Transaction } from './transaction.ts';
 
 /** The order inside one commit. What frees comes before what takes, so that a settle and the next claim share a commit. */
@@ -32,6 +33,8 @@ export interface WriterOptions {
   readonly connect: () => Connection;
   /** A new handle on the same data, or an error; default: as `connect`. */
   readonly reconnect?: () => Connection;
+  /** The name of the file. A database in memory has none. */
+  readonly named?: (() => NamedFile) | undefined;
   readonly busyDeadlineMs: number;
   /** Called after each commit, with its monotonic time. */
   readonly onCommit?: (now: number) => void;
@@ -63,6 +66,7 @@ export class Writer {
   #closed = false;
   #cancelRetry: (() => void) | undefined;
   #laneOf: Transaction['laneOf'];
+  readonly #named: NamedFile | undefined;
   /** The longest time that one transaction blocked the thread, in milliseconds. The race test checks it. */
   longestMs = 0;
   commits = 0;
@@ -75,6 +79,7 @@ export class Writer {
     this.#options = options;
     this.#connection = options.connect();
     this.#laneOf = laneReader(this.#connection.sql);
+    this.#named = options.named?.();
   }
 
   get connection(): Connection {
@@ -102,10 +107,12 @@ export class Writer {
 
   /** Reads committed rows. Retries when another process recovers or resets the WAL. */
   async read<T>(body: (connection: Connection) => T): Promise<T> {
-    const deadline = this.#options.world.clock.monotonic() + this.#options.busyDeadlineMs;
+    const now = this.#options.world.clock.monotonic();
+    const deadline = now + this.#options.busyDeadlineMs;
     for (let i = 0; ; i++) {
       if (this.#closed) throw fault('STORE_CLOSED');
       try {
+        this.#named?.require(now);
         return body(this.#connection);
       } catch (error) {
         if (!isBusy(error) || this.#options.world.clock.monotonic() > deadline)
@@ -159,6 +166,7 @@ export class Writer {
     // Free space goes to the file first: the WAL would only use it up.
     if (this.#full) this.#full = !this.#emptyLog();
     try {
+      this.#named?.require(started);
       this.#connection.db.exec('BEGIN IMMEDIATE');
     } catch (error) {
       this.#longest(started);
@@ -181,7 +189,9 @@ export class Writer {
     const tx = this.#transaction(ledger);
     const answers: unknown[] = [];
     let rank = 0;
+    let moved = false;
     try {
+      moved = this.#followClock(tx);
       for (const job of jobs) {
         // Cause before effect: a claim may not be packed before the event that made its task claimable again.
         if (job.rank === 'rest' || ORDER[job.rank] < rank) ledger.seal();
@@ -194,7 +204,7 @@ export class Writer {
       ledger.write(tx.sql, tx.now);
       // Counted before the result is known: a commit that fails may have been written.
       this.commits++;
-      if (jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
+      if (moved || jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
       if (!ledger.isEmpty) this.eventCommits++;
       this.#connection.db.exec('COMMIT');
     } catch (error) {
@@ -224,6 +234,7 @@ export class Writer {
       try {
         this.#connection.db.exec('BEGIN IMMEDIATE');
         const tx = this.#transaction(ledger);
+        this.#followClock(tx);
         const answer = job.body(tx);
         tx.counters.write(tx.sql);
         ledger.write(tx.sql, tx.now);
@@ -252,6 +263,18 @@ export class Writer {
       laneOf: this.#laneOf,
       dependents: undefined,
     };
+  }
+
+  /** Whether the calendar was set since the last transaction; in memory, for polls that would find nothing. */
+  get clockWasSet(): boolean {
+    const { lease, calendar, steps } = this.clock;
+    return steps.wasSet(lease(), calendar());
+  }
+
+  /** Before anything is written by the new calendar. Answers whether due times were moved. */
+  #followClock({ sql, leaseNow, now }: Transaction): boolean {
+    const { steps } = this.clock;
+    return steps.wasSet(leaseNow, now) && steps.follow(sql, leaseNow, now);
   }
 
   #refused(error: unknown): void {
@@ -313,6 +336,7 @@ export class Writer {
   #reopen(): boolean {
     const { connect, reconnect = connect } = this.#options;
     try {
+      this.#named?.requireSame();
       const fresh = reconnect();
       this.#connection.db.close();
       this.#connection = fresh;
@@ -325,6 +349,7 @@ export class Writer {
 
   /** After SQLITE_FULL or an I/O error SQLite may have rolled back by itself. */
   #rollback(): void {
+    this.#clock?.steps.forget();
     if (!this.#connection.db.isTransaction) return;
     try {
       this.#connection.db.exec('ROLLBACK');

@@ -11,10 +11,10 @@ export const CLAIM_STATEMENTS = {
   taskReady: 'SELECT id, prio FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
     WHERE id = ? AND state = 0 RETURNING ${GRANT_COLUMNS}`,
-  // Younger tasks are left to a better worker. Only the first tasks are read: a thousand that came a moment ago are all
+  // Younger tasks are left to a better worker. A task that is ready since a time to come is not: the clock was set back. Only the first tasks are read: a thousand that came a moment ago are all
   // too young.
   claimAged: `SELECT id FROM (SELECT id, coalesce(run_at, created_at) AS since FROM task
-      WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) WHERE since <= ? LIMIT ?`,
+      WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) WHERE since <= ? OR since > ? LIMIT ?`,
   laneHead: `SELECT coalesce(run_at, created_at) AS since FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT 1`,
   heldLike: `SELECT count(*) AS n FROM task t INDEXED BY task_running CROSS JOIN lane l ON l.id = t.lane
     CROSS JOIN lane w ON w.id = ? WHERE t.state = 1 AND t.holder = ? AND l.queue = w.queue AND l.handler = w.handler

@@ -3,6 +3,18 @@ export const WAITING_STATEMENTS = {
   parkTask: `UPDATE task SET state = 3, run_at = ?, open = ?, tries = tries - 1, bounces = 0, flags = flags & ~16,
       holder = NULL, lease_until = NULL WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
   parkChild: 'SELECT 1 FROM task WHERE id = ? AND state < 4',
+  /**
+   * Follows what these tasks wait for, and finds whether that is, in the end, the task ?2. Only waits for all of their tasks count that
+   * neither a time nor a signal would end.
+   */
+  parkCircle: `WITH RECURSIVE w(task) AS (
+      SELECT value FROM json_each(?1)
+      UNION
+      SELECT d.up FROM w CROSS JOIN task t ON t.id = w.task CROSS JOIN dep d ON d.down = t.id AND d.gen = t.attempt AND d.open = 1
+      WHERE t.state = 3 AND t.run_at IS NULL
+        AND t.open >= (SELECT count(*) FROM dep o WHERE o.down = t.id AND o.gen = t.attempt AND o.open = 1)
+        AND NOT EXISTS (SELECT 1 FROM wait s WHERE s.task = t.id AND s.state = 0 AND s.gen = t.attempt AND s.channel IS NOT NULL))
+    SELECT 1 FROM w WHERE task = ?2`,
   parkWatch: 'UPDATE task SET flags = flags | 1 WHERE id = ? AND flags & 1 = 0',
   parkDep: `INSERT INTO dep (up, down, gen, optional, open, parked) VALUES (?, ?, ?, 1, 1, 1)
     ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, open = 1, parked = 1`,

@@ -14,9 +14,7 @@ export function queueStore({ calls, writer }: StoreParts): QueueVerbs {
         tx.sql.get('queuePause').run(paused ? 1 : 0, internQueue(tx.sql, queue));
       }),
     queueList: () => calls.again('queueList', '', ({ sql }) => listQueues(sql)),
-    async clock() {
-      const { calendar, lease } = writer.clock;
-      return { calendar: calendar(), lease: lease() };
-    },
+    // A read, so that a store whose file is gone has no answer.
+    clock: () => writer.read(() => ({ calendar: writer.clock.calendar(), lease: writer.clock.lease() })),
   };
 }

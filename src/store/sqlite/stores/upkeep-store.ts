@@ -20,7 +20,9 @@ export function upkeepStore(parts: StoreParts): UpkeepStore {
 async function stage({ calls, writer }: StoreParts, duty: DutyTerm, limit: number): Promise<StageAnswer> {
   const next = await calls.dutyLook(duty, 'stageNext', stageNext);
   const now = writer.clock.calendar();
-  if (next === undefined || next > now) return { staged: 0, lanes: [], nextInMs: msUntil(next, now) };
+  if (next === undefined || (next > now && !writer.clockWasSet)) {
+    return { staged: 0, lanes: [], nextInMs: msUntil(next, now) };
+  }
   return writer.write('stage', (tx) => {
     requireDuty(tx, duty);
     return stageTasks(tx, limit);
@@ -30,7 +32,7 @@ async function stage({ calls, writer }: StoreParts, duty: DutyTerm, limit: numbe
 async function expire({ calls, writer }: StoreParts, duty: DutyTerm, limit: number): Promise<ExpireAnswer> {
   const next = await calls.dutyLook(duty, 'expireNext', expireNext);
   const now = writer.clock.calendar();
-  if (next === undefined || next > now) return { expired: 0, nextInMs: msUntil(next, now) };
+  if (next === undefined || (next > now && !writer.clockWasSet)) return { expired: 0, nextInMs: msUntil(next, now) };
   return calls.waking('stage', (tx) => {
     requireDuty(tx, duty);
     return expireTasks(tx, limit);

@@ -4,6 +4,7 @@ import type { LimitRefusal, NamedUse } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import type { DefRow } from '../admin/limit.ts';
+import { noneWoken } from '../trees/countdown.ts';
 import { cancelTasks } from './cancel.ts';
 
 /** The most tasks that one transaction ends. */
@@ -43,12 +44,12 @@ export async function admit(
     if (strategy === 'replace_pending') {
       const all = await session.all<{ id: number }>('slotReady', [counter, REPLACED]);
       const waits = all.map(({ id }) => id).sort((a, b) => a - b);
-      await cancelTasks(session, waits, tried, new Set(), 'replaced');
+      await cancelTasks(session, waits, tried, noneWoken(), 'replaced');
     } else if (strategy !== 'queue' && (await isFull(session, counterOf(row), weight))) {
       if (strategy === 'refuse') return { limit, key };
       const oldest =
         (await oldestOf(session, 'slotRunning', counter)) ?? (await oldestOf(session, 'slotOldest', counter));
-      if (oldest !== null) await cancelTasks(session, [oldest], tried, new Set(), 'replaced');
+      if (oldest !== null) await cancelTasks(session, [oldest], tried, noneWoken(), 'replaced');
     }
   }
   return undefined;

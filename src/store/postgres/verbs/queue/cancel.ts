@@ -3,8 +3,7 @@ import { REMOVING, reasonCode, stateOf, WATCHED } from '../../../codes.ts';
 import type { CancelAnswer, ReviveAnswer, ReviveParams } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
-import { countDown, type Ended } from '../trees/countdown.ts';
-import type { Woken } from './settle.ts';
+import { countDownInto, type Ended, noneWoken, type Woken } from '../trees/countdown.ts';
 
 /** A task may change between two reads. More often than this means that something is wrong. */
 const LOOKS = 10;
@@ -45,7 +44,7 @@ export async function cancelTasks(
     open = open.filter((task) => !answers.has(task));
   }
   // After all of them: a task that is named here was cancelled by its own number.
-  if (ended.length > 0) for (const lane of (await countDown(session, ended)).lanes) woken?.add(lane);
+  if (ended.length > 0) await countDownInto(woken ?? noneWoken(), session, ended);
   const seen = new Set<number>();
   return tasks.map((task) => {
     const answer = answers.has(task) ? answers.get(task) : 'unknown';

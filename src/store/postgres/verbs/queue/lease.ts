@@ -4,8 +4,7 @@ import type { DutyTerm, HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, Re
 import { inOrder, numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import { requireRow } from '../admin/duty.ts';
-import { countDown, endedOf } from '../trees/countdown.ts';
-import type { Woken } from './settle.ts';
+import { countDownInto, endedOf, type Woken } from '../trees/countdown.ts';
 
 /** Expiry is not checked: a lease lives until the reaper has taken it. */
 export async function renewLeases(session: Session, items: readonly RenewItem[]): Promise<readonly RenewAnswer[]> {
@@ -126,7 +125,7 @@ export async function reapLeases(
   const watched = there.filter((row) => row.watched);
   if (woken !== undefined) {
     const ended = watched.map(({ id, ends }) => endedOf(id as number, ends));
-    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+    await countDownInto(woken, session, ended);
   }
   const reaped = woken === undefined ? there.filter((row) => !row.watched) : there;
   const ready = reaped.filter(({ ends }) => ends === 0).map(({ lane }) => lane);

@@ -5,17 +5,11 @@ import { booleans, inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
 import { pauseFor } from '../admin/limit.ts';
-import { countDown, endedOf } from '../trees/countdown.ts';
+import { countDownInto, endedOf, type Woken } from '../trees/countdown.ts';
 
 const idsOf = (items: readonly Lease[]): string => numbers(items.map(({ task }) => task));
 const attemptsOf = (items: readonly Lease[]): string => numbers(items.map(({ attempt }) => attempt));
 export const leaseName = ({ task, attempt }: Lease): string => `${task}/${attempt}`;
-
-/**
- * Collects the lanes of dependents that became ready. Given only in a transaction, because the end and the countdown
- * commit together.
- */
-export type Woken = Set<number>;
 
 /**
  * Each item is answered by its own row, whatever its neighbours are. The first of two for one lease counts. Without
@@ -87,7 +81,7 @@ async function settle(
   ])) as readonly (readonly [number, number, number, boolean])[];
   if (woken !== undefined) {
     const ended = rows.flatMap(([task, , state, watched]) => (watched ? [endedOf(task, state)] : []));
-    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+    await countDownInto(woken, session, ended);
   }
   return rows.map(([task, attempt]) => ({ task, attempt }));
 }

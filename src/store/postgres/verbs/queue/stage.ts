@@ -1,8 +1,7 @@
 import type { DutyTerm, ExpireAnswer, StageAnswer } from '../../../store.ts';
 import type { Session } from '../../connect/database.ts';
 import { requireRow } from '../admin/duty.ts';
-import { countDown, type Ended } from '../trees/countdown.ts';
-import type { Woken } from './settle.ts';
+import { countDownInto, type Ended, type Woken } from '../trees/countdown.ts';
 
 /**
  * How long until a duty finds work; 0 or less: now. Mostly there is none, and nothing is locked: transactions of a
@@ -46,7 +45,7 @@ export async function expireTasks(
   const watched = there.filter((row) => row.watched);
   if (woken !== undefined) {
     const ended = watched.map(({ id }): Ended => ({ task: id as number, state: 'failed' }));
-    for (const lane of (await countDown(session, ended)).lanes) woken.add(lane);
+    await countDownInto(woken, session, ended);
   }
   const more = woken === undefined && watched.length > 0;
   const [next] = await session.all<{ next: number }>('expireNext', []);

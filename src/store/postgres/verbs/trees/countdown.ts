@@ -31,6 +31,28 @@ export interface Counted {
   readonly lanes: ReadonlySet<number>;
   /** How many edges were handled. */
   readonly edges: number;
+  /** Something is left for `depCarry`. */
+  readonly carried: boolean;
+}
+
+/**
+ * What a transaction has done for tasks that its answer does not name. Given only in a transaction, because the end and
+ * the countdown commit together.
+ */
+export interface Woken {
+  /** Where tasks became ready. */
+  readonly lanes: Set<number>;
+  /** Something is left for `depCarry`. */
+  carried: boolean;
+}
+
+export const noneWoken = (): Woken => ({ lanes: new Set(), carried: false });
+
+/** Counts down and adds what that has woken. */
+export async function countDownInto(woken: Woken, session: Session, ended: readonly Ended[]): Promise<void> {
+  const { lanes, carried } = await countDown(session, ended);
+  for (const lane of lanes) woken.lanes.add(lane);
+  woken.carried ||= carried;
 }
 
 /**
@@ -45,14 +67,18 @@ export interface Counted {
 export async function countDown(session: Session, ended: readonly Ended[], most = DOWN_BATCH): Promise<Counted> {
   const lanes = new Set<number>();
   let left = most;
+  let carried = false;
   for (let level = ended; level.length > 0; ) {
     const edges = left > 0 ? await openEdges(session, level, left + 1) : [];
     const next = await seeTo(session, level, edges.slice(0, left), lanes);
-    if (left === 0 || edges.length > left) await carry(session, level);
+    if (left === 0 || edges.length > left) {
+      await carry(session, level);
+      carried = true;
+    }
     left -= Math.min(left, edges.length);
     level = next;
   }
-  return { lanes, edges: most - left };
+  return { lanes, edges: most - left, carried };
 }
 
 function openEdges(session: Session, level: readonly Ended[], limit: number): Promise<readonly Edge[]> {

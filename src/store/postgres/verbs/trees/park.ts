@@ -1,16 +1,20 @@
+import { stateCode } from '../../../codes.ts';
 import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
 import type { WaitRecord } from '../../../store.ts';
-import { type Need, needOf, type ParkItem } from '../../../turns.ts';
+import { awaitedBy, type Need, needOf, type ParkItem } from '../../../turns.ts';
 import { inOrder, numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
-import { cancelAsked, leaseName, outcomesOf, type Woken } from '../queue/settle.ts';
+import { cancelAsked, leaseName, outcomesOf } from '../queue/settle.ts';
+import type { Woken } from './countdown.ts';
 
 export type ParkAnswer =
   | { readonly went: 'lost' }
   | { readonly went: 'parked' | 'cancelled' }
-  | { readonly went: 'woken'; readonly body: string | undefined };
+  | { readonly went: 'woken'; readonly body: string | undefined }
+  /** It would wait for ever. */
+  | { readonly went: 'circle' };
 
 /** The decision about a task. Undefined: no such attempt runs, or it was asked to stop. */
 export type Parked = ParkAnswer | undefined;
@@ -50,9 +54,15 @@ export async function parkTasks(
     session,
     items.flatMap(({ channel }) => channel ?? []),
   );
-  const unfinished = await lockChildren(session, items);
+  const states = await lockChildren(session, items);
   const running = await lockOwn(session, items, answers);
-  await beginWaits(session, running, unfinished, answers);
+  for (const item of running) {
+    const awaited = awaitedBy({ ...item, entries: [], then: { ...item, go: 'park' } }, () => undefined);
+    // Most children run or are ready, and are not followed.
+    const followed = awaited.filter((one) => one === item.task || states.get(one) === stateCode('waiting'));
+    if (await closesCircle(session, item.task, followed)) answers.set(item.task, { went: 'circle' });
+  }
+  await beginWaits(session, running, new Set(states.keys()), answers);
   return answers;
 }
 
@@ -77,13 +87,22 @@ export async function beginWaits(
   for (const task of await park(session, waiting, needs)) answers.set(task, { went: 'parked' });
 }
 
-/** The children that have not ended. They are locked, so none of them ends before this transaction does. */
-async function lockChildren(session: Session, items: readonly ParkItem[]): Promise<ReadonlySet<number>> {
+/**
+ * Whether the task would wait for itself. Its own row is locked, so of two waits that would close a circle together the second
+ * one sees the first.
+ */
+export async function closesCircle(session: Session, task: number, awaited: readonly number[]): Promise<boolean> {
+  if (awaited.length === 0) return false;
+  return (await session.rows('parkCircle', [numbers(awaited), task])).length > 0;
+}
+
+/** The children that have not ended, and their states. They are locked, so none of them ends before this transaction does. */
+async function lockChildren(session: Session, items: readonly ParkItem[]): Promise<ReadonlyMap<number, number>> {
   const children = new Set(items.flatMap((item) => item.children ?? []));
-  if (children.size === 0) return new Set();
+  if (children.size === 0) return new Map();
   // A child that is not found has ended: the statement that ends a task moves it out of this table.
   const rows = await session.rows('depLock', [numbers([...children])]);
-  return new Set(rows.map(([id]) => id as number));
+  return new Map(rows as readonly (readonly [number, number])[]);
 }
 
 /** The items whose attempt runs and was not asked to stop. Fills in the answers of an earlier try that had taken a signal. */

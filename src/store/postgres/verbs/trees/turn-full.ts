@@ -13,7 +13,16 @@ import type {
   TurnAnswer,
   TurnRefusal,
 } from '../../../store.ts';
-import { type AfterTurn, LOST, NONE, type ParkItem, STORED, type TurnDone } from '../../../turns.ts';
+import {
+  type AfterTurn,
+  awaitedBy,
+  circleIn,
+  LOST,
+  NONE,
+  type ParkItem,
+  STORED,
+  type TurnDone,
+} from '../../../turns.ts';
 import { numbers } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session, Try } from '../../connect/database.ts';
@@ -21,9 +30,10 @@ import type { PostgresParts } from '../../parts.ts';
 import { makeAll } from '../queue/births.ts';
 import { appendLogs } from '../queue/log.ts';
 import { type AllocatedIds, taskStates } from '../queue/push.ts';
-import { outcomesOf, returnTasks, settleTasks, type Woken } from '../queue/settle.ts';
+import { outcomesOf, returnTasks, settleTasks } from '../queue/settle.ts';
+import { noneWoken, type Woken } from './countdown.ts';
 import { type Added, addEntries, findKeys, type Known } from './journal.ts';
-import { beginWaits, type Parked } from './park.ts';
+import { beginWaits, closesCircle, type Parked } from './park.ts';
 import { Delivery } from './signal.ts';
 
 /** What a turn has done, for the hints after its commit. */
@@ -62,7 +72,7 @@ export class FullTurn {
   readonly #allocated: AllocatedIds;
   readonly #born: { readonly item: NewTask; readonly answer: PushedTask }[] = [];
   readonly #lanes = new Set<number>();
-  readonly #woken: Woken = new Set();
+  readonly #woken: Woken = noneWoken();
   #known: Known = () => undefined;
 
   constructor(session: Session, parts: PostgresParts, turn: Turn, tried: Try, allocated: AllocatedIds) {
@@ -93,6 +103,8 @@ export class FullTurn {
     if (wait === 'late') return this.#taken(LOST);
     const acts = park !== undefined || entries.some((entry) => !('value' in entry) && this.#is(entry) === undefined);
     if (row.asked && acts) return this.#stop(row);
+    const awaited = awaitedBy(this.#turn, (key) => this.#known(task, key)?.ref ?? undefined);
+    if (await closesCircle(this.#session, task, awaited)) return this.#taken(circleIn(this.#turn));
     return this.#go(row, unfinished, wait);
   }
 

@@ -61,7 +61,12 @@ function leaveToBetter(tx: Transaction, { lane, minAgeMs }: LaneAsk, blocked: La
   if (minAgeMs === undefined || blocked.some((block) => block.lane === lane)) return;
   const head = tx.sql.get('laneHead').get(lane) as { since: number } | undefined;
   if (head !== undefined)
-    blocked.push({ lane, counter: 0, freesInMs: Math.max(1, head.since + minAgeMs - tx.now), left: 0 });
+    blocked.push({
+      lane,
+      counter: 0,
+      freesInMs: Math.max(1, Math.min(head.since, tx.now) + minAgeMs - tx.now),
+      left: 0,
+    });
 }
 
 /** How many more tasks like these the holder may have. */
@@ -105,7 +110,7 @@ function claimLane(tx: Transaction, request: NewClaim, { lane, minAgeMs }: LaneA
     return [tx.sql.rows('claimOne').get(request.holder, until, tx.now, request.task) as unknown as GrantRow];
   }
   if (minAgeMs !== undefined) {
-    const found = tx.sql.get('claimAged').all(lane, max * AGED_LOOK, tx.now - minAgeMs, max);
+    const found = tx.sql.get('claimAged').all(lane, max * AGED_LOOK, tx.now - minAgeMs, tx.now, max);
     return claimEach(tx, request, found as unknown as { id: number }[]);
   }
   if (max >= MANY) {

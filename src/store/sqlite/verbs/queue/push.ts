@@ -1,5 +1,5 @@
 import { isFinal } from '../../../../core/task/task.ts';
-import { fitsInline, PAYLOAD_APART } from '../../../codes.ts';
+import { AT_TIME, fitsInline, PAYLOAD_APART } from '../../../codes.ts';
 import { keptText, OP_MS, pushKey, readKept } from '../../../op-keys.ts';
 import type { NewTask, PushAnswer, PushedTask, UniqueKey } from '../../../store.ts';
 import { putPayload, putResultKey } from '../../body.ts';
@@ -49,7 +49,7 @@ function addTasks(tx: Transaction, items: readonly NewTask[], from: number, coun
     const runAt = dueAt(item, now);
     const inline = fitsInline(item.payload);
     values.push(item.lane, item.spec, runAt === null ? 0 : 2, 0 - item.priority, item.maxTries);
-    values.push(inline ? 0 : PAYLOAD_APART, now, runAt, inline ? item.payload : null);
+    values.push((inline ? 0 : PAYLOAD_APART) | timeFlag(item), now, runAt, inline ? item.payload : null);
   }
   const { lastInsertRowid } = tx.sql.get(ADD[count]).run(...values);
   const first = Number(lastInsertRowid) - count + 1;
@@ -66,6 +66,8 @@ function addTasks(tx: Transaction, items: readonly NewTask[], from: number, coun
     answers.push({ ok: true, task, createdAt: now, state, fresh: true });
   }
 }
+
+export const timeFlag = ({ runAt }: NewTask): number => (runAt === undefined ? 0 : AT_TIME);
 
 export function dueAt(item: NewTask, now: number): number | null {
   const runAt = item.runAt ?? (item.delayMs === undefined ? now : now + item.delayMs);

@@ -1,5 +1,6 @@
 import { STATES } from '../../../../core/task/task.ts';
 import {
+  AT_TIME,
   fitsInline,
   OUTCOMES,
   type Outcome,
@@ -73,7 +74,7 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
     // A start resets the count. A task that was returned from the look-ahead neither started nor bounced.
     item.change === 'retried' ? 0 : row.bounces + (item.bounced ? 1 : 0),
     // A handler that ended has killed no worker. A task that was only returned stays suspect.
-    item.change === 'retried' ? SUSPECT : 0,
+    (item.change === 'retried' ? SUSPECT : 0) | AT_TIME,
     item.task,
     item.attempt,
   );

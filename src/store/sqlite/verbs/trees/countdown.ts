@@ -34,7 +34,7 @@ export function wokenLanes(tx: Transaction): readonly number[] {
  * followed level by level. What is too much for one transaction is left to `depCarry`.
  */
 export function countDown(tx: Transaction, task: number, state: FinalState): void {
-  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set() });
+  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set(), carried: false });
   const ends: Ended[] = [{ task, state, watched: true }];
   // The list grows during the loop.
   for (const ended of ends) if (ended.watched) ends.push(...seeTo(tx, ended, work));
@@ -54,6 +54,7 @@ function seeTo(tx: Transaction, { task, state }: Ended, work: DependentWork): re
   if (last !== undefined) tx.sql.get('depClose').run(task, last.down);
   if (work.left === 0 && tx.sql.get('depLeft').get(task) !== undefined) {
     tx.sql.get('carryAdd').run(task, stateCode(state));
+    work.carried = true;
   }
   return ended;
 }
@@ -90,7 +91,7 @@ export function endAfter(
 
 /** Goes on where earlier transactions have stopped. */
 export function carryOn(tx: Transaction, limit: number): CarryAnswer {
-  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set() });
+  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set(), carried: false });
   work.left = Math.min(work.left, limit);
   const before = work.left;
   for (let next = nextOf(tx); next !== undefined && work.left > 0; next = nextOf(tx)) {

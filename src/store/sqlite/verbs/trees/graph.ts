@@ -16,7 +16,7 @@ import { putPayload, putResultKey, resultOf } from '../../body.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { makeRoom, refusalOf } from '../queue/admit.ts';
-import { dueAt, findTask, nameTask } from '../queue/push.ts';
+import { dueAt, findTask, nameTask, timeFlag } from '../queue/push.ts';
 import { countDown, endAfter } from './countdown.ts';
 
 /** All or nothing: everything that could refuse the push is checked before anything is written. */
@@ -123,7 +123,7 @@ function bear(tx: Transaction, { item, task, flags, open, edges }: Birth, lineag
       stateCode(state),
       0 - item.priority,
       item.maxTries,
-      inline ? flags : flags | PAYLOAD_APART,
+      flags | (inline ? 0 : PAYLOAD_APART) | timeFlag(item),
       open,
       now,
       waits ? null : due,

@@ -1,7 +1,7 @@
 import { turnGraph } from '../../../graph.ts';
 import type { KnownEntry } from '../../../rows/journal-rows.ts';
 import type { EntryAnswer, NewChild, NewEntry, Then, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
-import { type AfterTurn, LOST, NONE, STORED, type TurnDone } from '../../../turns.ts';
+import { type AfterTurn, awaitedBy, circleIn, LOST, NONE, STORED, type TurnDone } from '../../../turns.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { appendLines } from '../queue/log.ts';
 import { endedAs, returnTask, settleTask } from '../queue/settle.ts';
@@ -32,6 +32,7 @@ export function takeTurn(tx: Transaction, turn: Turn): TurnAnswer {
   if (row.cancel_at !== null && acts) return stop(tx, turn, row, known);
   // Tasks that it wakes or replaces may have events in this transaction, which come first.
   if (entries.some(({ kind }) => kind === 'signal' || kind === 'child')) tx.ledger.seal();
+  if (closesCircle(tx, turn)) return circleIn(turn);
   const born = bear(tx, turn, row, known);
   if ('why' in born) return born;
   const answers = entries.map((entry) => write(tx, turn, entry, known.get(entry), born));
@@ -64,6 +65,12 @@ function stop(
   if (turn.logs !== undefined) appendLines(tx, turn, turn.logs);
   end(tx, turn, row, { go: 'end', to: 'cancelled', reason: 'requested' });
   return done(row, { went: 'cancelled' }, answers);
+}
+
+function closesCircle(tx: Transaction, turn: Turn): boolean {
+  const awaited = awaitedBy(turn, (key) => findEntry(tx.sql, turn.task, key)?.ref ?? undefined);
+  if (awaited.length === 0) return false;
+  return tx.sql.get('parkCircle').get(JSON.stringify(awaited), turn.task) !== undefined;
 }
 
 /** The new children by their entries, or the refusal. */
