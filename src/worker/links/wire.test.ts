@@ -642,7 +642,7 @@ async function credulousGateway(t: TestContext, leaseMs = 9000) {
       } else if (said.type === 'task_claim') {
         ok(Array.from({ length: said.max }, () => ({ ...GRANT, task: ++tasks, token: `token ${tasks}` })));
       } else if (said.type === 'lease_renew') ok(said.leases.map((_, i) => (i === 0 ? 'lost' : 'held')));
-      else ok(undefined);
+      else ok(said.type === 'cancels' ? [] : undefined);
     });
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

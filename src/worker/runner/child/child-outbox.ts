@@ -74,7 +74,7 @@ export class ChildOutbox {
 
   /** Sends what the window has room for. */
   flush(): void {
-    while (this.#lines.length > 0 && this.#room > 0) this.#sendBatch();
+    while (this.#lines.length > 0 && this.#room > 0) this.#sendBatch(Math.min(BATCH, this.#room));
     if (this.#progress !== undefined || (this.#dropped > 0 && this.#lines.length === 0)) this.#sendBatch();
   }
 
@@ -100,8 +100,8 @@ export class ChildOutbox {
     this.flush();
   }
 
-  #sendBatch(): void {
-    this.#send({ type: 'output', ...this.#take(BATCH) });
+  #sendBatch(most = BATCH): void {
+    this.#send({ type: 'output', ...this.#take(most) });
   }
 
   #take(most: number): ChildOutput {
