@@ -26,12 +26,11 @@ const MAX_ROWS = 1_000_000;
 
 const number = z.number().int().min(1).max(MAX_ID);
 const attempt = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const word = z
   .string()
   .min(1)
   .max(MAX_WORD)
-  .regex(/^[^\u0000-\u001f\u007f]+$/);
+  .regex(/^\P{Cc}+$/u);
 const text = z.string().max(MAX_ANSWER_BYTES);
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const ms = z.number().min(0).max(Number.MAX_SAFE_INTEGER);

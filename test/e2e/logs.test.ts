@@ -17,9 +17,7 @@ interface Line {
 async function logOf(url: string, here: Place, id: string): Promise<readonly Line[]> {
   const headers = { authorization: `Bearer ${readFileSync(join(here.cwd, '.leasehold/token'), 'utf8').trim()}` };
   // The stream ends with the task.
-  const followed = await fetch(`${url}/api/v1/tasks/${id}/logs`, {
-    headers: { ...headers, accept: 'text/event-stream' },
-  });
+  const followed = await fetch(`${url}/api/v1/tasks/${id}/logs?follow=1`, { headers });
   await followed.text();
   const lines: Line[] = [];
   for (let cursor: string | undefined; ; ) {

@@ -219,11 +219,11 @@ test('a log that is behind makes the child and its commands wait, and nothing is
   // Full after each thousand lines, until somebody has looked.
   let [since, most] = [0, 0];
   const waiting: (() => void)[] = [];
-  const { line } = both.recorded;
+  const line = both.recorded.line.bind(both.recorded);
   both.recorded.line = (stream, text) => {
     since++;
     most = Math.max(most, since);
-    line.call(both.recorded, stream, text);
+    line(stream, text);
   };
   Object.defineProperty(both.recorded, 'full', { get: () => since >= 1000 });
   both.recorded.onRoom = (listener) => {
