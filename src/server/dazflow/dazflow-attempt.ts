@@ -1,5 +1,6 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import type { DazflowLine, DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
