@@ -35,7 +35,10 @@ export function Tasks() {
         // Other tasks than those that were asked for are not shown, and nothing can be done to them.
         <div className="panel">
           <Empty icon="search" title="The filter is not understood">
-            <p>{problem ?? `In the address: ${unknown.join(', ')}.`}</p>
+            <p>
+              {problem === undefined ? `In the address: ${unknown.join(', ')}. ` : ''}
+              No task is shown, so that nothing is done to the wrong ones.
+            </p>
             {problem === undefined && <Button onClick={() => change(NO_FILTER)}>Clear the filter</Button>}
           </Empty>
         </div>
