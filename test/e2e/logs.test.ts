@@ -40,6 +40,12 @@ async function pushed(here: Place, command: string): Promise<string> {
 
 const stdoutOf = (lines: readonly Line[]): readonly string[] =>
   lines.filter(({ stream }) => stream === 'stdout').map(({ text }) => text);
+/** A difference of fifty thousand lines takes more memory than a host has: only the first is shown. */
+function assertSame(found: readonly string[], wanted: readonly string[]): void {
+  const at = wanted.findIndex((text, i) => found[i] !== text);
+  assert.deepEqual([found.length, at, found[at]], [wanted.length, -1, undefined]);
+}
+
 const count = (n: number): readonly string[] => Array.from({ length: n }, (_, i) => `${i + 1}`);
 
 /** Passes bytes on at this rate, in both directions. */
@@ -80,7 +86,7 @@ for (const link of ['direct', 'WebSocket', 'HTTP'] as const) {
     }
     const id = await pushed(here, 'seq 1 50000');
     const lines = await logOf(url, here, id);
-    assert.deepEqual(stdoutOf(lines), count(50_000));
+    assertSame(stdoutOf(lines), count(50_000));
   });
 }
 
@@ -94,12 +100,8 @@ test('5,000 lines over a link that is slow and busy are all kept', { timeout: 12
   });
   const text = 'x'.repeat(100);
   const ids = await Promise.all(Array.from({ length: 4 }, () => pushed(here, `seq -f '%g ${text}' 1 5000`)));
-  for (const id of ids) {
-    assert.deepEqual(
-      stdoutOf(await logOf(url, here, id)),
-      count(5000).map((n) => `${n} ${text}`),
-    );
-  }
+  const wanted = count(5000).map((n) => `${n} ${text}`);
+  for (const id of ids) assertSame(stdoutOf(await logOf(url, here, id)), wanted);
 });
 
 test('beyond the bound lines are dropped, and the API and the command say how many', {
@@ -111,7 +113,7 @@ test('beyond the bound lines are dropped, and the API and the command say how ma
   const lines = await logOf(url, here, id);
   const kept = stdoutOf(lines);
   const dropped = lines.reduce((sum, line) => sum + (line.dropped ?? 0), 0);
-  assert.deepEqual(kept, count(kept.length));
+  assertSame(kept, count(kept.length));
   assert.equal(kept.length + dropped, 400_000);
   assert.match(
     lines.at(-1)?.text ?? '',

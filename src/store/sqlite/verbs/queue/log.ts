@@ -24,5 +24,6 @@ export function readLog(sql: Prepared, { task, after, limit }: LogQuery): readon
 }
 
 export function logSize(sql: Prepared, { task, attempt }: Lease): StoredSize {
-  return sql.get('logSize').get(task, attempt) as unknown as StoredSize;
+  const { entries, bytes } = sql.get('logSize').get(task, attempt) as unknown as StoredSize;
+  return { entries, bytes };
 }

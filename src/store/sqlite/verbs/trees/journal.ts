@@ -44,5 +44,6 @@ export function listJournal(sql: Prepared, task: number): readonly JournalEntry[
 }
 
 export function journalSize(sql: Prepared, task: number): StoredSize {
-  return sql.get('journalSize').get(task) as unknown as StoredSize;
+  const { entries, bytes } = sql.get('journalSize').get(task) as unknown as StoredSize;
+  return { entries, bytes };
 }
