@@ -27,6 +27,7 @@ const VERBS = {
   attemptList: true,
   logAppend: true,
   logRead: true,
+  logSize: true,
   leaseOverdue: true,
   leaseReap: true,
   taskStage: true,

@@ -57,6 +57,7 @@ function restOf(store: QueueStore): Rest {
 
     taskTurn: no('turns'),
     journalList: none,
+    journalSize: async () => ({ entries: 0, bytes: 0 }),
     treeList: none,
     treeCount: async () => EMPTY_STATS,
     waitGet: nothing,

@@ -4,7 +4,7 @@ import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { LeaseSession } from './lease-session.ts';
-import { LazyLog } from './logs/lazy-log.ts';
+import { LazyLog, type LazyLogDeps } from './logs/lazy-log.ts';
 import type { Renewal } from './renewal/renewal.ts';
 import { retryPause } from './retry-pause.ts';
 import { ReuseLookupRun } from './runner/reuse-lookup-run.ts';
@@ -23,6 +23,7 @@ export interface AttemptDeps {
   readonly renewal: Renewal;
   readonly world: World;
   readonly ladder: Ladder;
+  readonly warn?: LazyLogDeps['warn'];
 }
 
 /** What became of an assignment in this worker. */
@@ -150,6 +151,7 @@ export class Attempt implements SessionProvider {
     if (this.#yielded !== undefined) return;
     if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
     if (why === 'lost' || why === 'away') this.#session?.drop();
+    if (why === 'lost') this.#log?.abandon();
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
   }
 

@@ -24,6 +24,8 @@ import {
 const DEFAULT_BLOCK_MS = 600_000;
 const BEAT_MS = 10_000;
 const CANCEL_LOOK_MS = 1000;
+/** How long a worker that stops waits for answers of its node when no task depends on them, or when its time is over. */
+const ANSWER_MS = 3000;
 
 /**
  * Claims tasks over a link, runs them in its slots, and settles them. This class holds the start and the stop; `slots/` holds
@@ -111,7 +113,7 @@ export class Worker {
       onTrouble: (error) => this.#warn('the renewal thread is gone; leases are renewed from the loop', error),
     });
     renewal.start();
-    const deps = { session, renewal, world, ladder };
+    const deps = { session, renewal, world, ladder, warn: this.#warn };
     this.#deps = deps;
     this.#slots.idleSince = world.clock.monotonic();
     this.#beginRounds(session);
@@ -154,9 +156,26 @@ export class Worker {
   stop(options: StopOptions = {}): Promise<void> {
     const { drain = true, drainMs, ladder } = options;
     this.#stopping ??= this.#stop();
-    if (!drain) this.#slots.force(ladder);
+    if (!drain) this.#force(ladder);
     else if (drainMs !== undefined) this.#forceAfter(drainMs, ladder);
     return this.#stopping;
+  }
+
+  #force(ladder: Ladder | undefined): void {
+    this.#slots.force(ladder);
+    const { abortMs, termMs } = ladder ?? this.#options.ladder ?? DEFAULT_LADDER;
+    // By then every handler has ended. Only answers are missing, and the node may never give them.
+    this.#after(abortMs + termMs + ANSWER_MS, () => this.#leave());
+  }
+
+  /** Ends the session: what still waits for an answer is refused. Ends of attempts stay on disk for the next start. */
+  #leave(): void {
+    void this.#deps?.session.close().catch(() => {});
+  }
+
+  /** Leaves once nothing is held: then no answer is worth a longer wait. */
+  #leaveWhenIdle(): void {
+    this.#after(ANSWER_MS, () => (this.#held.any ? this.#leaveWhenIdle() : this.#leave()));
   }
 
   async #stop(): Promise<void> {
@@ -171,21 +190,27 @@ export class Worker {
   }
 
   async #close({ session, renewal }: AttemptDeps): Promise<void> {
+    this.#leaveWhenIdle();
     await Promise.all([this.#slots.giveAllBack(), session.beat('draining').catch(() => {})]);
     // The claim under way ends first: its tasks are given back before anything is closed.
     await this.#intaking;
     while (this.#held.any) await this.#held.changed.next();
     for (const cleanup of this.#cleanups) cleanup();
+    this.#leaveWhenIdle();
     const closing = (error: unknown): void => this.#warn('the worker did not end cleanly', error);
     await this.#runners.close(closing);
     await renewal.close().catch(closing);
     await session.beat('offline').catch(() => {});
     await session.close().catch(closing);
+    for (const cleanup of this.#cleanups) cleanup();
   }
 
   #forceAfter(ms: number, ladder: Ladder | undefined): void {
-    const force = (): void => this.#slots.force(ladder);
-    this.#cleanups.push(this.#options.world.timers.after(Math.min(ms, 2 ** 31 - 1), force, { unref: true }));
+    this.#after(Math.min(ms, 2 ** 31 - 1), () => this.#force(ladder));
+  }
+
+  #after(ms: number, then: () => void): void {
+    this.#cleanups.push(this.#options.world.timers.after(ms, then, { unref: true }));
   }
 
   readonly #warn = (message: string, error?: unknown): void => {

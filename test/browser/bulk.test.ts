@@ -36,9 +36,9 @@ test(
     await page.getByLabel('Select this row').first().click();
     await page.getByRole('button', { name: 'Cancel all' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel all matching tasks' });
-    await dialog.getByRole('button', { name: 'Cancel 7 tasks' }).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel 7 ready tasks of queue heap' }).waitFor();
     assert.match(await dialog.locator('pre').innerText(), /heap[\s\S]*|ready/);
-    await dialog.getByRole('button', { name: 'Cancel 7 tasks' }).click();
+    await dialog.getByRole('button', { name: 'Cancel 7 ready tasks of queue heap' }).click();
     await page.getByText('7 of 7, done').waitFor();
     for (const id of ids) assert.equal((await house.task(id)).state, 'cancelled');
     assert.equal((await house.task(other)).state, 'scheduled');
@@ -54,7 +54,7 @@ test(
     await page.getByRole('button', { name: 'Run again', exact: true }).click();
     const again = page.getByRole('dialog', { name: 'Run again the selected tasks' });
     await again.getByLabel('Tasks per second').fill('50');
-    await again.getByRole('button', { name: 'Run again 3 tasks' }).click();
+    await again.getByRole('button', { name: 'Run 3 selected tasks again' }).click();
     await page.getByText('3 of 3, done').waitFor();
     const { counted } = await house.call('countTasks', { query: { queue: ['heap'], state: ['ready'] } });
     assert.equal(counted, 3);

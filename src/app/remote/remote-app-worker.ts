@@ -46,15 +46,15 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
   // Other processes may have the same host name and process id, in containers for instance.
   const name = rest.name ?? `${defaultWorkerName().slice(0, 54)}-${randomUUID().slice(0, 8)}`;
   const world = realWorld();
-  const link = new EnrollingLink(async (hello) => {
-    const identity = await credentials(client, { name: checkName('worker name', name), secret, code }, hello);
+  const link = new EnrollingLink(async (hello, signal) => {
+    const identity = await credentials(client, { name: checkName('worker name', name), secret, code }, hello, signal);
     // Loaded here: a program that only pushes needs no WebSocket.
     const { WsLink } = await import('../../worker/links/ws-link.ts');
     const [url, ...others] = client.origins;
-    const session = await new WsLink({ url, others, secret: identity.secret, world, log }).open({
-      ...hello,
-      name: identity.name,
-    });
+    const session = await new WsLink({ url, others, secret: identity.secret, world, log }).open(
+      { ...hello, name: identity.name },
+      signal,
+    );
     return rest.name === undefined && identity.made ? removingName(session, client, identity.name) : session;
   });
   return makeWorker(rest, { link, world, log, name });
@@ -75,30 +75,31 @@ async function credentials(
     code,
   }: { readonly name: string; readonly secret: string | undefined; readonly code: string | undefined },
   { tags }: Hello,
+  signal: AbortSignal | undefined,
 ): Promise<Identity> {
   if (secret !== undefined) return { name, secret, made: false };
-  if (code !== undefined) return { ...(await client.call('enrolWorker', { body: { code } })), made: false };
+  if (code !== undefined) return { ...(await client.call('enrolWorker', { body: { code }, signal })), made: false };
   try {
-    const made = await client.call('createWorker', { body: { name, tags: [...tags] } });
+    const made = await client.call('createWorker', { body: { name, tags: [...tags] }, signal });
     return { name, secret: made.secret as string, made: true };
   } catch (error) {
     if (!isEngineError(error, 'CONFLICT')) throw error;
   }
   // There is a worker of that name already: it gets another secret, and the tags that it reports.
-  if (tags.length > 0) await client.call('editWorker', { params: { name }, body: { addTags: [...tags] } });
-  return { ...(await client.call('rotateWorker', { params: { name }, body: { grace: GRACE } })), made: false };
+  if (tags.length > 0) await client.call('editWorker', { params: { name }, body: { addTags: [...tags] }, signal });
+  return { ...(await client.call('rotateWorker', { params: { name }, body: { grace: GRACE }, signal })), made: false };
 }
 
 /** Gets the credentials first, then opens the real link. */
 class EnrollingLink implements Link {
-  readonly #open: (hello: Hello) => Promise<Session>;
+  readonly #open: Link['open'];
 
-  constructor(open: (hello: Hello) => Promise<Session>) {
+  constructor(open: Link['open']) {
     this.#open = open;
   }
 
-  open(hello: Hello): Promise<Session> {
-    return this.#open(hello);
+  open(hello: Hello, signal?: AbortSignal): Promise<Session> {
+    return this.#open(hello, signal);
   }
 }
 

@@ -5,6 +5,7 @@ import { originOf } from '../../client/endpoints.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
+import { EnrolledAnswer } from '../../protocol/answers.ts';
 import { isLoopback } from '../../server/http/hosts.ts';
 import { HttpLink } from '../../worker/links/http-link.ts';
 import { WsLink } from '../../worker/links/ws-link.ts';
@@ -65,10 +66,17 @@ export async function enrol(urls: Addresses, code: string, dataDir: string): Pro
 async function enrolAt(url: string, code: string, dataDir: string): Promise<Credentials> {
   // A code is good once. After a broken call it is not known whether the code was used, so it is not sent again.
   const client = new Client({ url });
-  const { name, secret } = await client.call('enrolWorker', { body: { code }, patienceMs: 0 });
+  const { name, secret } = enrolled(await client.call('enrolWorker', { body: { code }, patienceMs: 0 }), url);
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(join(dataDir, FILE), `${JSON.stringify({ url, name, secret })}\n`, { mode: 0o600 });
   return { name, secret };
+}
+
+/** They are written to disk and sent with every connection, so they are believed only where they can be credentials. */
+function enrolled(given: unknown, url: string): Credentials {
+  const found = EnrolledAnswer.safeParse(given);
+  if (found.success) return found.data;
+  throw fault('NODE_UNREACHABLE', { url, problem: 'what it answered is no name and no secret' });
 }
 
 /** The credentials that one of these nodes gave to an earlier start. */

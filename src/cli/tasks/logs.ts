@@ -29,6 +29,7 @@ export const logs: Command = {
       const { id: publicId, attempt } = await requireTask(operator, id);
       if (config.follow) return followTasks(operator, { ids: [publicId], after, out, logsOnly: true });
       let shown = 0;
+      let dropped = 0;
       for await (const line of linesOf(operator, publicId)) {
         if (out.mode === 'json') out.json({ id: publicId, ...line });
         else {
@@ -36,8 +37,11 @@ export const logs: Command = {
           for (const text of logLines(line, out)) out.line(text);
         }
         shown = line.attempt;
+        dropped += line.dropped ?? 0;
       }
       if (shown === 0) sayWhyEmpty(out, attempt);
+      if (dropped > 0 && out.mode !== 'json')
+        out.note(`Not kept: ${dropped.toLocaleString('en')} lines beyond the bound of a log.`);
       return EXIT.fine;
     });
   },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { LogEntry } from '../../core/task/log.ts';
+import { type LogEntry, logCost, MAX_LOG_BYTES } from '../../core/task/log.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Grant, LogAppend, LogLine, Store } from '../../store/store.ts';
@@ -258,4 +258,45 @@ test('an unknown task cannot be followed', async (t) => {
   const next = (options?: never): Promise<unknown> => engine.logs.follow(4711, options)[Symbol.asyncIterator]().next();
   assert.equal(await refusal(next()), 'NOT_FOUND');
   assert.equal(await refusal(next({ from: 1 } as never)), 'UNKNOWN_OPTION');
+});
+
+/** The code of its refusal; undefined: it was not refused. */
+const codeOf = (call: Promise<unknown>): Promise<string | undefined> =>
+  call.then(
+    () => undefined,
+    (error: { readonly code: string }) => error.code,
+  );
+
+test('an attempt stores no more than its bound, whichever process its worker asks and however it numbers its lines', async (t) => {
+  const { engine, other, running } = await rig(t);
+  const grant = await running();
+  const text = 'x'.repeat(60_000);
+  const batch = (from: number): LogEntry[] => Array.from({ length: 10 }, (_, i) => line(from - i, text));
+  let [refused, taken] = [0, 0];
+  for (let i = 0; i < 60; i++) {
+    const by = i % 2 === 0 ? engine : other;
+    const answer = await codeOf(by.logs.append(grant, batch(100_000 - 10 * i)));
+    if (answer === 'TOO_LARGE') refused++;
+    else taken += 10 * logCost(text);
+  }
+  assert.ok(refused > 30, `${refused} of 60 were refused`);
+  assert.ok(taken > 0.9 * MAX_LOG_BYTES && taken < MAX_LOG_BYTES + 2 * 1024 * 1024, `${taken} bytes were taken`);
+  assert.equal(await codeOf(other.logs.append(grant, batch(50))), 'TOO_LARGE');
+  const next = await running();
+  assert.equal(
+    await codeOf(engine.logs.append(next, batch(50))),
+    undefined,
+    'the log of another attempt has its own bound',
+  );
+});
+
+test('a reader learns how many lines were dropped, and where', async (t) => {
+  const { engine, running } = await rig(t);
+  const grant = await running();
+  await engine.logs.append(grant, [line(1), line(2), line(12), line(13)]);
+  const dropped = (lines: readonly { readonly dropped?: number }[]): readonly unknown[] =>
+    lines.map((one) => one.dropped);
+  assert.deepEqual(dropped(await engine.logs.read(grant.task)), [undefined, undefined, 9, undefined]);
+  const after = { attempt: 1, seq: 2 };
+  assert.deepEqual(dropped(await engine.logs.read(grant.task, { after, limit: 1 })), [9]);
 });

@@ -1,9 +1,9 @@
 import { fault } from '../../core/errors.ts';
 import type { Lease } from '../../core/task/lease.ts';
-import type { LogEntry } from '../../core/task/log.ts';
+import { droppedBefore, LOG_RESERVE, type LogEntry, logCost, MAX_LOG_BYTES } from '../../core/task/log.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
-import type { LogAnswer, LogAppend, LogLine, LogPlace, Store } from '../../store/store.ts';
+import type { LogAnswer, LogAppend, LogPlace, Store, LogLine as StoredLine } from '../../store/store.ts';
 import {
   checkLease,
   checkLimit,
@@ -15,19 +15,28 @@ import {
 } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 import { Wakeups } from '../read/wakeups.ts';
+import { WriteBudget, type Written } from './write-budget.ts';
 
-export type { LogLine, LogPlace } from '../../store/store.ts';
+export type { LogPlace } from '../../store/store.ts';
+
+export interface LogLine extends StoredLine {
+  /** Lines that the worker had to drop before this one, if there are some. */
+  readonly dropped?: number;
+}
 
 /** Per batch, and per part of one call: more would block the loop for too long. */
 const MAX_BYTES = 1_048_576;
 const MAX_LINES = 1000;
+/** Written to one log between two looks at its size. */
+const UNREAD = { entries: 8192, bytes: 512 * 1024 };
+const MOST = { entries: Number.POSITIVE_INFINITY, bytes: MAX_LOG_BYTES + LOG_RESERVE };
 const PAGE = 200;
 const POLL_MS = 1000;
 const READ: ReadonlySet<string> = new Set(['after', 'limit']);
 const FOLLOW: ReadonlySet<string> = new Set(['after', 'signal']);
 
 export interface TaskLogsDeps {
-  readonly store: Pick<Store, 'logAppend' | 'logRead' | 'taskGet'>;
+  readonly store: Pick<Store, 'logAppend' | 'logRead' | 'logSize' | 'taskGet'>;
   readonly coalescer: Coalescer;
   readonly world: World;
 }
@@ -36,11 +45,22 @@ export interface TaskLogsDeps {
 export class TaskLogs {
   readonly #deps: TaskLogsDeps;
   readonly #append: Batcher<LogAppend, LogAnswer>;
+  /** By task and attempt. */
+  readonly #budget: WriteBudget;
   /** Followers by task, so that a line of one task wakes only its own followers. */
   readonly #followed = new Map<number, Wakeups>();
 
   constructor(deps: TaskLogsDeps) {
     this.#deps = deps;
+    this.#budget = new WriteBudget({
+      most: MOST,
+      unread: UNREAD,
+      read: async (key) => {
+        const [task, attempt] = key.split('/').map(Number) as [number, number];
+        const { entries, bytes } = await deps.store.logSize({ task, attempt });
+        return { entries, bytes: bytes + entries * logCost('') };
+      },
+    });
     this.#append = deps.coalescer.batcher({
       name: 'log',
       maxItems: 250,
@@ -70,14 +90,18 @@ export class TaskLogs {
   }
 
   /**
-   * Adds lines to the log of a running attempt; a line that is there already stays as it is. A text has at most 64 KiB. Characters that no
-   * store can keep are replaced.
+   * Adds lines to the log of a running attempt; a line that is there already stays as it is. A text has at most 64 KiB, and the log of an
+   * attempt at most `MAX_LOG_BYTES`: what goes beyond it is refused with `TOO_LARGE`. Characters that no store can keep are replaced.
    */
   async append(lease: Lease, entries: readonly LogEntry[]): Promise<void> {
     checkLease(lease);
     const { task, attempt } = lease;
-    const items = parts(checkLogEntries(entries)).map((part) => ({ task, attempt, entries: part }));
+    const lines = checkLogEntries(entries);
+    const items = parts(lines).map((part) => ({ task, attempt, entries: part }));
     if (items.length === 0) return;
+    // Not awaited where it need not be: the lines then leave in this turn of the loop, before the settle of their attempt.
+    const fits = this.#budget.admit(`${task}/${attempt}`, sizeOf(lines));
+    if (fits !== true && !(await fits)) throw fault('TOO_LARGE', { field: 'log', maxBytes: MAX_LOG_BYTES });
     const answers = await this.#append.submitMany(items);
     if (answers.includes('lost')) throw fault('LEASE_LOST', { task, attempt });
   }
@@ -90,7 +114,10 @@ export class TaskLogs {
     checkTask(task);
     checkOptions('options', options, READ);
     const after = checkLogPlace(options.after);
-    return this.#deps.store.logRead({ task, after, limit: checkLimit(options.limit ?? PAGE) });
+    return withDropped(
+      await this.#deps.store.logRead({ task, after, limit: checkLimit(options.limit ?? PAGE) }),
+      after,
+    );
   }
 
   /** The lines of a task's log as they are written. It ends when the task has ended and all lines were read. */
@@ -110,7 +137,7 @@ export class TaskLogs {
       while (!signal?.aborted) {
         const wakeup = this.#wakeups(task).arm(signal);
         try {
-          const page = await store.logRead({ task, after: last, limit: PAGE });
+          const page = withDropped(await store.logRead({ task, after: last, limit: PAGE }), last);
           yield* page;
           last = page.at(-1) ?? last;
           if (page.length > 0) {
@@ -141,6 +168,17 @@ export class TaskLogs {
     }
     return wakeups;
   }
+}
+
+function withDropped(lines: readonly StoredLine[], after: LogPlace | undefined): readonly LogLine[] {
+  return lines.map((line, i) => {
+    const dropped = droppedBefore(line, i === 0 ? after : lines[i - 1]);
+    return dropped > 0 ? { ...line, dropped } : line;
+  });
+}
+
+function sizeOf(lines: readonly LogEntry[]): Written {
+  return { entries: lines.length, bytes: lines.reduce((sum, { text }) => sum + logCost(text), 0) };
 }
 
 function bytesOf(entries: readonly LogEntry[]): number {

@@ -1,6 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import { approvalChannel } from '../../core/task/channel.ts';
+import { entryBytes, MAX_JOURNAL_BYTES, MAX_JOURNAL_ENTRIES } from '../../core/task/journal-bound.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type {
   EntryAnswer,
@@ -20,6 +21,7 @@ import type { Spawns } from '../trees/spawns.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import type { HeldLease, Settles } from './settles.ts';
 import { type CheckedEntry, type CheckedThen, type CheckedTurn, checkTurn, type TurnRequest } from './turn-request.ts';
+import { WriteBudget, type Written } from './write-budget.ts';
 
 /** The result of a turn. */
 export interface TurnResult {
@@ -40,7 +42,7 @@ export interface EntryResult {
 }
 
 export interface TurnsDeps {
-  readonly store: Pick<Store, 'taskTurn' | 'capabilities'>;
+  readonly store: Pick<Store, 'taskTurn' | 'journalSize' | 'capabilities'>;
   readonly coalescer: Coalescer;
   readonly tasks: TaskInterner;
   readonly spawns: Spawns;
@@ -55,6 +57,10 @@ export interface TurnsDeps {
   readonly onCommit: (task: number) => void;
 }
 
+/** Written to one journal between two looks at its size. */
+const UNREAD = { entries: 1000, bytes: 512 * 1024 };
+const MOST = { entries: MAX_JOURNAL_ENTRIES, bytes: MAX_JOURNAL_BYTES };
+
 /**
  * Commits turns of attempts: journal entries, children, signals, log lines, and how the attempt goes on. A turn is committed as a whole or
  * not at all, under the fence.
@@ -62,11 +68,18 @@ export interface TurnsDeps {
 export class Turns {
   readonly #deps: TurnsDeps;
   readonly #batcher: Batcher<Turn, TurnAnswer>;
+  /** By task. */
+  readonly #budget: WriteBudget;
   /** Turns of one attempt are committed in the order of the calls. */
   readonly #mutex = new KeyedMutex();
 
   constructor(deps: TurnsDeps) {
     this.#deps = deps;
+    this.#budget = new WriteBudget({
+      most: MOST,
+      unread: UNREAD,
+      read: (key) => deps.store.journalSize({ task: Number(key) }),
+    });
     this.#batcher = deps.coalescer.batcher({
       name: 'turn',
       maxItems: 250,
@@ -86,6 +99,8 @@ export class Turns {
   async #send(lease: HeldLease, { entries, logs, then: requested }: CheckedTurn): Promise<TurnResult> {
     if (requested.go === 'park' && requested.children?.includes(lease.task)) throw refuseSelf();
     // Not awaited where it need not be: the call then leaves in this turn of the loop.
+    const fits = entries.length === 0 || this.#budget.admit(String(lease.task), sizeOfEntries(entries));
+    if (fits !== true && !(await fits)) throw tooMuch();
     const then =
       requested.go === 'on' || requested.go === 'park'
         ? withChannel(lease, requested)
@@ -204,6 +219,23 @@ function refuseCircle(problem: string): Error {
     'INVALID_INPUT',
     { field: 'then.children', problem: `${problem}, so neither would ever go on` },
     { hint: 'Wait for another task, or with a timeout; a parent that waits for its child cannot be waited for by it.' },
+  );
+}
+
+/** The value of a child is a time, and a signal has none. */
+function sizeOfEntries(entries: readonly CheckedEntry[]): Written {
+  let bytes = 0;
+  for (const entry of entries) bytes += 'value' in entry ? entryBytes(entry) : entryBytes({ key: entry.key });
+  return { entries: entries.length, bytes };
+}
+
+function tooMuch(): Error {
+  return fault(
+    'TOO_LARGE',
+    { field: 'journal of the task', maxBytes: MAX_JOURNAL_BYTES },
+    {
+      hint: `The checkpoints of a task have at most ${MAX_JOURNAL_BYTES / 1024 / 1024} MiB and ${MAX_JOURNAL_ENTRIES.toLocaleString('en')} entries. Keep large results elsewhere, or give the rest of the work to a child.`,
+    },
   );
 }
 

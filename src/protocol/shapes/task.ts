@@ -221,6 +221,10 @@ export const LogLine = z
     at: Time,
     stream: word<Stream>(),
     text: z.string(),
+    dropped: z
+      .number()
+      .optional()
+      .describe('Lines before this one that were written beyond the bound of the log, and are not kept'),
   })
   .meta({ id: 'LogLine' });
 

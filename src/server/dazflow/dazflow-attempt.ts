@@ -1,5 +1,6 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
+import type { LogEntry } from '../../core/task/log.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import type { DazflowLine, DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
@@ -55,6 +56,7 @@ export class DazflowAttempt {
   #killed: 'cancelled' | 'timeout' | undefined;
   #disconnected = false;
   #lines = 0;
+  #isTruncated = false;
 
   constructor(parts: DazflowAttemptParts, one: Assignment) {
     this.#parts = parts;
@@ -114,10 +116,22 @@ export class DazflowAttempt {
       await this.#retrying(() => session.log(this.#assignment, entries));
       return undefined;
     } catch (error) {
+      if (isEngineError(error, 'TOO_LARGE')) return this.#truncated();
       if (!isEngineError(error, 'LEASE_LOST')) throw error;
       this.#end();
       return LOST;
     }
+  }
+
+  /** The log of the attempt is full. The agent goes on; a line says it once, and the numbers of what is dropped are taken. */
+  async #truncated(): Promise<Refusal> {
+    if (this.#isTruncated) return undefined;
+    this.#isTruncated = true;
+    const { session, world } = this.#parts;
+    const text = '[truncated: the log of an attempt is full, and further lines are dropped]';
+    const last: LogEntry = { seq: ++this.#lines, at: Math.floor(world.clock.wall()), stream: 'system', text };
+    await session.log(this.#assignment, [last]).catch(() => {});
+    return undefined;
   }
 
   complete(result: unknown): Promise<Refusal> {

@@ -7,6 +7,14 @@ export interface LogStore {
   logAppend(params: { readonly items: readonly LogAppend[] }): Promise<readonly LogAnswer[]>;
   /** Lines above `after`, ordered by attempt and number. */
   logRead(params: LogQuery): Promise<readonly LogLine[]>;
+  /** How many lines the log of an attempt has, and their bytes in UTF-8. Reads all of them. */
+  logSize(params: { readonly task: number; readonly attempt: number }): Promise<StoredSize>;
+}
+
+/** How much is stored: so many rows, so many bytes of text. */
+export interface StoredSize {
+  readonly entries: number;
+  readonly bytes: number;
 }
 
 export interface LogAppend extends Lease {

@@ -2,6 +2,7 @@ import type { AfterFailure } from '../../core/graph/graph.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import type { FinalState, Reason, TaskState } from '../../core/task/task.ts';
+import type { StoredSize } from './log-store.ts';
 import type { LimitRefusal, NewTask } from './push-store.ts';
 import type { ReturnItem, TaskHint } from './settle-store.ts';
 
@@ -19,6 +20,8 @@ export interface TurnStore {
   taskTurn(params: { readonly items: readonly Turn[] }): Promise<readonly TurnAnswer[]>;
   /** The journal of a task, in the order of time; entries of the same millisecond by key. */
   journalList(params: { readonly task: number }): Promise<readonly JournalEntry[]>;
+  /** How many entries the journal of a task has, and the bytes of their keys, values and usages in UTF-8. Reads all of it. */
+  journalSize(params: { readonly task: number }): Promise<StoredSize>;
 }
 
 /** One commit of an attempt. No key is used twice in it. */

@@ -111,6 +111,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   heldBy: ['task_running(holder)'],
   logAdd: [BY_ID],
   logRead: ['log_pkey(task, (attempt, seq))'],
+  logSize: ['log_pkey(task, attempt)'],
 
   // The whole index, because there is no other order: it never has more rows than the workers have slots.
   overdue: ['task_running(first)'],
@@ -142,6 +143,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   journalAdd: [],
   journalFind: ['journal_pkey(task, key)'],
   journalList: ['journal_pkey(task)'],
+  journalSize: ['journal_pkey(task)'],
   journalForget: ['journal_pkey(task, key)'],
   treeMark: [BY_ID],
   treeList: ['done_root((root, id), root)', 'lane_pkey(id)', 'queue_pkey(id)', 'task_root((root, id), root)'],

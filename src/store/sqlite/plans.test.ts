@@ -45,6 +45,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   held: ['SCAN task USING INDEX task_running'],
   heldBy: ['SEARCH task USING INDEX task_running (holder=?)'],
   logFence: BY_ID,
+  logSize: ['SEARCH log USING PRIMARY KEY (task=? AND attempt=?)'],
   logRead: ['SEARCH log USING PRIMARY KEY (task=? AND (attempt,seq)>(?,?))'],
   pruneLog: ['SEARCH log USING PRIMARY KEY (task=?)'],
   // The whole index: it never has more rows than the workers have slots.
@@ -94,6 +95,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   ],
   turnLook: BY_ID,
   journalGet: ['SEARCH journal USING INDEX journal_key (task=? AND key=?)'],
+  journalSize: ['SEARCH journal USING INDEX journal_key (task=?)'],
   journalList: ['SEARCH journal USING INDEX journal_key (task=?)'],
   journalForget: ['SEARCH journal USING INDEX journal_key (task=? AND key=?)'],
   treeMark: BY_ID,

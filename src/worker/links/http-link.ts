@@ -1,11 +1,13 @@
 import { hostname } from 'node:os';
-import { type EngineError, type ErrorBody, fault, isEngineError } from '../../core/errors.ts';
+import type { z } from 'zod';
+import { type EngineError, fault, isEngineError } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
-import type { Granted, NewRequest, NodeMessage } from '../../protocol/frames.ts';
+import { AskedAnswers, frameOf, JoinedAnswer, WireError } from '../../protocol/answers.ts';
+import type { NewRequest } from '../../protocol/frames.ts';
 import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
-import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
+import type { BodyOf } from '../../protocol/routes.ts';
 import { HttpCaller } from './http-caller.ts';
-import { NodeSession, type NodeSessionOptions, openSession, proofOf } from './node-session.ts';
+import { NodeSession, type NodeSessionOptions, openSession } from './node-session.ts';
 import { type PendingRequest, PendingRequests, requestText, tooLarge } from './pending-requests.ts';
 import { answerMs, pauseMs, tryMs } from './reconnect.ts';
 import { unreachable, wireError } from './wire-error.ts';
@@ -83,12 +85,12 @@ class HttpSession extends NodeSession {
     await this.replayLeftovers();
   }
 
-  async #join(body: string): Promise<AnswerOf<'joinWorker'>> {
+  async #join(body: string): Promise<z.infer<typeof JoinedAnswer>> {
     for (;;) {
       try {
-        const joined = await this.#post('/workers/join', body, tryMs(this.#outage, 0));
+        const joined = JoinedAnswer.parse(await this.#post('/workers/join', body, tryMs(this.#outage, 0)));
         this.#tries = 0;
-        return joined as AnswerOf<'joinWorker'>;
+        return joined;
       } catch (error) {
         if (this.#closed !== undefined) throw this.#closed;
         // The node may not have noticed yet that an earlier start of this worker is gone.
@@ -136,9 +138,7 @@ class HttpSession extends NodeSession {
       const body: BodyOf<'takeTasks'> = { max, waitMs, n, holding: [...this.holding.all()] };
       const patience = waitMs + answerMs(this.leaseMs);
       const found = await this.#post(this.#path('tasks'), JSON.stringify(body), patience, poll.signal);
-      const granted = (found ?? []) as readonly Granted[];
-      for (const one of granted) this.holding.put(proofOf(one));
-      return granted;
+      return this.granted(found, max);
     } finally {
       signal.removeEventListener('abort', stop);
     }
@@ -184,7 +184,7 @@ class HttpSession extends NodeSession {
     return error;
   }
 
-  protected request(request: NewRequest): Promise<unknown> {
+  protected send(request: NewRequest): Promise<unknown> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed);
     const n = ++this.#numbers;
     const text = requestText(n, request);
@@ -203,9 +203,12 @@ class HttpSession extends NodeSession {
       const texts = batch.map(([, { text }]) => text);
       try {
         const answer = await this.#post(this.#path('ask'), `{"asked":[${texts.join()}]}`, answerMs(this.leaseMs));
+        const answers = AskedAnswers.parse(answer).answers.map(frameOf);
+        // Unanswered requests are sent again: a node that answers none of them must not be asked without a pause.
+        if (!answers.map((one) => this.#receive(one)).includes(true))
+          throw new Error('the node answered nothing that was asked');
         this.#tries = 0;
         this.#brokenSince = undefined;
-        for (const one of (answer as AnswerOf<'askNode'>).answers) this.#receive(one as NodeMessage);
       } catch (error) {
         if (!isEngineError(error) || error.retryable) await this.#missed(error);
         else {
@@ -228,8 +231,8 @@ class HttpSession extends NodeSession {
     return batch;
   }
 
-  #receive(message: NodeMessage): void {
-    if (message.type === 'ok' || message.type === 'refused') this.#pending.answer(message);
+  #receive(message: ReturnType<typeof frameOf>): boolean {
+    return (message?.type === 'ok' || message?.type === 'refused') && this.#pending.answer(message);
   }
 
   async #missed(error: unknown): Promise<void> {
@@ -292,7 +295,6 @@ class HttpSession extends NodeSession {
 
 /** A proxy may answer in place of the node: that is no refusal. */
 function refusalOf(answer: unknown, status: number): Error {
-  const { error } = (answer ?? {}) as { readonly error?: Partial<ErrorBody> };
-  if (typeof error?.code !== 'string') return new Error(`HTTP ${status}`);
-  return wireError({ ...error, code: error.code, message: error.message ?? error.code });
+  const error = WireError.safeParse((answer as { readonly error?: unknown } | null)?.error);
+  return error.success ? wireError(error.data) : new Error(`HTTP ${status}`);
 }

@@ -5,6 +5,7 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
+import { answerOf, grantsOf, type NodeAnswer } from '../../protocol/answers.ts';
 import type { Granted, LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import { HeldLeases } from '../../protocol/held-leases.ts';
 import type {
@@ -29,6 +30,7 @@ import { type LogRequest, Outbox } from '../spool/outbox.ts';
 import { replay } from '../spool/replay.ts';
 import { type EndRequest, Spool } from '../spool/spool.ts';
 import { renewMs } from './reconnect.ts';
+import { noAnswer } from './wire-error.ts';
 
 /** A lease that was not renewed for so many times its length is forgotten. */
 const FORGOTTEN_LEASES = 3;
@@ -73,6 +75,7 @@ export abstract class NodeSession implements Session {
   readonly #spool: Spool | undefined;
   readonly #outbox: Outbox | undefined;
   #cancelReplay = (): void => {};
+  #closing: Promise<void> | undefined;
 
   constructor(options: NodeSessionOptions, { name, incarnation }: Hello) {
     const { world, url, log, spool: folder } = options;
@@ -97,12 +100,42 @@ export abstract class NodeSession implements Session {
   abstract get over(): Promise<Error>;
   abstract open(): Promise<void>;
   abstract claim(request: ClaimRequest): Promise<readonly Assignment[]>;
-  protected abstract request(request: NewRequest): Promise<unknown>;
+  /** The answer as it came. */
+  protected abstract send(request: NewRequest): Promise<unknown>;
   /** The connection is up, as far as is known. */
   protected abstract get connected(): boolean;
   protected abstract disconnect(): Promise<void>;
 
-  async close(): Promise<void> {
+  /** Sends a request, and believes of its answer only what can be one. */
+  protected async request<R extends NewRequest>(request: R): Promise<NodeAnswer<R['type']>> {
+    const given = await this.send(request);
+    try {
+      return answerOf(request, given);
+    } catch (error) {
+      throw noAnswer(request.type, error);
+    }
+  }
+
+  /** The tasks of an answered claim, held from now on. */
+  protected granted(given: unknown, max: number): readonly Assignment[] {
+    let grants: readonly Granted[];
+    try {
+      grants = grantsOf(given, max);
+    } catch (error) {
+      throw noAnswer('task_claim', error);
+    }
+    // A lease is granted once: a second grant of it would run the task twice here.
+    const fresh = grants.filter((one) => this.holding.get(one) === undefined);
+    for (const one of fresh) this.holding.put(proofOf(one));
+    return fresh;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#cancelReplay();
     await this.disconnect();
     const owed = this.#spool?.unacknowledged ?? 0;

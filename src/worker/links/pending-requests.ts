@@ -1,5 +1,6 @@
 import { type EngineError, fault } from '../../core/errors.ts';
-import { exceeds, MAX_FRAME_BYTES, type NewRequest, type NodeMessage } from '../../protocol/frames.ts';
+import type { NodeFrame } from '../../protocol/answers.ts';
+import { exceeds, MAX_FRAME_BYTES, type NewRequest } from '../../protocol/frames.ts';
 import { wireError } from './wire-error.ts';
 
 export interface PendingRequest {
@@ -28,11 +29,13 @@ export class PendingRequests {
     return [...this.#pending.values()].map(({ text }) => text);
   }
 
-  answer(message: NodeMessage & { readonly type: 'ok' | 'refused' }): void {
+  /** False: no such request waits. */
+  answer(message: NodeFrame & { readonly type: 'ok' | 'refused' }): boolean {
     const request = this.#pending.get(message.re);
     this.#pending.delete(message.re);
     if (message.type === 'ok') request?.resolve(message.value);
     else request?.reject(wireError(message.error));
+    return request !== undefined;
   }
 
   refuse(n: number, error: Error): void {

@@ -642,9 +642,9 @@ async function credulousGateway(t: TestContext, leaseMs = 9000) {
         greetings.push(JSON.parse(data.toString()));
         socket.send(JSON.stringify({ type: 'connect_ok', leaseMs }));
       } else if (said.type === 'task_claim') {
-        ok(Array.from({ length: said.max }, () => ({ task: ++tasks, attempt: 1, token: `token ${tasks}` })));
+        ok(Array.from({ length: said.max }, () => ({ ...GRANT, task: ++tasks, token: `token ${tasks}` })));
       } else if (said.type === 'lease_renew') ok(said.leases.map((_, i) => (i === 0 ? 'lost' : 'held')));
-      else ok(undefined);
+      else ok(said.type === 'cancels' ? [] : undefined);
     });
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -657,6 +657,18 @@ async function credulousGateway(t: TestContext, leaseMs = 9000) {
     refuseAll: () => void (refuses = true),
   };
 }
+
+const GRANT = {
+  attempt: 1,
+  id: 'task_01a1de00-1c2a-7000-8000-00000d79a779',
+  queue: 'work',
+  handler: 'echo',
+  payload: 'null',
+  tries: 1,
+  maxTries: 3,
+  createdAt: 1,
+  suspect: false,
+};
 
 test('a worker says what it holds: not what has ended, was lost, or was given up without a word', async (t) => {
   const { url, greetings, breakAll } = await credulousGateway(t);

@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws';
 import { type EngineError, fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
+import { framesIn, type NodeFrame } from '../../protocol/answers.ts';
 import {
   ALIVE,
   type Connect,
@@ -8,7 +9,6 @@ import {
   framesOf,
   MAX_ANSWER_BYTES,
   type NewRequest,
-  type NodeMessage,
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
@@ -46,6 +46,8 @@ export class Wire {
   #open = false;
   #numbers = 0;
   #tries = 0;
+  /** Connections in a row that ended because of what the other side said. */
+  #senseless = 0;
   /** The address in use; the next one after every connection that failed or ended. */
   #at = 0;
   #unsent: string[] = [];
@@ -161,11 +163,11 @@ export class Wire {
     });
     socket.on('message', (data: Buffer) => {
       try {
-        const messages = JSON.parse(data.toString()) as NodeMessage | readonly NodeMessage[];
-        for (const one of Array.isArray(messages) ? messages : [messages]) this.#receive(one as NodeMessage);
+        for (const one of framesIn(data.toString())) this.#receive(one);
       } catch (error) {
         // The other side is no node.
         trouble = error as Error;
+        this.#senseless++;
         socket.terminate();
       }
     });
@@ -199,10 +201,13 @@ export class Wire {
     return { leaseMs: this.#leaseMs, away: this.#away };
   }
 
-  #receive(message: NodeMessage): void {
+  /** Settings of the worker (`config_update`) are no concern of it: the engine applies them. */
+  #receive(message: NodeFrame): void {
     switch (message.type) {
       case 'connect_ok':
-        this.#terms = message;
+        // Said again, it would have every request sent again.
+        if (this.#open) return;
+        this.#terms = { heartbeatMs: message.heartbeatMs, runTimeoutMs: message.runTimeoutMs };
         this.#accepted(message.leaseMs);
         return;
       case 'connect_rejected':
@@ -214,12 +219,9 @@ export class Wire {
       case 'queue_paused':
         this.#options.onPaused(message.queue);
         return;
-      case 'config_update':
-        // The engine applies it: a disabled worker is granted nothing, and finishes its tasks.
-        return;
       case 'ok':
       case 'refused':
-        this.#pending.answer(message);
+        if (this.#pending.answer(message)) this.#senseless = 0;
     }
   }
 
@@ -250,7 +252,8 @@ export class Wire {
     const { world, log, urls } = this.#options;
     this.#at++;
     // The pause grows with each round over all addresses, not with each address.
-    const round = Math.floor(this.#tries++ / urls.length);
+    // Nor does it begin anew where the other side accepts this worker and then says nothing that makes sense.
+    const round = Math.max(Math.floor(this.#tries++ / urls.length), this.#senseless);
     // Shorter while leases are held.
     const pause = pauseMs(this.#outage, round, world.random);
     if (this.#tries === 2) log?.warn('the node cannot be reached; trying again', { code, error: trouble?.message });

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
-import type { Granted, NewRequest } from '../../protocol/frames.ts';
+import type { NewRequest } from '../../protocol/frames.ts';
 import type { Assignment, ClaimRequest, Hello, Link, Session, WorkerState } from '../../protocol/link.ts';
-import { NodeSession, type NodeSessionOptions, openSession, proofOf } from './node-session.ts';
+import { NodeSession, type NodeSessionOptions, openSession } from './node-session.ts';
 import { Wire } from './wire.ts';
 
 export interface WsLinkOptions extends NodeSessionOptions {
@@ -83,9 +83,7 @@ class WsSession extends NodeSession {
     const stop = (): void => void this.#wire.request({ type: 'claim_stop', claim: n }).catch(() => {});
     signal.addEventListener('abort', stop, { once: true });
     try {
-      const assignments = (await answer) as readonly Granted[];
-      for (const one of assignments) this.holding.put(proofOf(one));
-      return assignments;
+      return this.granted(await answer, max);
     } finally {
       signal.removeEventListener('abort', stop);
     }
@@ -116,7 +114,7 @@ class WsSession extends NodeSession {
     return this.#wire.close();
   }
 
-  protected request(request: NewRequest): Promise<unknown> {
+  protected send(request: NewRequest): Promise<unknown> {
     return this.#wire.request(request);
   }
 }

@@ -7,6 +7,7 @@ import { TaskLog } from './task-log.ts';
 export interface LazyLogDeps {
   readonly world: World;
   readonly session: Pick<Session, 'log' | 'logPaceMs'>;
+  readonly warn?: ((message: string, error?: unknown) => void) | undefined;
 }
 
 /** A log that is created with its first line: most short tasks write none. */
@@ -33,8 +34,30 @@ export class LazyLog implements LogSink {
     if (!this.#closed) this.#open().progress(value);
   }
 
+  drop(lines: number, bytes: number): void {
+    if (!this.#closed) this.#open().drop(lines, bytes);
+  }
+
+  get full(): boolean {
+    return !this.#closed && this.#log?.full === true;
+  }
+
+  onRoom(listener: () => void): void {
+    this.#open().onRoom(listener);
+  }
+
+  /** Resolves when all lines are stored, or cannot be. */
   async flush(): Promise<void> {
-    await this.#log?.flush();
+    const log = this.#log;
+    if (log === undefined) return;
+    await log.flush();
+    const { id } = this.#lease;
+    if (log.refused !== undefined) this.#deps.warn?.(`${log.unsent} lines of the log of ${id} are lost`, log.refused);
+  }
+
+  /** The lease is lost: no store takes these lines any more. */
+  abandon(): void {
+    this.#log?.abandon();
   }
 
   /** Drops all later lines: the store would refuse them. */

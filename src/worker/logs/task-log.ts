@@ -1,5 +1,5 @@
 import { isEngineError } from '../../core/errors.ts';
-import type { LogEntry, Stream } from '../../core/task/log.ts';
+import { type LogEntry, logCost, MAX_LOG_BYTES, type Stream } from '../../core/task/log.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { Timers } from '../../core/world.ts';
 import type { LogSink } from '../runner/runner.ts';
@@ -10,9 +10,9 @@ export interface TaskLogOptions {
   readonly timers: Pick<Timers, 'after'>;
   /** Calendar time. */
   readonly now: () => number;
-  /** The most that one attempt may write; default 10 MiB. */
+  /** The most that one attempt may write; default `MAX_LOG_BYTES`. */
   readonly maxBytes?: number;
-  /** How long `flush` tries; default 2 s. */
+  /** How long `flush` tries without a success where the store refuses the lines; default 2 s. */
   readonly flushMs?: number;
   /** The time between two shipments; a line on an idle log leaves at once. Default 50 ms: 20 writes a second for a chatty task. */
   readonly paceMs?: number | undefined;
@@ -21,37 +21,34 @@ export interface TaskLogOptions {
 const KIB = 1024;
 const MAX_LINE = 16 * KIB;
 const MAX_BATCH = 64 * KIB;
-const MAX_WAITING = 256 * KIB;
-/** The cost of an entry beside its text, so that empty lines are bounded too. */
-const ENTRY = 32;
+/** With more waiting the log is full, until half of it is stored. */
+const FULL = 256 * KIB;
 /** The longest line, with the words that say it was cut. */
-const LARGEST = MAX_LINE + ENTRY + 64;
-/** The size of a gap entry, before its text is made. */
-const GAP = 128;
-/** Room that a flood of lines cannot take: for one progress value, and for the worker's own lines about the run. */
+const LARGEST = MAX_LINE + 128;
+/** Beyond the bound, for what the worker itself says about the run. */
 const RESERVE = 2 * LARGEST;
 const PACE_MS = 50;
-/** A flush waits this many times as long for a store that is away. */
-const AWAY = 10;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
-/** An entry that waits. A gap takes the place of dropped lines, and counts them until it is sent. */
+/** An entry that waits. */
 interface Held {
   at: number;
   readonly stream: Stream;
   text: string;
   size: number;
-  readonly gap: { lines: number; bytes: number } | undefined;
+  /** Lines that were dropped before it. They take their numbers, so that the gap shows how many they were. */
+  readonly skipped: number;
 }
 
 /**
- * The log of one attempt on its way to the store: in order, one shipment at a time, at most 256 KiB waiting and 64 KiB under way.
- * Lines that do not fit are dropped, and an entry in their place says how many. No call throws or blocks.
+ * The log of one attempt on its way to the store: in order, one shipment of 64 KiB at a time. No call throws or blocks. Every line
+ * below the bound of the attempt is kept until it is stored, so the bound is also what may wait here; who can wait looks at `full`,
+ * which is true from 256 KiB on. Lines beyond the bound are dropped and counted, and the last entry says how many they were.
  *
  *   idle ──line──> planned ──timer──> shipping ──stored──> planned (pace) ──nothing waits──> idle
  *                     ^                  │
- *                     └────backoff───────┴──LEASE_LOST, or flush gave up──> stopped (drops everything)
+ *                     └────backoff───────┴──LEASE_LOST, STORE_CLOSED, or the store refuses──> stopped
  */
 export class TaskLog implements LogSink {
   readonly #options: TaskLogOptions;
@@ -68,25 +65,45 @@ export class TaskLog implements LogSink {
   #shipping = false;
   #planned: { readonly cancel: () => void; readonly hasty: boolean } | undefined;
   #failures = 0;
-  /** The store answered and refused the last shipment. */
-  #refused = false;
+  /** Why the store refuses the last shipment, if it answered. */
+  #refusal: unknown;
   /** A flush has taken longer than a refusing store may make it. */
   #overdue = false;
-  #dropping = false;
   #capped = false;
+  /** Lines that were dropped and are not told of yet. */
+  #dropped = 0;
+  #droppedBytes = 0;
+  #isFull = false;
+  #listeners: (() => void)[] = [];
   #stopped = false;
   #abandoned = 0;
   #lastComplaint = '';
+  #cancelOverdue = (): void => {};
   #flushing: { readonly promise: Promise<void>; readonly end: () => void } | undefined;
 
   constructor(options: TaskLogOptions) {
     this.#options = options;
-    this.#maxBytes = options.maxBytes ?? 10 * KIB * KIB;
+    this.#maxBytes = options.maxBytes ?? MAX_LOG_BYTES;
   }
 
   /** Entries that are not stored, or were not when the log stopped. */
   get unsent(): number {
     return this.#abandoned + this.#held.length + this.#batch.length;
+  }
+
+  /** Why the store has refused what was not stored, once the log has stopped for that. */
+  get refused(): unknown {
+    return this.#stopped ? this.#refusal : undefined;
+  }
+
+  get full(): boolean {
+    return this.#isFull;
+  }
+
+  /** Calls back once, when it is no longer full. */
+  onRoom(listener: () => void): void {
+    if (this.#isFull) this.#listeners.push(listener);
+    else listener();
   }
 
   line(stream: Stream, text: string): void {
@@ -97,33 +114,51 @@ export class TaskLog implements LogSink {
     this.#guarded(() => this.#addProgress(value));
   }
 
+  /** Lines were dropped on the way here, because there were more of them than an attempt may log. */
+  drop(lines: number, bytes: number): void {
+    this.#dropped += lines;
+    this.#droppedBytes += bytes;
+  }
+
+  /** Nothing more can be stored. */
+  abandon(): void {
+    if (!this.#stopped) this.#stop();
+  }
+
   /**
    * Sends all that is left. It must come before the settle, because afterwards the store refuses this attempt. When the store refuses
-   * the log, as with a full disk, the flush ends after `flushMs`, so that it does not hold up the settle. A store that is away holds
-   * up the settle anyway: it is waited for ten times as long, counted from then on, because a process that was suspended finds its
-   * timers expired when it continues, while the store is fine.
+   * the log, as with a full disk, the flush ends `flushMs` after its beginning or the last success, so that it does not hold up the
+   * settle. A store that is away or slow is waited for: it holds up the settle as well.
    */
   flush(): Promise<void> {
+    if (!this.#stopped) this.#tellDropped();
     if (this.#stopped || this.unsent === 0) return Promise.resolve();
     if (this.#flushing === undefined) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const { timers, flushMs = 2_000 } = this.#options;
-      this.#overdue = false;
-      let cancel = timers.after(flushMs, () => {
-        this.#overdue = true;
-        cancel = timers.after(flushMs * AWAY, () => this.#stop());
-        if (this.#refused && !this.#shipping) this.#stop();
-      });
-      const end = (): void => {
-        cancel();
-        this.#flushing = undefined;
-        resolve();
-      };
-      this.#flushing = { promise, end };
+      this.#flushing = { promise, end: resolve };
       this.#failures = 0;
+      this.#begin();
       this.#plan(0);
     }
     return this.#flushing.promise;
+  }
+
+  /** From now on the store has `flushMs` to take something. */
+  #begin(): void {
+    const { timers, flushMs = 2_000 } = this.#options;
+    this.#overdue = false;
+    this.#cancelOverdue();
+    this.#cancelOverdue = timers.after(flushMs, () => {
+      this.#overdue = true;
+      if (this.#refusal !== undefined && !this.#shipping) this.#stop();
+    });
+  }
+
+  #endFlush(): void {
+    this.#cancelOverdue();
+    const flushing = this.#flushing;
+    this.#flushing = undefined;
+    flushing?.end();
   }
 
   #guarded(call: () => void): void {
@@ -138,11 +173,14 @@ export class TaskLog implements LogSink {
   #add(stream: Stream, given: unknown, reserved: boolean): void {
     const text = typeof given === 'string' ? given : String(given);
     const bytes = Buffer.byteLength(text);
+    if (this.#capped && !reserved) {
+      this.drop(1, bytes);
+      return;
+    }
     const head = text.slice(0, MAX_LINE).replaceAll('\0', '\uFFFD');
-    const size = Math.min(Buffer.byteLength(head), MAX_LINE) + ENTRY;
-    if (this.#overCap(size, reserved)) return;
-    if (this.#overfull(size, reserved)) this.#skip(bytes);
-    else this.#push(stream, storable(head, bytes));
+    const kept = storable(head, bytes);
+    if (this.#overCap(logCost(kept), reserved)) this.drop(1, bytes);
+    else this.#push(stream, kept);
   }
 
   #addProgress(value: unknown): void {
@@ -154,10 +192,11 @@ export class TaskLog implements LogSink {
       return;
     }
     // Only the latest counts. It replaces the one before in its place: at the end of the queue it might never be sent.
-    const size = Buffer.byteLength(text) + ENTRY;
+    const size = logCost(text);
     const unsent = this.#progress;
     if (unsent === undefined) {
-      if (!this.#overCap(size, false)) this.#progress = this.#push('progress', text);
+      if (this.#overCap(size, false)) this.drop(1, size);
+      else this.#progress = this.#push('progress', text);
       return;
     }
     this.#waiting += size - unsent.size;
@@ -178,35 +217,28 @@ export class TaskLog implements LogSink {
     if (reserved) return this.#total + size > this.#maxBytes + RESERVE;
     if (!this.#capped && this.#total + size > this.#maxBytes) {
       this.#capped = true;
-      this.#push('system', `[truncated: the log of an attempt holds at most ${formatBytes(this.#maxBytes)}]`);
+      const bound = formatBytes(this.#maxBytes);
+      this.#push('system', `[truncated: the log of an attempt holds at most ${bound}; further lines are counted]`);
     }
     return this.#capped;
   }
 
-  #overfull(size: number, reserved: boolean): boolean {
-    if (reserved) return this.#waiting + size > MAX_WAITING - LARGEST;
-    // Lines are taken again only below half of the room: one gap with a large number reads better than a thousand small ones.
-    if (this.#dropping && this.#waiting <= MAX_WAITING / 2) this.#dropping = false;
-    if (this.#waiting + size > MAX_WAITING - RESERVE) this.#dropping = true;
-    return this.#dropping;
+  /** Says how many lines were dropped: once, at the end, because a flood may go on for hours. */
+  #tellDropped(): void {
+    if (this.#dropped === 0) return;
+    const text = describeDropped(this.#dropped, this.#droppedBytes, this.#maxBytes);
+    const skipped = this.#dropped;
+    this.#dropped = this.#droppedBytes = 0;
+    this.#push('system', text, skipped);
   }
 
-  #skip(bytes: number): void {
-    let gap = this.#held.at(-1)?.gap;
-    if (gap === undefined) {
-      gap = { lines: 0, bytes: 0 };
-      this.#push('system', '', gap);
-    }
-    gap.lines++;
-    gap.bytes += bytes;
-  }
-
-  #push(stream: Stream, text: string, gap?: Held['gap']): Held {
-    const size = gap === undefined ? Buffer.byteLength(text) + ENTRY : GAP;
-    const held: Held = { at: this.#options.now(), stream, text, size, gap };
+  #push(stream: Stream, text: string, skipped = 0): Held {
+    const size = logCost(text);
+    const held: Held = { at: this.#options.now(), stream, text, size, skipped };
     this.#held.push(held);
     this.#waiting += size;
     this.#total += size;
+    if (this.#waiting >= FULL) this.#isFull = true;
     this.#wake();
     return held;
   }
@@ -247,18 +279,21 @@ export class TaskLog implements LogSink {
   #stored(): void {
     this.#batch = [];
     this.#failures = 0;
-    this.#refused = false;
-    if (this.#held.length === 0) this.#flushing?.end();
+    this.#refusal = undefined;
+    if (this.#held.length === 0) this.#endFlush();
+    else if (this.#flushing !== undefined) this.#begin();
     this.#plan(this.#flushing !== undefined || this.#waiting >= MAX_BATCH ? 0 : (this.#options.paceMs ?? PACE_MS));
   }
 
   #failed(error: unknown): void {
-    if (isEngineError(error, 'LEASE_LOST')) {
+    // After these nothing more can be stored.
+    if (isEngineError(error, 'LEASE_LOST') || isEngineError(error, 'STORE_CLOSED')) {
       this.#stop();
       return;
     }
-    this.#refused = !isEngineError(error, 'STORE_UNAVAILABLE') && !isEngineError(error, 'STORE_BUSY');
-    if (this.#refused && this.#overdue) {
+    const isAway = isEngineError(error, 'STORE_UNAVAILABLE') || isEngineError(error, 'STORE_BUSY');
+    this.#refusal = isAway ? undefined : error;
+    if (this.#refusal !== undefined && this.#overdue) {
       this.#stop();
       return;
     }
@@ -275,12 +310,19 @@ export class TaskLog implements LogSink {
       count++;
     }
     this.#waiting -= bytes;
-    return this.#held.splice(0, count).map((held) => {
-      const { at, stream, text, gap } = held;
+    const taken = this.#held.splice(0, count).map((held) => {
+      const { at, stream, text, skipped } = held;
       if (held === this.#progress) this.#progress = undefined;
-      this.#seq++;
-      return { seq: this.#seq, at, stream, text: gap === undefined ? text : describeGap(gap) };
+      this.#seq += 1 + skipped;
+      return { seq: this.#seq, at, stream, text };
     });
+    if (this.#isFull && this.#waiting < FULL / 2) this.#roomAgain();
+    return taken;
+  }
+
+  #roomAgain(): void {
+    this.#isFull = false;
+    for (const listener of this.#listeners.splice(0)) listener();
   }
 
   #stop(): void {
@@ -290,7 +332,8 @@ export class TaskLog implements LogSink {
     this.#stopped = true;
     this.#planned?.cancel();
     this.#planned = undefined;
-    this.#flushing?.end();
+    this.#roomAgain();
+    this.#endFlush();
   }
 }
 
@@ -306,9 +349,9 @@ function storable(head: string, bytes: number): string {
   return `${buffer.toString('utf8', 0, end)} [… cut: the line has ${formatBytes(bytes)}]`;
 }
 
-function describeGap({ lines, bytes }: { readonly lines: number; readonly bytes: number }): string {
+function describeDropped(lines: number, bytes: number, most: number): string {
   const what = lines === 1 ? '1 line' : `${lines.toLocaleString('en-US')} lines`;
-  return `[… ${what} (${formatBytes(bytes)}) dropped: they came faster than they could be stored …]`;
+  return `[… ${what} (${formatBytes(bytes)}) dropped: the log of an attempt holds at most ${formatBytes(most)} …]`;
 }
 
 function formatBytes(bytes: number): string {

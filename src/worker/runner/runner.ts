@@ -22,6 +22,12 @@ export interface RunRequest
 export interface LogSink {
   line(stream: Stream, text: string): void;
   progress(value: unknown): void;
+  /** Lines that were dropped on the way here. */
+  drop?(lines: number, bytes: number): void;
+  /** Much waits to be stored: who can wait with the next lines should. Undefined: it takes everything. */
+  readonly full?: boolean;
+  /** Calls back once, when it is no longer full. */
+  onRoom?(listener: () => void): void;
 }
 
 /**

@@ -273,7 +273,7 @@ test('a worker that speaks more than its memory holds while its node is away has
   assert.deepEqual([record?.state, record?.attempt], ['completed', 1]);
 });
 
-test('what fits neither in memory nor on disk is dropped where it was said, and a line says how much that is', async () => {
+test('what does not fit on disk waits in memory, and all of it is stored in order when the node is back', async () => {
   const world = new VirtualWorld();
   const owner = { url: 'http://node', name: 'a', incarnation: 'one' };
   const spool = new Spool({ folder: join(FOLDER, String(++folders)), owner, maxLogBytes: 300_000 });
@@ -310,11 +310,8 @@ test('what fits neither in memory nor on disk is dropped where it was said, and 
     stored.map(({ seq }) => seq),
     stored.map((_, i) => i + 1),
   );
-  const gaps = stored.filter(({ stream }) => stream === 'system').map((one) => /([\d,]+) lines/.exec(one.text)?.[1]);
-  const dropped = gaps.reduce((sum, gap) => sum + Number(gap?.replaceAll(',', '')), 0);
   const said = stored.filter(({ stream }) => stream === 'stdout').map((one) => one.text.split(' ', 1)[0]);
-  assert.deepEqual([said.length - 1 + dropped, said[0], said.at(-1)], [COUNT, '0', 'after']);
-  assert.ok(said.length > 1500 && dropped > 1000, `${said.length} said, ${dropped} dropped`);
+  assert.deepEqual([said.length - 1, said[0], said.at(-1)], [COUNT, '0', 'after']);
   const numbers = said.slice(0, -1).map(Number);
   assert.deepEqual(
     numbers,

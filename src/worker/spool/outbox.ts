@@ -49,6 +49,7 @@ export class Outbox {
     const { lease, logs } = request;
     const key = keyOf(lease);
     if (this.#lost.has(key)) throw lostLease(lease);
+    if (this.#closed) throw fault('STORE_CLOSED');
     if (
       !this.#spilled.has(key) &&
       this.#options.connected() &&
@@ -83,11 +84,13 @@ export class Outbox {
   drained(lease: Lease): Promise<void> {
     const box = this.#spilled.get(keyOf(lease));
     if (box === undefined) return Promise.resolve();
+    if (this.#closed) return Promise.reject(fault('STORE_CLOSED'));
     return new Promise((resolve, reject) => void box.waiting.push({ resolve, reject }));
   }
 
   close(): void {
     this.#closed = true;
+    this.#refuse(fault('STORE_CLOSED'));
     this.#options.spool.close();
   }
 
@@ -148,11 +151,14 @@ export class Outbox {
         this.#emptied(lease);
         return false;
       }
-      for (const { waiting } of this.#spilled.values())
-        for (const { reject } of waiting.splice(0)) reject(error as Error);
+      this.#refuse(error as Error);
       await pause(this.#options.world.timers, PAUSE_MS, { unref: true });
       return false;
     }
+  }
+
+  #refuse(error: Error): void {
+    for (const { waiting } of this.#spilled.values()) for (const { reject } of waiting.splice(0)) reject(error);
   }
 
   /** Makes the next line of the log fail, so that the log stops. The set is bounded, because some logs never write again. */

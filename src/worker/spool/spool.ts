@@ -1,5 +1,6 @@
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { invariant } from '../../core/errors.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
@@ -128,6 +129,8 @@ export class Spool {
     // The ends file names the owner, so it is created first.
     this.#open().touch();
     const head = JSON.stringify({ lease: { task, attempt, token } });
+    // A name of a file: nothing but two numbers may get into it, whoever granted the lease.
+    invariant(Number.isSafeInteger(task) && Number.isSafeInteger(attempt), 'a lease is not two whole numbers');
     const file = new LogFile(join(this.path, `${LOG}${task}-${attempt}`), head);
     this.#logs.set(key, file);
     this.#logBytes += file.bytes;

@@ -17,6 +17,8 @@ export interface LogState {
   readonly lines: readonly LogLine[];
   /** Older lines that are no longer shown. */
   readonly dropped: number;
+  /** Lines that were written beyond the bound of the log, and are not kept anywhere. */
+  readonly lost: number;
   readonly state: 'reading' | 'ended' | 'failed';
   readonly error: unknown;
 }
@@ -29,7 +31,7 @@ const BATCH_MS = 100;
 const logs = new Client({ url: location.origin, fetch: ownFetch, streamPatienceMs: 24 * 3_600_000 });
 
 export class TaskLog {
-  readonly state = new Signal<LogState>({ lines: [], dropped: 0, state: 'reading', error: undefined });
+  readonly state = new Signal<LogState>({ lines: [], dropped: 0, lost: 0, state: 'reading', error: undefined });
   readonly #end = new AbortController();
   readonly #id: string;
   #batch: LogLine[] = [];
@@ -89,7 +91,8 @@ export class TaskLog {
     this.state.update((state) => {
       const lines = [...state.lines, ...fresh];
       const over = Math.max(0, lines.length - MAX_LINES);
-      return { ...state, lines: over > 0 ? lines.slice(over) : lines, dropped: state.dropped + over };
+      const lost = fresh.reduce((sum, line) => sum + (line.dropped ?? 0), state.lost);
+      return { ...state, lines: over > 0 ? lines.slice(over) : lines, dropped: state.dropped + over, lost };
     });
   }
 }

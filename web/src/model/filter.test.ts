@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  actionName,
   filterOfQuery,
   filterText,
   matches,
   NO_FILTER,
   parseTyped,
+  problemOf,
   queryOfFilter,
   requestOf,
   toggled,
+  unknownInQuery,
+  withParts,
 } from './filter.ts';
 
 test('a filter goes into an address and comes back', () => {
@@ -50,12 +54,74 @@ test('a task is matched by what is known of it', () => {
   assert.equal(matches({ ...filter, state: ['failed'] }, { state: 'ready', queue: 'a' }), false);
 });
 
-test('what is typed is a pair, an id or a text', () => {
-  assert.deepEqual(parseTyped(' State : failed '), { kind: 'filter', name: 'state', value: 'failed' });
-  assert.deepEqual(parseTyped('queue=a b'), { kind: 'filter', name: 'queue', value: 'a b' });
+const KNOWN = { queues: ['send-mail', 'crawl'], handlers: ['echo', 'ns:job'] };
+
+test('several words are one filter', () => {
+  assert.deepEqual(parseTyped('failed queue:send-mail', KNOWN), {
+    kind: 'filter',
+    parts: [
+      { name: 'state', value: 'failed' },
+      { name: 'queue', value: 'send-mail' },
+    ],
+  });
+  assert.deepEqual(parseTyped(' State : failed  crawl handler=ns:job last:1h', KNOWN), {
+    kind: 'filter',
+    parts: [
+      { name: 'state', value: 'failed' },
+      { name: 'queue', value: 'crawl' },
+      { name: 'handler', value: 'ns:job' },
+      { name: 'last', value: '1h' },
+    ],
+  });
+  // A queue that has no task yet is understood as well.
+  assert.deepEqual(parseTyped('queue:new', KNOWN), { kind: 'filter', parts: [{ name: 'queue', value: 'new' }] });
+});
+
+test('what is not understood is named, and nothing of the rest is used', () => {
+  assert.deepEqual(parseTyped('failed queu:send-mail', KNOWN), { kind: 'unknown', words: ['queu:send-mail'] });
+  assert.deepEqual(parseTyped('failed send mail', KNOWN), { kind: 'unknown', words: ['send', 'mail'] });
+  assert.deepEqual(parseTyped('state:odd', KNOWN), { kind: 'unknown', words: ['state:odd'] });
+  assert.deepEqual(parseTyped('queue:', KNOWN), { kind: 'unknown', words: ['queue:'] });
+  assert.match(problemOf(['a', 'b']), /^“a”, “b” are not understood\./);
+});
+
+test('one word may be an id, or become something', () => {
   const id = 'task_01a1de00-1c2a-7000-8000-00000d79a779';
   assert.deepEqual(parseTyped(id), { kind: 'task', id });
   assert.deepEqual(parseTyped('mail'), { kind: 'text', text: 'mail' });
+  assert.deepEqual(parseTyped(''), { kind: 'text', text: '' });
+});
+
+test('typed values are added, and one that is there stays', () => {
+  const filter = { ...NO_FILTER, state: ['failed'], from: 3 } as const;
+  const parts = [
+    { name: 'state', value: 'failed' },
+    { name: 'queue', value: 'a' },
+    { name: 'last', value: '1h' },
+  ] as const;
+  assert.deepEqual(withParts(filter, parts), { ...NO_FILTER, state: ['failed'], queue: ['a'], last: '1h' });
+});
+
+test('the parts of an address that make no sense are named', () => {
+  assert.deepEqual(unknownInQuery('state=failed&queue=a&from=5&last=1h'), []);
+  assert.deepEqual(unknownInQuery('state=odd&sate=failed&from=-1&last=2y&queue='), [
+    'state=odd',
+    'sate=failed',
+    'from=-1',
+    'last=2y',
+    'queue=',
+  ]);
+});
+
+test('an action names the number and the kind of its tasks', () => {
+  const mail = { ...NO_FILTER, state: ['failed'], queue: ['send-mail'] } as const;
+  assert.equal(actionName('retry', 12, mail), 'Run 12 failed tasks of queue send-mail again');
+  assert.equal(actionName('retry', 4741, NO_FILTER), 'Run 4,741 finished tasks again');
+  assert.equal(
+    actionName('cancel', 1, { ...NO_FILTER, state: ['ready', 'waiting'], handler: ['echo'], last: '1h' }),
+    'Cancel 1 ready or waiting task with handler echo created in the last 1h',
+  );
+  assert.equal(actionName('retry', 3, undefined), 'Run 3 selected tasks again');
 });
 
 test('a value is switched on and off', () => {

@@ -99,18 +99,120 @@ export function matches(
   return (from === undefined || task.createdAt >= from) && (until === undefined || task.createdAt < until);
 }
 
-/** What was typed: `queue:mail`, `state:failed`, `handler:echo`, an id, or the beginning of a value. */
-export type Typed =
-  | { readonly kind: 'filter'; readonly name: 'state' | 'queue' | 'handler'; readonly value: string }
-  | { readonly kind: 'task'; readonly id: string }
-  | { readonly kind: 'text'; readonly text: string };
+/** One value of a filter. */
+export interface FilterPart {
+  readonly name: 'state' | 'queue' | 'handler' | 'last';
+  readonly value: string;
+}
 
-export function parseTyped(text: string): Typed {
-  const trimmed = text.trim();
-  if (/^task_[0-9a-f-]{36}$/i.test(trimmed)) return { kind: 'task', id: trimmed };
-  const pair = /^(state|queue|handler)\s*[:=]\s*(.+)$/i.exec(trimmed);
-  if (pair === null) return { kind: 'text', text: trimmed };
-  return { kind: 'filter', name: (pair[1] as string).toLowerCase() as 'state', value: pair[2] as string };
+/**
+ * What was typed. `filter`: every word is understood. `text`: one word that may become something. `unknown`: some words mean nothing,
+ * and nothing of it may be used.
+ */
+export type Typed =
+  | { readonly kind: 'filter'; readonly parts: readonly FilterPart[] }
+  | { readonly kind: 'task'; readonly id: string }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'unknown'; readonly words: readonly string[] };
+
+/** The names that exist. */
+export interface KnownNames {
+  readonly queues: readonly string[];
+  readonly handlers: readonly string[];
+}
+
+/** The words of a text: `state : failed` is one word, as it is meant. */
+export function wordsOf(text: string): readonly string[] {
+  return text
+    .trim()
+    .replace(/\b(state|queue|handler|last)\s*[:=]\s*/gi, '$1:')
+    .split(/\s+/)
+    .filter((word) => word !== '');
+}
+
+/** Words are `queue:mail`, `handler:echo`, `state:failed`, `last:1h`, a state, or the whole name of a queue or a handler. */
+export function parseTyped(text: string, known: KnownNames = { queues: [], handlers: [] }): Typed {
+  const words = wordsOf(text);
+  const [only = ''] = words;
+  if (words.length === 1 && /^task_[0-9a-f-]{36}$/i.test(only)) return { kind: 'task', id: only };
+  const parts = words.map((word) => partOf(word, known));
+  if (words.length < 2 && !only.includes(':') && parts[0] === undefined) return { kind: 'text', text: only };
+  const unknown = words.filter((_, i) => parts[i] === undefined);
+  if (unknown.length > 0) return { kind: 'unknown', words: unknown };
+  return { kind: 'filter', parts: parts.filter((part) => part !== undefined) };
+}
+
+/** What a word means; undefined: nothing. */
+export function partOf(word: string, { queues, handlers }: KnownNames): FilterPart | undefined {
+  const [, name, value = ''] = /^(state|queue|handler|last):(.+)$/is.exec(word) ?? [];
+  if (name !== undefined) {
+    const part = { name: name.toLowerCase() as FilterPart['name'], value };
+    if (part.name === 'state') return isState(value) ? { name: 'state', value: value.toLowerCase() } : undefined;
+    return part.name !== 'last' || Object.hasOwn(SPANS, value) ? part : undefined;
+  }
+  if (isState(word)) return { name: 'state', value: word.toLowerCase() };
+  if (queues.includes(word)) return { name: 'queue', value: word };
+  return handlers.includes(word) ? { name: 'handler', value: word } : undefined;
+}
+
+const isState = (word: string): boolean => TASK_STATES.includes(word.toLowerCase() as TaskState);
+
+/** Says what was not understood, and what would be. */
+export function problemOf(words: readonly string[]): string {
+  const named = words.map((word) => `“${word}”`).join(', ');
+  return `${named} ${words.length === 1 ? 'is' : 'are'} not understood. Write a state (failed), queue:NAME, handler:NAME or last:1h, with a space between them.`;
+}
+
+/** The filter with these values in addition. */
+export function withParts(filter: TaskFilter, parts: readonly FilterPart[]): TaskFilter {
+  let next = filter;
+  for (const { name, value } of parts) {
+    if (name === 'last') {
+      const { from: _, until: __, ...rest } = next;
+      next = { ...rest, last: value };
+    } else if (!(next[name] as readonly string[]).includes(value)) next = toggled(next, name, value);
+  }
+  return next;
+}
+
+/**
+ * The parts of an address that make no sense. A list without them would show other tasks than the address asks for, so that none is
+ * shown.
+ */
+export function unknownInQuery(query: string): readonly string[] {
+  return [...new URLSearchParams(query)]
+    .filter(([name, value]) => {
+      if (name === 'state') return !TASK_STATES.includes(value as TaskState);
+      if (name === 'queue' || name === 'handler') return value === '';
+      if (name === 'from' || name === 'until') return !/^\d{1,15}$/.test(value);
+      return name !== 'last' || !Object.hasOwn(SPANS, value);
+    })
+    .map(([name, value]) => `${name}=${value}`.slice(0, 100));
+}
+
+/** Names what is done to which tasks: "Run 12 failed tasks of queue send-mail again". */
+export function actionName(
+  kind: 'retry' | 'cancel',
+  count: number,
+  filter: TaskFilter | undefined,
+  say: (at: number) => string = String,
+): string {
+  const tasks = count === 1 ? 'task' : 'tasks';
+  const what = filter === undefined ? `selected ${tasks}` : described(kind, tasks, filter, say);
+  const n = count.toLocaleString('en');
+  return kind === 'retry' ? `Run ${n} ${what} again` : `Cancel ${n} ${what}`;
+}
+
+function described(kind: 'retry' | 'cancel', tasks: string, filter: TaskFilter, say: (at: number) => string): string {
+  const states = filter.state.length > 0 ? filter.state.join(' or ') : kind === 'retry' ? 'finished' : 'unfinished';
+  const of = (name: 'queue' | 'handler', before: string): string =>
+    filter[name].length === 0 ? '' : ` ${before} ${name} ${filter[name].join(' or ')}`;
+  const times = [
+    filter.last === undefined ? '' : ` created in the last ${filter.last}`,
+    filter.from === undefined ? '' : ` created from ${say(filter.from)}`,
+    filter.until === undefined ? '' : ` created before ${say(filter.until)}`,
+  ];
+  return `${states} ${tasks}${of('queue', 'of')}${of('handler', 'with')}${times.join('')}`;
 }
 
 /** Adds a value, or removes it if it was there. */

@@ -1,7 +1,22 @@
-/** The filter of a list of tasks: pills for the active filters, and a box that takes a value, `queue:mail` or the id of a task. */
+/**
+ * The filter of a list of tasks: pills for the active filters, and a box that takes words such as `failed queue:mail`, or the id of a
+ * task. Words that are not understood are refused beside the box; the caller then shows no list.
+ */
 
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
-import { isEmptyFilter, NO_FILTER, parseTyped, SPANS, type TaskFilter, toggled } from '../model/filter.ts';
+import {
+  type FilterPart,
+  isEmptyFilter,
+  NO_FILTER,
+  parseTyped,
+  partOf,
+  problemOf,
+  SPANS,
+  type TaskFilter,
+  toggled,
+  withParts,
+  wordsOf,
+} from '../model/filter.ts';
 import { TASK_STATES } from '../model/task-states.ts';
 import { exactTime } from '../model/time.ts';
 import { go, segment } from '../router.tsx';
@@ -16,18 +31,23 @@ interface Suggestion {
 export function FilterBar({
   filter,
   onChange,
+  onProblem,
   queues,
   handlers,
 }: {
   readonly filter: TaskFilter;
   readonly onChange: (filter: TaskFilter) => void;
+  /** What was typed and is not understood; undefined: nothing. */
+  readonly onProblem: (problem: string | undefined) => void;
   readonly queues: readonly string[];
   readonly handlers: readonly string[];
 }) {
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(0);
+  const [problem, setProblem] = useState<string>();
   const id = useId();
+  const problemId = useId();
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!open) return;
@@ -38,14 +58,22 @@ export function FilterBar({
     return () => document.removeEventListener('pointerdown', outside);
   }, [open]);
 
-  const typed = parseTyped(text);
-  const word = (typed.kind === 'text' ? typed.text : typed.kind === 'filter' ? typed.value : '').toLowerCase();
-  const only = typed.kind === 'filter' ? typed.name : undefined;
+  const known = { queues, handlers };
+  const typed = parseTyped(text, known);
+  // The suggestions are for the last word; the words before it are kept.
+  const words = wordsOf(text);
+  const last = words.at(-1) ?? '';
+  const [, pairName, pairValue = ''] = /^(state|queue|handler):(.*)$/is.exec(last) ?? [];
+  const only = pairName?.toLowerCase() as Suggestion['name'] | undefined;
+  const lastValue = only === undefined ? last : pairValue;
+  const word = lastValue.toLowerCase();
   const of = (name: Suggestion['name'], values: readonly string[]): readonly Suggestion[] =>
     only !== undefined && only !== name
       ? []
       : values
           .filter((value) => value.toLowerCase().includes(word) && !(filter[name] as readonly string[]).includes(value))
+          // What is typed in full comes first.
+          .sort((a, b) => Number(b.toLowerCase() === word) - Number(a.toLowerCase() === word))
           .map((value) => ({ name, value }));
   const found = [
     ...of('state', TASK_STATES),
@@ -56,16 +84,42 @@ export function FilterBar({
     ),
   ].slice(0, 40);
   const own =
-    typed.kind === 'filter' && typed.name !== 'state' && !found.some(({ value }) => value === typed.value)
-      ? [{ name: typed.name, value: typed.value }]
+    (only === 'queue' || only === 'handler') && lastValue !== '' && !found.some(({ value }) => value === lastValue)
+      ? [{ name: only, value: lastValue }]
       : [];
   const suggestions = [...found, ...own];
 
-  const add = ({ name, value }: Suggestion): void => {
-    onChange(toggled(filter, name, value));
-    setText('');
+  const say = (next: string | undefined): void => {
+    setProblem(next);
+    onProblem(next);
+  };
+  const write = (next: string): void => {
+    setText(next);
     setAt(0);
+    say(undefined);
+  };
+  const apply = (parts: readonly FilterPart[]): void => {
+    onChange(withParts(filter, parts));
+    write('');
     setOpen(false);
+  };
+  const refuse = (unknown: readonly string[]): void => {
+    say(problemOf(unknown));
+    setOpen(false);
+  };
+  const add = (suggestion: Suggestion): void => {
+    const before = words.slice(0, -1);
+    const parts = before.map((one) => partOf(one, known));
+    const unknown = before.filter((_, i) => parts[i] === undefined);
+    if (unknown.length > 0) refuse(unknown);
+    else apply([...parts.filter((part) => part !== undefined), suggestion]);
+  };
+  const enter = (): void => {
+    const suggested = open || word !== '' ? suggestions[at] : undefined;
+    if (typed.kind === 'task') go(`/tasks/${segment(typed.id)}`);
+    else if (typed.kind === 'filter' && (words.length > 1 || suggested === undefined)) apply(typed.parts);
+    else if (suggested !== undefined) add(suggested);
+    else if (words.length > 0) refuse(typed.kind === 'unknown' ? typed.words : words);
   };
   const press = (event: KeyboardEvent): void => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
@@ -74,8 +128,7 @@ export function FilterBar({
       setAt((before) => Math.min(suggestions.length - 1, Math.max(0, before + (event.key === 'ArrowDown' ? 1 : -1))));
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      if (typed.kind === 'task') go(`/tasks/${segment(typed.id)}`);
-      else if (suggestions[at] !== undefined && (open || word !== '')) add(suggestions[at]);
+      enter();
     } else if (event.key === 'Escape') {
       if (open) setOpen(false);
       else (event.target as HTMLElement).blur();
@@ -96,15 +149,16 @@ export function FilterBar({
           aria-expanded={open}
           aria-controls={id}
           aria-activedescendant={open && suggestions[at] ? `${id}-${at}` : undefined}
-          placeholder="Filter: failed, queue:mail, task_…"
+          aria-invalid={problem !== undefined}
+          aria-describedby={problem === undefined ? undefined : problemId}
+          placeholder="Filter: failed queue:mail, or task_…"
           autoComplete="off"
           spellCheck={false}
           value={text}
           onFocus={() => setOpen(true)}
           onChange={(event) => {
-            setText(event.target.value);
+            write(event.target.value);
             setOpen(true);
-            setAt(0);
           }}
           onKeyDown={press}
         />
@@ -134,6 +188,11 @@ export function FilterBar({
           </ul>
         )}
       </div>
+      {problem !== undefined && (
+        <p className="filter-problem" role="alert" id={problemId}>
+          {problem}
+        </p>
+      )}
       <select
         className="input"
         style={{ width: 'auto' }}

@@ -116,6 +116,27 @@ export const LOGS: Topic = {
       assert.ok((await read(scene, grant.task))[0]?.text === text);
     },
 
+    'the size of a log is that of one attempt, in lines and in bytes, and a repeated line counts once': async (
+      scene,
+    ) => {
+      const grant = await scene.running();
+      const { task } = grant;
+      const size = (attempt: number): Promise<unknown> => scene.store.logSize({ task, attempt });
+      assert.deepEqual(await size(1), { entries: 0, bytes: 0 });
+      await append(scene, grant, line(1, 'ü🚂'), line(2, ''));
+      await append(scene, grant, line(1, 'again'), line(3, 'abc'));
+      assert.deepEqual(await size(1), { entries: 3, bytes: 9 });
+      await scene.giveBack(grant);
+      await append(scene, await scene.claimOne(), line(1, 'x'));
+      assert.deepEqual(
+        [await size(1), await size(2)],
+        [
+          { entries: 3, bytes: 9 },
+          { entries: 1, bytes: 1 },
+        ],
+      );
+    },
+
     'the log of a finished task stays, also when the task is run again': async (scene) => {
       const grant = await scene.running();
       await append(scene, grant, line(1));

@@ -36,6 +36,16 @@ export const JOURNALS: Topic = {
       ]);
     },
 
+    'the size of a journal is that of its keys, values and usages, and a repeated entry counts once': async (scene) => {
+      const grant = await scene.running();
+      const { task } = grant;
+      assert.deepEqual(await scene.store.journalSize({ task }), { entries: 0, bytes: 0 });
+      await put(scene, grant, 'ü', '"🚂"');
+      await put(scene, grant, 'ü', '"again"');
+      await put(scene, grant, 'k', '1');
+      assert.deepEqual(await scene.store.journalSize({ task }), { entries: 2, bytes: 10 });
+    },
+
     'the first value stays, whoever comes with another one': async (scene) => {
       const grant = await scene.running();
       assert.deepEqual(await put(scene, grant, 'k', '1'), STORED);

@@ -85,6 +85,8 @@ export function settleStatements({ s, NOW, tell, where, end, give }: Fragments) 
         FROM unnest($3::bigint[], $4::bigint[], $5::int[], $6::bigint[], $7::smallint[], $8::text[]) l(task, n, seq, at, stream, data)
         JOIN t ON t.id = l.task AND t.n = l.n ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING)
       SELECT id, n FROM t`,
+    logSize: `SELECT count(*)::int AS entries, coalesce(sum(octet_length(data)), 0)::bigint AS bytes FROM ${s}.log
+      WHERE task = $1 AND attempt = $2`,
     logRead: `SELECT attempt, seq, at, stream, data FROM ${s}.log WHERE task = $1 AND (attempt, seq) > ($2, $3)
       ORDER BY attempt, seq LIMIT $4`,
   } as const;

@@ -90,6 +90,8 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Fragments) {
         x(task, key, kind, n, value, began, ref, usage)`,
     journalFind: `SELECT j.task, j.key, j.kind, j.attempt, j.ref, j.value FROM unnest($1::bigint[], $2::text[]) x(task, key)
       JOIN ${s}.journal j ON j.task = x.task AND j.key = x.key WHERE ${few('x.task')}`,
+    journalSize: `SELECT count(*)::int AS entries, coalesce(sum(octet_length(key) + coalesce(octet_length(value), 0)
+      + coalesce(octet_length(usage), 0)), 0)::bigint AS bytes FROM ${s}.journal WHERE task = $1`,
     journalList: `SELECT key, kind, attempt, at, value, ref, began, usage FROM ${s}.journal WHERE task = $1`,
     journalForget: `DELETE FROM ${s}.journal j USING unnest($1::bigint[], $2::text[]) x(task, key)
       WHERE j.task = x.task AND j.key = x.key AND ${few('x.task')}`,

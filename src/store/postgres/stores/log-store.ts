@@ -1,5 +1,5 @@
 import type { LogStore } from '../../store.ts';
-import { appendLogs, readLog } from '../verbs/queue/log.ts';
+import { appendLogs, logSize, readLog } from '../verbs/queue/log.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function logStore({ calls, logs }: StoreParts): LogStore {
@@ -9,6 +9,7 @@ export function logStore({ calls, logs }: StoreParts): LogStore {
       logs.add(new Set(items.map(({ task }) => task)), answers);
       return answers;
     },
+    logSize: (lease) => calls.run((session) => logSize(session, lease)),
     logRead: (query) => calls.run((session) => readLog(session, query)),
   };
 }

@@ -3,7 +3,7 @@ import { circleIn, type ParkItem } from '../../turns.ts';
 import type { Session } from '../connect/database.ts';
 import { pick } from '../places.ts';
 import type { AllocatedIds } from '../verbs/queue/push.ts';
-import { listJournal } from '../verbs/trees/journal.ts';
+import { journalSize, listJournal } from '../verbs/trees/journal.ts';
 import { areTimers, type ParkAnswer, parkBatches, parkedBefore, parkTasks } from '../verbs/trees/park.ts';
 import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from '../verbs/trees/turn.ts';
 import { takeFans } from '../verbs/trees/turn-fan.ts';
@@ -18,6 +18,7 @@ const AT_ONCE = 4;
 export function turnStore(parts: StoreParts): TurnStore {
   return {
     taskTurn: ({ items }) => takeTurns(parts, items),
+    journalSize: ({ task }) => parts.calls.run((session) => journalSize(session, task)),
     journalList: ({ task }) => parts.calls.run((session) => listJournal(session, task)),
   };
 }

@@ -5,6 +5,9 @@ export const TURN_STATEMENTS = {
   journalAdd: `INSERT OR IGNORE INTO journal (task, key, kind, attempt, began, at, ref, usage, value)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   journalGet: 'SELECT kind, attempt, ref, value FROM journal WHERE task = ? AND key = ?',
+  journalSize: `SELECT count(*) AS entries,
+    coalesce(sum(octet_length(key) + coalesce(octet_length(value), 0) + coalesce(octet_length(usage), 0)), 0) AS bytes
+    FROM journal WHERE task = ?`,
   journalList: 'SELECT key, kind, attempt, at, value, ref, began, usage FROM journal WHERE task = ?',
   journalForget: 'DELETE FROM journal WHERE task = ? AND key = ?',
 } as const;

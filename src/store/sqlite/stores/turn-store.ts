@@ -1,12 +1,13 @@
 import type { Turn, TurnAnswer, TurnStore } from '../../store.ts';
 import type { Transaction } from '../file/transaction.ts';
-import { listJournal } from '../verbs/trees/journal.ts';
+import { journalSize, listJournal } from '../verbs/trees/journal.ts';
 import { isPlain, takeTurn } from '../verbs/trees/turn.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function turnStore(parts: StoreParts): TurnStore {
   return {
     taskTurn: ({ items }) => takeTurns(parts, items),
+    journalSize: ({ task }) => parts.writer.read(({ sql }) => journalSize(sql, task)),
     journalList: ({ task }) => parts.writer.read(({ sql }) => listJournal(sql, task)),
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { STREAMS } from '../../../core/task/log.ts';
+import { logCost, MAX_LOG_BYTES, STREAMS } from '../../../core/task/log.ts';
 import { ChildOutbox } from './child-outbox.ts';
 import { WINDOW } from './flow-control.ts';
 import type { ChildOutput, FromChild } from './messages.ts';
@@ -51,31 +51,45 @@ test('a handler that never yields sends as it goes, and gathers no more than a b
   assert.equal(sent.length, 10);
 });
 
-test('what comes beyond the window is dropped, and a line says how much', () => {
-  const { outbox, texts } = outboxOf();
+test('what comes beyond the window waits, and all of it leaves with the end', () => {
+  const { outbox, sent, texts } = outboxOf();
   outbox.begin(1);
   const fits = WINDOW / 1024;
-  for (let i = 0; i < fits + 25; i++) outbox.line('stdout', KIB);
+  for (let i = 0; i < fits + 250; i++) outbox.line('stdout', KIB);
   assert.equal(outbox.full, true);
-  outbox.flush();
   assert.equal(texts().length, fits);
   outbox.end({ ended: { kind: 'done', result: 1 }, littered: false });
-  assert.deepEqual(texts().slice(fits), ['[… 25 lines dropped …]']);
+  assert.equal(texts().length, fits + 250);
+  assert.ok(sent.every(({ cost }) => cost <= 64 * 1024));
 });
 
-test('lines are taken again when the worker has read half of the window, after a line that tells of the gap', async () => {
+test('what waits leaves as the worker reads, in order, and then there is room', () => {
   const { outbox, texts, rooms } = outboxOf();
   outbox.begin(1);
   const fits = WINDOW / 1024;
-  for (let i = 0; i < fits + 2; i++) outbox.line('stdout', KIB);
+  for (let i = 0; i < fits; i++) outbox.line('stdout', KIB);
+  for (let i = 0; i < 100; i++) outbox.line('stdout', `${i}`);
   outbox.acknowledge(1, WINDOW / 4);
-  outbox.line('stdout', 'lost');
+  assert.deepEqual(
+    texts().slice(fits),
+    Array.from({ length: 100 }, (_, i) => `${i}`),
+  );
   assert.equal(rooms(), 0);
-  outbox.acknowledge(1, WINDOW / 4);
+  outbox.acknowledge(1, WINDOW / 2);
   assert.equal(rooms(), 1);
-  outbox.line('stdout', 'kept');
-  await nextTurn();
-  assert.deepEqual(texts().slice(fits), ['[… 3 lines dropped …]', 'kept']);
+});
+
+test('more than an attempt may log is dropped, and the worker learns how much, after all that was kept', () => {
+  const { outbox, sent } = outboxOf();
+  outbox.begin(1);
+  const [text, n] = ['x'.repeat(1000), 12_000];
+  for (let i = 0; i < n; i++) outbox.line('stdout', text);
+  outbox.end({ ended: { kind: 'done', result: 1 }, littered: false });
+  const kept = sent.reduce((sum, { lines }) => sum + lines.length / 2, 0);
+  const told = sent.flatMap(({ dropped }) => (dropped === undefined ? [] : [dropped]));
+  assert.ok(kept * logCost(text) >= MAX_LOG_BYTES, `${kept} lines`);
+  assert.deepEqual(told, [[n - kept, (n - kept) * logCost(text)]]);
+  assert.ok(sent.at(-1)?.dropped !== undefined);
 });
 
 test('an acknowledgement of the run before opens no room in this one', () => {

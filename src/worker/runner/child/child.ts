@@ -87,7 +87,7 @@ process.once('disconnect', () => process.exit());
 process.on('uncaughtExceptionMonitor', (error) => send({ type: 'uncaught', error: plainError(error) }));
 process.on('exit', () => {
   capture.flush();
-  outbox.flush();
+  outbox.flushAll();
 });
 
 async function load(modules: readonly ModuleToLoad[]): Promise<void> {
@@ -160,8 +160,11 @@ function ask(mine: Current, question: Question): Promise<Answer> {
   if (current !== mine) return promise;
   const number = ++asks;
   asked.set(number, resolve);
-  if (question.verb === 'turn') capture.flush();
-  outbox.flush();
+  // A turn may end the attempt, and its lines with it.
+  if (question.verb === 'turn') {
+    capture.flush();
+    outbox.flushAll();
+  } else outbox.flush();
   send({ type: 'ask', run: mine.run, ask: number, question });
   return promise;
 }

@@ -41,6 +41,8 @@ export interface ChildOutput {
   readonly lines: readonly (number | string)[];
   /** Counts against the window of the child. */
   readonly cost: number;
+  /** Lines and bytes that were dropped before these. */
+  readonly dropped?: readonly [lines: number, bytes: number];
   /** JSON text of the latest progress value. */
   readonly progress?: string;
 }

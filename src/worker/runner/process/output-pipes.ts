@@ -15,14 +15,23 @@ const MAX_DRAIN_TURNS = 32;
  */
 export class OutputPipes {
   readonly #throttle: OutputThrottle;
+  readonly #behind: () => boolean;
   readonly #pipes: readonly { readonly stream: Readable | null; readonly lines: LineSplitter }[];
   #count = 0;
   #read = false;
   /** Everything is read as it comes, without the throttle. */
   #open = false;
+  #paused = false;
 
-  constructor(child: ChildProcess, line: (stream: OutputName, text: string) => void, throttle: OutputThrottle) {
+  /** `behind`: what was read is not stored yet, and nothing more should be read until `resume` is called. */
+  constructor(
+    child: ChildProcess,
+    line: (stream: OutputName, text: string) => void,
+    throttle: OutputThrottle,
+    behind: () => boolean,
+  ) {
     this.#throttle = throttle;
+    this.#behind = behind;
     this.#pipes = (['stdout', 'stderr'] as const).map((name) => {
       const lines = new LineSplitter((text) => {
         this.#count++;
@@ -36,6 +45,7 @@ export class OutputPipes {
   }
 
   resume(): void {
+    this.#paused = false;
     for (const { stream } of this.#pipes) stream?.resume();
   }
 
@@ -44,7 +54,7 @@ export class OutputPipes {
    * message, so after a turn in which nothing comes all of it is read.
    */
   async drain(): Promise<void> {
-    const waited = this.#throttle.waiting;
+    const waited = this.#paused;
     this.readAll();
     // A paused stream begins to read in the next turn.
     if (waited) await nextTurn();
@@ -60,7 +70,7 @@ export class OutputPipes {
   /** Reads without the throttle from now on. */
   readAll(): void {
     this.#open = true;
-    if (!this.#throttle.waiting) return;
+    if (!this.#paused) return;
     this.#throttle.clear();
     this.resume();
   }
@@ -79,7 +89,10 @@ export class OutputPipes {
     this.#read = true;
     this.#count = 0;
     lines.push(chunk);
-    if (this.#open || this.#throttle.spend(chunk.length + this.#count * LINE_COST)) return;
+    if (this.#open) return;
+    const isInTime = this.#throttle.spend(chunk.length + this.#count * LINE_COST);
+    if (isInTime && !this.#behind()) return;
+    this.#paused = true;
     for (const { stream } of this.#pipes) stream?.pause();
   }
 }

@@ -105,13 +105,15 @@ test('a child that prints without end keeps to its bounds: a gap is marked, what
   let [count, last, dropped, peak] = [0, -1, 0, before];
   const flood = run('flood', 400_000);
   flood.recorded.line = (stream, text) => {
-    if (stream === 'system') dropped += Number(/^\[… (\d+) lines dropped …\]$/.exec(text)?.[1]);
     if (stream !== 'stdout') return;
     const n = Number.parseInt(text, 10);
     if (n <= last) throw new Error(`line ${n} after line ${last}`);
     last = n;
     count++;
     if (count % 1000 === 0) peak = Math.max(peak, process.memoryUsage().rss);
+  };
+  flood.recorded.drop = (lines) => {
+    dropped += lines;
   };
   const childMegabytes = Number(await resultOf(flood));
   assert.equal(count + dropped, 400_000, 'every line has arrived or is counted');
@@ -204,4 +206,36 @@ test('a handler cannot disturb the channel to its worker', async (t) => {
     source: `export default task('nosy', { run: () => { process.emit('message', { type: 'nonsense' }); return typeof process.send; } });`,
   });
   assert.equal(await resultOf(run('nosy')), 'undefined');
+});
+
+test('a log that is behind makes the child and its commands wait, and nothing is lost', async (t) => {
+  const { run } = await open(t, {
+    source: `export default task('both', { run: (n) => {
+      for (let i = 0; i < n; i++) console.log(i);
+      spawnSync('seq', ['1', String(n)], { stdio: ['ignore', 'inherit', 'inherit'] });
+    } });`,
+  });
+  const both = run('both', 50_000);
+  // Full after each thousand lines, until somebody has looked.
+  let [since, most] = [0, 0];
+  const waiting: (() => void)[] = [];
+  const line = both.recorded.line.bind(both.recorded);
+  both.recorded.line = (stream, text) => {
+    since++;
+    most = Math.max(most, since);
+    line(stream, text);
+  };
+  Object.defineProperty(both.recorded, 'full', { get: () => since >= 1000 });
+  both.recorded.onRoom = (listener) => {
+    waiting.push(listener);
+    setImmediate(() => {
+      since = 0;
+      for (const one of waiting.splice(0)) one();
+    });
+  };
+  assert.equal((await both.ended).kind, 'done');
+  assert.equal(both.recorded.of('stdout').length, 100_000);
+  // The child's own lines and those of its command come by two ways, in no order between them.
+  for (const last of ['49999', '50000']) assert.ok(both.recorded.of('stdout').includes(last), last);
+  assert.ok(most < 60_000, `${most} lines came while the log was full`);
 });

@@ -44,6 +44,8 @@ export function fileOf(name: string): string {
 export class RecordedLog implements LogSink {
   readonly lines: { readonly stream: Stream; readonly text: string }[] = [];
   readonly values: unknown[] = [];
+  drop?: (lines: number, bytes: number) => void;
+  onRoom?: (listener: () => void) => void;
   #waiting: (() => void)[] = [];
 
   line(stream: Stream, text: string): void {

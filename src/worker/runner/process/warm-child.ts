@@ -15,6 +15,7 @@ import type {
   Timeouts,
   ToChild,
 } from '../child/messages.ts';
+import type { LogSink } from '../runner.ts';
 import { answerQuestion } from './answer-question.ts';
 import { describeDeath, outcomeOfDeath, unloadable } from './child-death.ts';
 import { type ChildRun, formatMs } from './child-run.ts';
@@ -99,6 +100,8 @@ export class WarmChild {
   #loading: string;
   #uncaught: PlainError | undefined;
   #unacknowledged = 0;
+  /** The log for whose room it waits. */
+  #behind: LogSink | undefined;
   #strays = 0;
   #exited = false;
   #doomed = false;
@@ -124,6 +127,7 @@ export class WarmChild {
       this.#process,
       (stream, text) => this.#line(this.#childRun, stream, text),
       this.#throttle,
+      () => this.#isBehind(),
     );
     this.#closed = new Promise((resolve) => this.#process.once('close', () => resolve()));
     this.#process.on('error', (error) => this.#faulty(error));
@@ -145,6 +149,7 @@ export class WarmChild {
     this.#run++;
     this.runs++;
     this.#unacknowledged = 0;
+    this.#behind = undefined;
     childRun.handOver((step, why) => {
       if (step === 'abort') this.#send({ type: 'abort', run: this.#run, why });
       else this.#signalAll(step);
@@ -216,16 +221,17 @@ export class WarmChild {
     this.#send({ type: 'answer', ask, answer });
   }
 
-  #output({ run, lines, cost, progress }: ChildOutput): void {
+  #output({ run, lines, cost, dropped, progress }: ChildOutput): void {
     const childRun = run === this.#run ? this.#childRun : undefined;
     for (let i = 0; i < lines.length; i += 2) {
       this.#line(childRun, STREAMS[lines[i] as number] ?? 'system', lines[i + 1] as string);
     }
+    if (dropped !== undefined) childRun?.sink.drop?.(...dropped);
     if (progress !== undefined) childRun?.sink.progress(JSON.parse(progress));
     if (cost === 0) return;
     this.#unacknowledged += cost;
     // A child that prints too fast is acknowledged late, and so may print less.
-    if (this.#throttle.spend(cost) && this.#unacknowledged >= ACK) this.#acknowledge();
+    if (this.#throttle.spend(cost) && !this.#isBehind() && this.#unacknowledged >= ACK) this.#acknowledge();
   }
 
   #line(childRun: ChildRun | undefined, stream: Stream, text: string): void {
@@ -240,8 +246,23 @@ export class WarmChild {
   }
 
   #resume(): void {
+    if (this.#throttle.waiting || this.#isBehind()) return;
     this.#pipes.resume();
     this.#acknowledge();
+  }
+
+  /** The log of the run has much to store: nothing is read or acknowledged until it has room, so that the writer waits. */
+  #isBehind(): boolean {
+    const sink = this.#childRun?.sink;
+    if (sink?.full !== true || sink.onRoom === undefined) return false;
+    if (this.#behind !== sink) {
+      this.#behind = sink;
+      sink.onRoom(() => {
+        if (this.#behind === sink) this.#behind = undefined;
+        this.#resume();
+      });
+    }
+    return true;
   }
 
   #acknowledge(): void {

@@ -138,8 +138,7 @@ export function History({ of: data }: { readonly of: LimitDetail }) {
               <Time at={entry.at} />
             </span>
             <span className="break">
-              <b className="strong">{changeText(entry)}</b>{' '}
-              <span className="quiet">by {entry.by}</span>
+              <b className="strong">{changeText(entry)}</b> <span className="quiet">by {entry.by}</span>
             </span>
           </li>
         ))}

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'react';
 import { client } from '../../api.ts';
 import { startJob } from '../../live/jobs.ts';
-import { filterText, requestOf, type TaskFilter } from '../../model/filter.ts';
+import { actionName, filterText, requestOf, type TaskFilter } from '../../model/filter.ts';
 import { isFinal, TASK_STATES, type TaskState } from '../../model/task-states.ts';
 import { plural } from '../../model/text.ts';
 import { exactTime } from '../../model/time.ts';
@@ -51,7 +51,7 @@ export function BulkDialog({
           query: {
             ...requestOf(filter, now),
             state: [...states],
-            until: filter.until ?? now,
+            // The newest come first, so that tasks pushed from now on are on none of the next pages.
             limit: 500,
             ...(cursor === undefined ? {} : { cursor }),
           },
@@ -71,17 +71,23 @@ export function BulkDialog({
   const verb = kind === 'retry' ? 'Run again' : 'Cancel';
   const query = ids === undefined ? filterText({ ...filter, state: states }, exactTime) : 'the selected tasks';
   const n = found?.length ?? 0;
+  const action = actionName(
+    kind,
+    n,
+    ids === undefined ? { ...filter, state: filter.state.length > 0 ? states : [] } : undefined,
+    exactTime,
+  );
   const perSecond = Number(rate);
   return (
     <FormDialog
       title={ids === undefined ? `${verb} all matching tasks` : `${verb} the selected tasks`}
-      submit={found === undefined ? 'Counting …' : `${verb} ${plural(n, 'task')}`}
+      submit={found === undefined ? 'Counting …' : action}
       danger={kind === 'cancel'}
       disabled={n === 0 || (rate !== '' && !(perSecond > 0))}
       onClose={onClose}
       act={async () => {
         startJob({
-          title: `${verb}: ${query}`,
+          title: action,
           ids: found ?? [],
           ...(rate === '' ? {} : { perSecond }),
           act: (id) => client.call(kind === 'retry' ? 'retryTask' : 'cancelTask', { params: { id }, body: {} }),

@@ -5,6 +5,7 @@ import { useSignal } from '../../live/signal.ts';
 import { TaskList } from '../../live/task-list.ts';
 import { isEmptyFilter, type TaskFilter } from '../../model/filter.ts';
 import type { TaskRow } from '../../model/task-rows.ts';
+import { isFinal } from '../../model/task-states.ts';
 import { plural } from '../../model/text.ts';
 import { go, Link, segment } from '../../router.tsx';
 import { useMay } from '../../session.ts';
@@ -65,6 +66,9 @@ function Rows({
     });
     lastSelected.current = id;
   };
+  /** Those of the selected tasks to which the action applies, as they are shown. */
+  const applicable = (kind: BulkKind): readonly string[] =>
+    state.rows.filter((row) => selected.has(row.id) && isFinal(row.state) === (kind === 'retry')).map(idOf);
   useKeys([{ keys: 'Escape', does: 'Select nothing', group: 'Lists', run: () => setSelected(NONE) }]);
 
   if (!state.loaded)
@@ -117,10 +121,15 @@ function Rows({
       {selected.size > 0 && (
         <div className="bulk" role="region" aria-label="Actions on the selected tasks">
           <span className="strong">{selected.size.toLocaleString('en')} selected</span>
-          <Button small icon="retry" onClick={() => setBulk({ kind: 'retry', ids: [...selected] })}>
+          <Button small icon="retry" onClick={() => setBulk({ kind: 'retry', ids: applicable('retry') })}>
             Run again
           </Button>
-          <Button small icon="stop" kind="danger" onClick={() => setBulk({ kind: 'cancel', ids: [...selected] })}>
+          <Button
+            small
+            icon="stop"
+            kind="danger"
+            onClick={() => setBulk({ kind: 'cancel', ids: applicable('cancel') })}
+          >
             Cancel them
           </Button>
           <span className="quiet wide-only">or all matching tasks:</span>

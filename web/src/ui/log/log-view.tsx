@@ -25,7 +25,7 @@ export function useTaskLog(id: string, live: boolean): TaskLog | undefined {
 
 /** The panel follows the end until somebody scrolls up. */
 export function LogView({ log, live }: { readonly log: TaskLog; readonly live: boolean }) {
-  const { lines, dropped, error, state } = useSignal(log.state);
+  const { lines, dropped, lost, error, state } = useSignal(log.state);
   const [search, setSearch] = useState('');
   const [at, setAt] = useState(0);
   const [pin, setPin] = useState<Pin>('end');
@@ -99,6 +99,12 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
             Follow
           </Button>
         </div>
+      )}
+      {lost > 0 && (
+        <p className="quiet" style={{ padding: '6px 16px' }}>
+          <Icon name="info" size={12} /> {lost.toLocaleString('en')} lines were beyond the bound of a log and are not
+          kept.
+        </p>
       )}
       {dropped > 0 && (
         <p className="quiet" style={{ padding: '6px 16px' }}>

@@ -1,6 +1,7 @@
+import type { Lease } from '../../../../core/task/lease.ts';
 import { STREAMS } from '../../../../core/task/log.ts';
 import { type LogRow, lineOf } from '../../../rows/log-rows.ts';
-import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../../store.ts';
+import type { LogAnswer, LogAppend, LogLine, LogQuery, StoredSize } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 
@@ -26,4 +27,9 @@ const place = (n = 0): number => Math.min(n, 2 ** 31 - 1);
 export async function readLog(session: Session, { task, after, limit }: LogQuery): Promise<readonly LogLine[]> {
   const values = [task, place(after?.attempt), place(after?.seq), limit];
   return (await session.all<LogRow>('logRead', values)).map(lineOf);
+}
+
+export async function logSize(session: Session, { task, attempt }: Lease): Promise<StoredSize> {
+  const [size] = await session.all<StoredSize>('logSize', [task, attempt]);
+  return size ?? { entries: 0, bytes: 0 };
 }

@@ -1,6 +1,6 @@
 import { kindCode } from '../../../codes.ts';
 import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry } from '../../../rows/journal-rows.ts';
-import type { EntryKind, JournalEntry, Turn } from '../../../store.ts';
+import type { EntryKind, JournalEntry, StoredSize, Turn } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 
@@ -57,4 +57,9 @@ export async function addEntries(
 
 export async function listJournal(session: Session, task: number): Promise<readonly JournalEntry[]> {
   return inOrderOfTime((await session.all<JournalRow>('journalList', [task])).map(entryOf));
+}
+
+export async function journalSize(session: Session, task: number): Promise<StoredSize> {
+  const [size] = await session.all<StoredSize>('journalSize', [task]);
+  return size ?? { entries: 0, bytes: 0 };
 }

@@ -1,7 +1,7 @@
 import type { Lease } from '../../../../core/task/lease.ts';
 import { type LogEntry, STREAMS } from '../../../../core/task/log.ts';
 import { type LogRow, lineOf } from '../../../rows/log-rows.ts';
-import type { LogAnswer, LogAppend, LogLine, LogQuery } from '../../../store.ts';
+import type { LogAnswer, LogAppend, LogLine, LogQuery, StoredSize } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
@@ -21,4 +21,9 @@ export function appendLines(tx: Transaction, { task, attempt }: Lease, entries: 
 export function readLog(sql: Prepared, { task, after, limit }: LogQuery): readonly LogLine[] {
   const rows = sql.get('logRead').all(task, after?.attempt ?? 0, after?.seq ?? 0, limit) as unknown as LogRow[];
   return rows.map(lineOf);
+}
+
+export function logSize(sql: Prepared, { task, attempt }: Lease): StoredSize {
+  const { entries, bytes } = sql.get('logSize').get(task, attempt) as unknown as StoredSize;
+  return { entries, bytes };
 }

@@ -1,7 +1,7 @@
 import type { TaskState } from '../../../../core/task/task.ts';
 import { kindCode } from '../../../codes.ts';
 import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry, keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, JournalEntry, NewEntry, NewValue, Turn } from '../../../store.ts';
+import type { EntryAnswer, JournalEntry, NewEntry, NewValue, StoredSize, Turn } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { taskStatus } from '../queue/task-status.ts';
@@ -41,4 +41,9 @@ export function forgetEntry(tx: Transaction, task: number, key: string): void {
 
 export function listJournal(sql: Prepared, task: number): readonly JournalEntry[] {
   return inOrderOfTime((sql.get('journalList').all(task) as unknown as JournalRow[]).map(entryOf));
+}
+
+export function journalSize(sql: Prepared, task: number): StoredSize {
+  const { entries, bytes } = sql.get('journalSize').get(task) as unknown as StoredSize;
+  return { entries, bytes };
 }
