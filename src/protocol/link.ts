@@ -253,8 +253,8 @@ export interface Session {
   fail(lease: Assignment, error: unknown, options?: Failing): Promise<TaskState>;
   /** Gives the task back with its try. `bounced`: the worker claimed it to run it and could not start it. */
   release(lease: Assignment, options?: { readonly bounced?: boolean; readonly delayMs?: number }): Promise<TaskState>;
-  /** The task was stopped because somebody asked for it. */
-  cancelled(lease: Assignment): Promise<void>;
+  /** The task was stopped because somebody asked for it. `said`: what it left behind, kept with the task; only a node takes it. */
+  cancelled(lease: Assignment, said?: unknown): Promise<void>;
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void>;
 
   /** Everything that the attempts of the task have written into its journal, in the form of `Turned.entries`. A read. */

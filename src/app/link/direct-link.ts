@@ -191,8 +191,8 @@ class DirectSession implements Session {
     return this.#counted(lease, await this.#engine.release(heldOf(lease), options));
   }
 
-  async cancelled(lease: Assignment): Promise<void> {
-    await this.#engine.cancelled(heldOf(lease));
+  async cancelled(lease: Assignment, said?: unknown): Promise<void> {
+    await this.#engine.cancelled(heldOf(lease), said);
     this.#count(lease);
   }
 
