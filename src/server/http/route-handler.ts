@@ -36,6 +36,8 @@ export interface Services {
   readonly operator: EngineOperator;
   /** Why this node cannot hand out work; empty when it can. */
   readonly obstacles: () => Promise<readonly string[]>;
+  /** Whether this node is an observer. */
+  readonly observes: () => boolean;
 }
 
 /** One request that is authorized and validated. */
