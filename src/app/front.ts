@@ -122,6 +122,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       log: options.log,
       allowance: options.rpc,
       guard,
+      observes,
     }),
     insight,
     logins: new LoginService(engine.store.clusterKey, access, engine.world.clock),
