@@ -224,6 +224,12 @@ export type RenewalAnswer = 'held' | 'cancel' | 'lost';
 
 export type WorkerState = 'online' | 'draining' | 'offline';
 
+/** Its own word for its status, and figures: any JSON value of at most 64 KiB. */
+export interface WorkerReport {
+  readonly status?: string | null;
+  readonly metadata?: unknown;
+}
+
 /**
  * Every call is fenced except `claim`, `beat`, `close` and the reads: it rejects with `LEASE_LOST` when another attempt owns
  * the task.
@@ -278,7 +284,8 @@ export interface Session {
   cancels(): Promise<readonly Lease[]>;
   /** Calls back with the number of a task that was just asked to stop. This is a hint; `cancels` is what counts. */
   onCancel(listener: (task: number) => void): () => void;
-  beat(state: WorkerState): Promise<void>;
+  /** `report`: what a worker of another program says of itself; workers of ours send none. */
+  beat(state: WorkerState, report?: WorkerReport): Promise<void>;
   close(): Promise<void>;
 }
 

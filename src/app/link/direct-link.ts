@@ -27,6 +27,7 @@ import type {
   TurnRequest,
   Waited,
   WaitFor,
+  WorkerReport,
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
@@ -357,8 +358,8 @@ class DirectSession implements Session {
     return this.#engine.listen({ cancelRequested: listener });
   }
 
-  async beat(state: WorkerState): Promise<void> {
-    await this.#engine.workers.alive(this.#worker, state);
+  async beat(state: WorkerState, report?: WorkerReport): Promise<void> {
+    await this.#engine.workers.alive(this.#worker, state, report);
   }
 
   async close(): Promise<void> {}

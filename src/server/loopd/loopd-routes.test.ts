@@ -218,3 +218,25 @@ test('everything that a worker says with the end of a step is kept and shown', a
   const body = { lease_token: large.lease_token, status: 'failed', error: 'x'.repeat(1_048_576) };
   assert.equal((await post(`/steps/${large.step_id}/complete`, body)).status, 413, 'and nothing is dropped in silence');
 });
+
+test('what a worker says of itself with a heartbeat is kept and shown, until it says something else', async (t) => {
+  const { scene, id, post } = await registered(await nodeScene(t));
+  const shown = async (): Promise<Wire> => (await scene.call('getWorker', '/api/v1/workers/box')).processes[0];
+  const said = async (body: object): Promise<void> => {
+    assert.equal((await post(`/workers/${id}/heartbeat`, body)).status, 200);
+  };
+  await said({ status: 'draining', metrics: { load: 0.5, disks: ['a', 'b'] } });
+  const first = await shown();
+  assert.deepEqual(
+    [first.state, first.status, first.metrics],
+    ['draining', 'draining', { load: 0.5, disks: ['a', 'b'] }],
+  );
+  await said({ status: 'busy' });
+  const second = await shown();
+  assert.deepEqual([second.state, second.status, second.metrics], ['online', 'busy', first.metrics], 'figures stay');
+  await said({ status: 'busy', metrics: { load: 2 } });
+  await said({ status: 'offline' });
+  assert.deepEqual((await shown()).metrics, { load: 2 });
+  const large = await post(`/workers/${id}/heartbeat`, { metrics: { x: 'x'.repeat(70_000) } });
+  assert.deepEqual([large.status, large.body.error.code], [413, 'TOO_LARGE'], 'and it is told so');
+});

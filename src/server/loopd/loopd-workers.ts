@@ -62,7 +62,7 @@ export class LoopdWorkers {
   async heartbeat(session: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
     const link = await this.#options.httpWorkers.open(session);
     const state = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
-    await link.beat(state);
+    await link.beat(state, { status: body.status, ...(body.metrics === undefined ? {} : { metadata: body.metrics }) });
     const held = body.leases.map((lease) => ({
       step: lease.step_id,
       lease: this.#leaseOf(session, lease.step_id, lease.lease_token),
