@@ -4,9 +4,9 @@ import type { BodyOf } from '../../protocol/routes.ts';
 type Completion = BodyOf<'completeStep'>;
 
 /** Everything that a worker said with the end of a step, except the proof of its lease. */
-function everything({ lease_token: _, status, ...told }: Completion): Record<string, unknown> {
-  const said = Object.entries(told).filter(([, value]) => value !== undefined);
-  return { status, ...Object.fromEntries(said) };
+function everything(completion: Completion): Record<string, unknown> {
+  const said = Object.entries(completion).filter(([name, value]) => name !== 'lease_token' && value !== undefined);
+  return Object.fromEntries(said);
 }
 
 /**

@@ -67,7 +67,7 @@ test('an expired lease is told with the worker that had it', async (t) => {
   const url = node.url('/api/v1/events?after=0&kind=LEASE_EXPIRED');
   const response = await fetch(url, { headers: node.headers({}) });
   const { value } = await messagesOf(response).next();
-  const { worker: name, host, leaseExpiresAt, at } = value?.data;
+  const { worker: name, host, leaseExpiresAt, at } = value?.data ?? {};
   assert.deepEqual([value?.event, name, host, leaseExpiresAt], ['LEASE_EXPIRED', 'gone', 'h-9', at]);
 });
 
