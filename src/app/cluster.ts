@@ -48,6 +48,7 @@ export function makeCluster(
       renewMs: leaderRenewMs,
       roster,
       beatMs: Math.min(MOST_BEAT_MS, silence.staleMs / 3),
+      staleMs: silence.staleMs,
       isGone,
     }),
     watchdog: new DutyWatchdog({ store, world, log, names: roster.names(), termMs: leaderLeaseMs }),

@@ -3,6 +3,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import { Enrolment } from '../operate/calls/enrolment.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
+import { EventDetails } from '../operate/event-details.ts';
 import { Access } from '../server/auth/access.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/auth/push-guard.ts';
 import { TokenService } from '../server/auth/token-service.ts';
@@ -100,6 +101,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   return {
     engine,
     broadcaster,
+    details: new EventDetails(engine),
     tokens,
     enrolment: new Enrolment(engine.store),
     metrics,
@@ -128,6 +130,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       log: options.log,
       allowance: options.rpc,
       guard,
+      observes,
     }),
     insight,
     logins: new LoginService(engine.store.clusterKey, access, engine.world.clock),

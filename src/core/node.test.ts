@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   DEFAULT_SILENCE,
+  givesWay,
   holderName,
   mayLead,
   NODE_ROLES,
@@ -10,6 +11,7 @@ import {
   type NodeStatus,
   nextStatus,
   nodeHealth,
+  type OtherNode,
 } from './node.ts';
 
 const STANDS: readonly NodeStatus[] = ['boot', 'electing', 'leader', 'worker', 'observer'];
@@ -73,4 +75,18 @@ test('a holder is shown without its incarnation', () => {
   assert.equal(holderName('node-1/3f0c'), 'node-1');
   assert.equal(holderName('host/123/3f0c'), 'host/123');
   assert.equal(holderName('somebody'), 'somebody');
+});
+
+test('a node gives way to another one that was asked to lead, unless that one is silent or gone', () => {
+  const other = { id: 'b', override: 'leader', left: false, silentMs: 0 } as const;
+  const gives = (node: Partial<OtherNode>, id = 'a'): boolean =>
+    givesWay(id, [{ ...other, ...node }], { staleMs: 100 });
+  assert.equal(gives({}), true);
+  assert.equal(gives({ silentMs: 100 }), true);
+  assert.equal(gives({ silentMs: 101 }), false);
+  assert.equal(gives({ left: true }), false);
+  assert.equal(gives({ override: 'auto' }), false);
+  assert.equal(gives({}, 'b'), false, 'not to itself');
+  const both = [other, { ...other, id: 'a' }];
+  assert.deepEqual([givesWay('a', both, { staleMs: 1 }), givesWay('b', both, { staleMs: 1 })], [false, true]);
 });

@@ -5,8 +5,11 @@
 export const NODE_ROLES = ['auto', 'leader', 'worker', 'observer'] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];
 
-/** The role that a node may be given while it runs. `auto` takes that back: the node returns to the role that it was started with. */
-export const NODE_OVERRIDES = ['auto', 'worker', 'observer'] as const;
+/**
+ * The role that a node may be given while it runs. `auto` takes that back: the node returns to the role that it was started with. `leader`: the
+ * others leave leading to it as long as it is healthy. At most one node is asked to lead.
+ */
+export const NODE_OVERRIDES = ['auto', 'leader', 'worker', 'observer'] as const;
 export type NodeOverride = (typeof NODE_OVERRIDES)[number];
 
 /** What a node does at present. */
@@ -44,6 +47,26 @@ export function nextStatus(status: NodeStatus, event: NodeEvent, role: NodeRole)
 
 export function mayLead(role: NodeRole): role is 'auto' | 'leader' {
   return role === 'auto' || role === 'leader';
+}
+
+/** What a node knows of another one. */
+export interface OtherNode {
+  readonly id: string;
+  readonly override: NodeOverride;
+  readonly left: boolean;
+  /** Since its last heartbeat. */
+  readonly silentMs: number;
+}
+
+/**
+ * Whether this node leaves leading to another one that was asked to lead. One that is silent, or gone, is not waited for: then any may lead. Two
+ * that were asked at the same moment do not wait for each other: the first by id leads. This is only policy: who leads is decided by the lease of
+ * the duty and its epoch.
+ */
+export function givesWay(id: string, nodes: readonly OtherNode[], { staleMs }: Pick<Silence, 'staleMs'>): boolean {
+  const asked = nodes.filter(({ override, left, silentMs }) => override === 'leader' && !left && silentMs <= staleMs);
+  const isAsked = asked.some((node) => node.id === id);
+  return asked.some((node) => (isAsked ? node.id < id : true));
 }
 
 /** How long a node may be silent since its last heartbeat. */

@@ -19,9 +19,14 @@ interface Pulse {
   state: State;
   /** Tasks that it has ended since. */
   ended: number;
+  /** What it said of itself since its last heartbeat was written. */
+  report: WorkerReport | undefined;
   /** When the feed last had a heartbeat of it; undefined: never. */
   toldAt: number | undefined;
 }
+
+/** What a worker says of itself with a heartbeat: a word for its status, and any JSON value. */
+export type WorkerReport = Pick<Beat, 'status' | 'metadata'>;
 
 const spanOf = (at: number): number => Math.floor(at / TOLD_MS);
 
@@ -54,8 +59,9 @@ export class Beats {
     this.#pulseOf(worker).ended++;
   }
 
-  async beat(worker: number, state: State): Promise<void> {
+  async beat(worker: number, state: State, report?: WorkerReport): Promise<void> {
     const pulse = this.#pulseOf(worker);
+    if (report !== undefined) pulse.report = { ...pulse.report, ...report };
     const same = pulse.state === state;
     pulse.state = state;
     this.#waiting.add(worker);
@@ -80,15 +86,17 @@ export class Beats {
 
   async #send(worker: number): Promise<void> {
     const pulse = this.#pulseOf(worker);
-    const { state, ended } = pulse;
+    const { state, ended, report } = pulse;
     const told = this.#isDue(pulse);
     pulse.ended = 0;
+    pulse.report = undefined;
     // No more is heard of this worker, unless it comes back.
     if (state === 'offline') this.#pulses.delete(worker);
     try {
-      await this.#deps.beat({ worker, state, ...(ended === 0 ? {} : { ended }), ...(told ? { told } : {}) });
+      await this.#deps.beat({ worker, state, ...report, ...(ended === 0 ? {} : { ended }), ...(told ? { told } : {}) });
     } catch (error) {
       pulse.ended += ended;
+      if (report !== undefined) this.#pulseOf(worker).report = { ...report, ...this.#pulseOf(worker).report };
       // The state was not written, so the next heartbeat has to count as new.
       pulse.state = undefined;
       throw error;
@@ -112,7 +120,7 @@ export class Beats {
   }
 
   #pulseOf(worker: number): Pulse {
-    const known = this.#pulses.get(worker) ?? { state: undefined, ended: 0, toldAt: undefined };
+    const known = this.#pulses.get(worker) ?? { state: undefined, ended: 0, report: undefined, toldAt: undefined };
     this.#pulses.set(worker, known);
     return known;
   }

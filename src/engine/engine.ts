@@ -248,8 +248,8 @@ export class Engine {
   }
 
   /** The worker stopped the task because it was asked to. */
-  cancelled(lease: HeldLease): Promise<void> {
-    return this.#parts.settles.cancelled(lease);
+  cancelled(lease: HeldLease, said?: unknown): Promise<void> {
+    return this.#parts.settles.cancelled(lease, said);
   }
 
   /** Leases of this worker whose tasks were asked to stop. */

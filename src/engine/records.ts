@@ -1,6 +1,7 @@
 /** Types of the store, for folders that work on an engine and know no store. */
 export type {
   AttemptRecord,
+  AttemptWorker,
   CounterRecord,
   DutyRecord,
   FleetMember,

@@ -1,7 +1,7 @@
 import type { HandlerSchema, ToldSchema } from '../core/placement/worker.ts';
 import type { World } from '../core/world.ts';
 import type { NewWorker, Store, WorkerBeat, WorkerRecord, WorkerSetting } from '../store/store.ts';
-import { Beats } from './beats.ts';
+import { Beats, type WorkerReport } from './beats.ts';
 import { type Beat, checkBeat, checkNewWorker, checkSchemas, checkWorkerSetting } from './check.ts';
 import type { Batcher, Coalescer } from './coalescer.ts';
 
@@ -49,8 +49,10 @@ export class Workers {
   }
 
   /** A heartbeat that shares its write with those of other workers. It resolves at once unless the state is new. */
-  alive(worker: number, state: Beat['state']): Promise<void> {
-    return this.#beats.beat(worker, state);
+  async alive(worker: number, state: Beat['state'], report?: WorkerReport): Promise<void> {
+    // Refused here: a heartbeat that waits is written when its caller has its answer.
+    if (report !== undefined) checkBeat({ worker, ...report });
+    return this.#beats.beat(worker, state, report);
   }
 
   /** Counts a task that the worker has ended; the count goes with its next heartbeat. */

@@ -99,7 +99,7 @@ export function viewWorker(
   }: { readonly id: string; readonly tasks: readonly string[] } & Pick<ViewContext, 'calendarOf'>,
 ): WorkerView {
   const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
-  const { state, host, pid, address, startedAt, seenAt, totalTasks } = record;
+  const { state, host, pid, address, status, metadata, startedAt, seenAt, totalTasks } = record;
   return {
     id,
     name,
@@ -115,6 +115,8 @@ export function viewWorker(
     ...(host === undefined ? {} : { host }),
     ...(pid === undefined ? {} : { pid }),
     ...(address === undefined ? {} : { address }),
+    ...(status === undefined ? {} : { status }),
+    ...(metadata === undefined ? {} : { metrics: readJson(metadata) }),
     ...(startedAt === undefined ? {} : { startedAt }),
     lastSeenAt: calendarOf(seenAt),
     totalTasks,

@@ -224,6 +224,12 @@ export type RenewalAnswer = 'held' | 'cancel' | 'lost';
 
 export type WorkerState = 'online' | 'draining' | 'offline';
 
+/** Its own word for its status, and figures: any JSON value of at most 64 KiB. */
+export interface WorkerReport {
+  readonly status?: string | null;
+  readonly metadata?: unknown;
+}
+
 /**
  * Every call is fenced except `claim`, `beat`, `close` and the reads: it rejects with `LEASE_LOST` when another attempt owns
  * the task.
@@ -253,8 +259,8 @@ export interface Session {
   fail(lease: Assignment, error: unknown, options?: Failing): Promise<TaskState>;
   /** Gives the task back with its try. `bounced`: the worker claimed it to run it and could not start it. */
   release(lease: Assignment, options?: { readonly bounced?: boolean; readonly delayMs?: number }): Promise<TaskState>;
-  /** The task was stopped because somebody asked for it. */
-  cancelled(lease: Assignment): Promise<void>;
+  /** The task was stopped because somebody asked for it. `said`: what it left behind, kept with the task; only a node takes it. */
+  cancelled(lease: Assignment, said?: unknown): Promise<void>;
   log(lease: Assignment, entries: readonly LogEntry[]): Promise<void>;
 
   /** Everything that the attempts of the task have written into its journal, in the form of `Turned.entries`. A read. */
@@ -283,7 +289,8 @@ export interface Session {
    * a hint; a link on which the engine cannot call the worker has none.
    */
   onPause?(listener: (queue: string) => void): () => void;
-  beat(state: WorkerState): Promise<void>;
+  /** `report`: what a worker of another program says of itself; workers of ours send none. */
+  beat(state: WorkerState, report?: WorkerReport): Promise<void>;
   close(): Promise<void>;
 }
 

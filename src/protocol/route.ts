@@ -27,7 +27,7 @@ export interface Route {
   readonly text?: 'prometheus';
   /** The endpoint of another protocol: each of its methods needs a role of its own, and `access` is the least of them. */
   readonly methods?: true;
-  /** A write that an observer accepts too. */
+  /** An observer accepts it too. One with many methods refuses those that write by itself. */
   readonly onObserver?: boolean;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;

@@ -1,5 +1,5 @@
 import { describeFailure } from '../core/task/failure.ts';
-import { encodePayload } from '../core/task/payload.ts';
+import { encodePayload, entryBounds } from '../core/task/payload.ts';
 import type { NewRequest } from './frames.ts';
 import type { TurnEntry, TurnRequest, TurnThen } from './link.ts';
 
@@ -26,7 +26,11 @@ function entryMessage(entry: TurnEntry): EntryMessage {
   if (entry.kind === 'signal') return { ...entry, body: encodePayload(entry.body ?? null, { field: 'signal' }) };
   const { usage, ...rest } = entry;
   const text = usage === undefined ? {} : { usage: encodePayload(usage, { field: 'usage' }) };
-  return { ...rest, value: encodePayload(entry.value ?? null, { field: 'value' }), ...text };
+  return {
+    ...rest,
+    value: encodePayload(entry.value ?? null, { field: 'value', ...entryBounds(entry.kind) }),
+    ...text,
+  };
 }
 
 function entryOf(entry: EntryMessage, read: (text: string) => unknown): TurnEntry {

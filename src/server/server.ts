@@ -72,8 +72,6 @@ export interface OpenServices extends Omit<Services, 'address'> {
   readonly metrics: Metrics;
   readonly gateway: WorkerGateway;
   readonly sessions: SessionTokens;
-  /** Whether this node is an observer. */
-  readonly observes: () => boolean;
 }
 
 /** The HTTP server. It answers before its store is open: that it is alive, and that it is not ready. */
@@ -385,7 +383,7 @@ export class Server {
       ...tokenRoutes,
       ...a2aRoutes({ version }),
       ...mcpRoutes({ version }),
-      ...rpcRoutes,
+      ...rpcRoutes({ version }),
     };
   }
 

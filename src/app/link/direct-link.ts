@@ -30,6 +30,7 @@ import type {
   TurnThen,
   Waited,
   WaitFor,
+  WorkerReport,
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
@@ -244,8 +245,8 @@ class DirectSession implements Session {
     return this.#counted(lease, await this.#engine.release(heldOf(lease), options));
   }
 
-  async cancelled(lease: Assignment): Promise<void> {
-    await this.#engine.cancelled(heldOf(lease));
+  async cancelled(lease: Assignment, said?: unknown): Promise<void> {
+    await this.#engine.cancelled(heldOf(lease), said);
     this.#count(lease);
   }
 
@@ -440,8 +441,8 @@ class DirectSession implements Session {
     return this.#engine.listen({ queuePaused: listener });
   }
 
-  async beat(state: WorkerState): Promise<void> {
-    await this.#engine.workers.alive(this.#worker, state);
+  async beat(state: WorkerState, report?: WorkerReport): Promise<void> {
+    await this.#engine.workers.alive(this.#worker, state, report);
   }
 
   async close(): Promise<void> {}

@@ -28,13 +28,13 @@ export const list: Command = {
         return workers;
       },
       show(workers, out) {
-        printList(out, columns(out, Date.now()), workers);
+        printList(out, columns(out, Date.now(), workers), workers);
         if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
         if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
       },
       keyOf: ({ id }) => id,
       // A beat is no change.
-      comparable: (worker) => ({ ...worker, lastSeenAt: undefined }),
+      comparable: (worker) => ({ ...worker, lastSeenAt: undefined, metrics: undefined }),
     });
   },
 };
@@ -70,7 +70,18 @@ const PLACING: readonly Column<WorkerView>[] = [
 const ENDED: Column<WorkerView> = { head: 'ended', cell: ({ totalTasks }) => String(totalTasks), right: true };
 const ADDRESS: Column<WorkerView> = { head: 'address', cell: ({ address }) => address ?? '–' };
 
-function columns(out: Out, now: number): readonly Column<WorkerView>[] {
+/** What a worker says of itself with its heartbeats. The list has room for the beginning; `--json` has all of it. */
+const SAID: Column<WorkerView> = { head: 'says', cell: (worker) => saidBy(worker) || '–' };
+const MOST_SAID = 80;
+
+function saidBy({ status, metrics }: WorkerView): string {
+  const figures = metrics === undefined ? undefined : JSON.stringify(metrics);
+  const words = [status, figures].filter((word) => word !== undefined).join(' ');
+  return words.length > MOST_SAID ? `${words.slice(0, MOST_SAID)}…` : words;
+}
+
+function columns(out: Out, now: number, workers: readonly WorkerView[]): readonly Column<WorkerView>[] {
+  const said = workers.some((worker) => saidBy(worker) !== '') ? [SAID] : [];
   const look = ({ state }: WorkerView): readonly [string, Format] => STATE_STYLES[state] ?? ['?', 'dim'];
   return [
     { head: 'name', cell: ({ name }) => name },
@@ -90,6 +101,6 @@ function columns(out: Out, now: number): readonly Column<WorkerView>[] {
       show: ({ lastSeenAt }) => formatRelative(lastSeenAt, now),
     },
     // In a pipe new columns come last, because scripts count columns.
-    ...(out.mode === 'screen' ? [ENDED, ...PLACING, HANDLERS] : [HANDLERS, ...PLACING, ENDED, ADDRESS]),
+    ...(out.mode === 'screen' ? [ENDED, ...PLACING, ...said, HANDLERS] : [HANDLERS, ...PLACING, ENDED, ADDRESS, SAID]),
   ];
 }

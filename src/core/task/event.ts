@@ -25,6 +25,8 @@ export interface WorkerEvent {
   readonly worker: number;
   /** The name of the worker; empty when it is no longer kept. */
   readonly name: string;
+  /** Where it runs, if it has said so. */
+  readonly host?: string | undefined;
   /** When it registered. */
   readonly createdAt: number;
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isEngineError } from '../errors.ts';
 import type { PayloadOptions } from './payload.ts';
-import { canonicalJson, encodePayload, utf8Length } from './payload.ts';
+import { canonicalJson, encodePayload, entryBounds, MAX_PAYLOAD_BYTES, utf8Length } from './payload.ts';
 
 function refusal(value: unknown, options?: PayloadOptions): { readonly message: string; readonly path: unknown } {
   try {
@@ -255,4 +255,16 @@ test('the length in UTF-8 is that of the bytes, also with half surrogate pairs',
     assert.equal(utf8Length(text), Buffer.byteLength(text), JSON.stringify(text));
   }
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => utf8Length(text) === Buffer.byteLength(text)));
+});
+
+test('the outcome of a wait has room for the largest signal, and no other entry has more than a payload', () => {
+  const text = 'x'.repeat(MAX_PAYLOAD_BYTES - 2);
+  const outcome = { outcome: 'woken', value: text };
+  assert.equal(JSON.parse(encodePayload(outcome, entryBounds('wait'))).value, text);
+  for (const kind of ['value', undefined]) {
+    assert.throws(() => encodePayload(outcome, entryBounds(kind)), { code: 'TOO_LARGE' });
+  }
+  const deep: unknown = JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`);
+  encodePayload({ outcome: 'woken', value: deep }, entryBounds('wait'));
+  assert.throws(() => encodePayload({ value: deep }, entryBounds('value')), { code: 'INVALID_INPUT' });
 });

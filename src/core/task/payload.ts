@@ -9,6 +9,19 @@ export interface PayloadOptions {
   readonly field?: string;
 }
 
+export const MAX_PAYLOAD_BYTES = 1_048_576;
+const MAX_PAYLOAD_DEPTH = 64;
+
+/**
+ * The bounds of a journal entry. The outcome of a wait holds a signal, which may be as large as a payload, in an object of its own: what was
+ * accepted from the sender must fit.
+ */
+export function entryBounds(kind: string | undefined): Pick<PayloadOptions, 'maxBytes' | 'maxDepth'> {
+  return kind === 'wait' ? OUTCOME : {};
+}
+
+const OUTCOME = { maxBytes: MAX_PAYLOAD_BYTES + 256, maxDepth: MAX_PAYLOAD_DEPTH + 1 };
+
 /** The values of JSON. */
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -39,7 +52,7 @@ const TOO_LARGE: Problem = { text: 'too large', path: [] };
  * JSON.stringify has escaped each NUL and each half of a surrogate pair.
  */
 export function encodePayload(value: unknown, options: PayloadOptions = {}): string {
-  const { maxBytes = 1_048_576, maxDepth = 64, field = 'input' } = options;
+  const { maxBytes = MAX_PAYLOAD_BYTES, maxDepth = MAX_PAYLOAD_DEPTH, field = 'input' } = options;
   let problem: Problem | undefined;
   let text = 'null';
   try {

@@ -1,5 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import {
+  DEFAULT_SILENCE,
+  givesWay,
   holderName,
   mayLead,
   type NodeEvent,
@@ -9,7 +11,7 @@ import {
   nextStatus,
 } from '../../core/node.ts';
 import type { World } from '../../core/world.ts';
-import type { NodeBeat, NodeDoing, NodeRecord, Store } from '../../store/store.ts';
+import type { NodeBeat, NodeDoing, NodeRecord, NodeSnapshot, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
 import { unfailing } from '../unfailing-log.ts';
 import { Election, type ElectionOptions } from './election.ts';
@@ -30,6 +32,8 @@ export interface MembershipOptions extends Pick<ElectionOptions, 'leaseMs' | 're
   readonly role: NodeRole;
   /** How often it sends a heartbeat. */
   readonly beatMs: number;
+  /** A node that was asked to lead and is silent for longer is not waited for. */
+  readonly staleMs?: number | undefined;
   /** Whether the process of a node has certainly ended. A wrong answer costs a leader its term, and nothing else. */
   readonly isGone?: (node: NodeRecord) => boolean;
 }
@@ -55,6 +59,8 @@ export class Membership {
   #resigned = false;
   #left = false;
   #warned = false;
+  /** Another node was asked to lead, and is there: this one does not stand for election. */
+  #yields = false;
   #cancel = (): void => {};
   readonly #listeners = new Set<(doing: NodeDoing) => void>();
   #reported: NodeDoing = 'worker';
@@ -102,10 +108,12 @@ export class Membership {
     this.#role = this.#effective(answer.ok ? answer.override : 'auto');
     this.#status = nextStatus(this.#status, 'asked', this.#role);
     this.#reported = this.doing;
+    this.#yields = this.#mustYield(await store.nodeList());
     if (mayLead(this.#role)) {
       await this.#clearDeadLeader(answer.ok ? answer.replaced : undefined);
-      const won = await this.#election.stand();
-      if (!won && this.#role === 'leader') {
+      const won = !this.#yields && (await this.#election.stand());
+      // A node that was only asked to lead starts all the same, and leads as soon as the other one has given way.
+      if (!won && this.#options.role === 'leader' && !(answer.ok && answer.override === 'leader')) {
         const conflict = await this.#leaderConflict();
         await this.#election.resign();
         await store.nodeLeave(self);
@@ -144,7 +152,9 @@ export class Membership {
   }
 
   async #look(): Promise<void> {
-    const { nodes } = await this.#options.store.nodeList();
+    const snapshot = await this.#options.store.nodeList();
+    const { nodes } = snapshot;
+    this.#applyYield(this.#mustYield(snapshot));
     const { id, incarnation } = this.#options.self;
     const row = nodes.find((node) => node.id === id);
     const isOwn = row?.incarnation === incarnation;
@@ -190,7 +200,22 @@ export class Membership {
     this.#log.info('the role of this node was changed', { role });
     this.#handle('asked');
     if (!mayLead(role)) void this.#election.resign();
-    else if (!this.#resigned) void this.#election.stand();
+    else if (!this.#resigned && !this.#yields) void this.#election.stand();
+  }
+
+  #mustYield({ now, nodes }: NodeSnapshot): boolean {
+    const others = nodes.map(({ id, override, left, beatAt }) => ({ id, override, left, silentMs: now - beatAt }));
+    return givesWay(this.id, others, { staleMs: this.#options.staleMs ?? DEFAULT_SILENCE.staleMs });
+  }
+
+  /** Gives its duties and leadership back, so that the other node finds both free. */
+  #applyYield(yields: boolean): void {
+    if (yields === this.#yields) return;
+    this.#yields = yields;
+    if (!mayLead(this.#role) || this.#resigned) return;
+    if (yields && this.leads) this.#log.info('another node was asked to lead, and this one gives way', { id: this.id });
+    if (yields) void this.#election.resign();
+    else void this.#election.stand();
   }
 
   #handle(event: NodeEvent): void {

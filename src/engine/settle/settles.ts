@@ -147,9 +147,9 @@ export class Settles {
     return verdict.to;
   }
 
-  async cancelled(lease: HeldLease): Promise<void> {
+  async cancelled(lease: HeldLease, said?: unknown): Promise<void> {
     checkLease(lease);
-    await this.#end(lease, 'cancelled', 'requested', undefined);
+    await this.#end(lease, 'cancelled', 'requested', said === undefined ? undefined : encodePayload(said, RESULT));
   }
 
   async #end(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): Promise<void> {

@@ -3,7 +3,7 @@ import { AFTER_FAILURE, type AfterFailure } from '../../core/graph/graph.ts';
 import { checkKey } from '../../core/names.ts';
 import { checkChannel } from '../../core/task/channel.ts';
 import type { LogEntry } from '../../core/task/log.ts';
-import { encodePayload } from '../../core/task/payload.ts';
+import { encodePayload, entryBounds } from '../../core/task/payload.ts';
 import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '../../store/store.ts';
 import { checkFlag, checkList, checkLogEntries, checkOptions, checkTask, MAX_TIME, whole } from '../check.ts';
 import type { PushRequest } from '../push/push.ts';
@@ -162,7 +162,7 @@ function checkValue(entry: ValueRequest): NewValue {
   return {
     key: checkKey('key', entry.key),
     kind,
-    value: encodePayload(entry.value ?? null, { field: 'value' }),
+    value: encodePayload(entry.value ?? null, { field: 'value', ...entryBounds(kind) }),
     ...(began === undefined ? {} : { began: whole('began', began, 0, MAX_TIME) }),
     ...(usage === undefined ? {} : { usage: encodePayload(usage, { field: 'usage' }) }),
   };

@@ -12,11 +12,15 @@ const rpc = <const P extends string>(path: P, does: string) =>
     answer: z.unknown(),
     stream: 'maybe',
     rpc: true,
+    onObserver: true,
   });
 
 /** The addresses of apflow JSON-RPC. */
 export const RPC_ROUTES = {
-  rpcRoot: rpc('/', 'JSON-RPC 2.0 as apflow has it: nodes, leases, trees of tasks. Each method has its own role'),
+  rpcRoot: rpc(
+    '/',
+    'JSON-RPC 2.0 as apflow has it: nodes, leases, trees of tasks. Each method has its own role. Takes the methods of A2A too',
+  ),
   rpc: rpc('/rpc', 'The same'),
   rpcTasks: rpc('/tasks', 'The same'),
   rpcSystem: rpc('/system', 'The same'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { WorkerChange } from '../../core/task/event.ts';
-import type { Change } from '../../core/task/task.ts';
+import type { Change, Reason } from '../../core/task/task.ts';
 import { TaskState, Time, word } from './common.ts';
 
 /** One thing that happened to one task or worker; its number is the id of the message. */
@@ -14,7 +14,15 @@ export const Event = z
     queue: z.string().optional(),
     state: TaskState.optional().describe('After it'),
     attempt: z.number().optional(),
-    worker: z.string().optional().describe('The name of the worker; with tasks only where the query names workers'),
+    worker: z.string().optional().describe('The name of the worker: of the event, or of the attempt'),
+    host: z.string().optional().describe('Where that worker runs'),
+    leaseExpiresAt: Time.optional().describe(
+      'Of claimed: when the lease ends unless it is renewed; of expired: when it was taken back',
+    ),
+    details: z
+      .object({ reason: word<Reason>().optional(), error: z.string().optional().describe('The message of the error') })
+      .optional()
+      .describe('Why the attempt or the task has ended'),
   })
   .meta({ id: 'Event' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { WorkerState } from '../../core/placement/worker.ts';
-import { Time, word } from './common.ts';
+import { Json, Time, word } from './common.ts';
 import { PermissionsInput } from './task.ts';
 
 /** A worker process that has registered. */
@@ -20,6 +20,8 @@ export const Worker = z
     host: z.string().optional(),
     pid: z.number().optional(),
     address: z.string().optional().describe('The address that a server has seen it come from'),
+    status: z.string().optional().describe('Its own word for it, if it sends one with its heartbeats'),
+    metrics: Json.optional().describe('The figures that it sent with its last heartbeat that had some'),
     startedAt: Time.optional(),
     lastSeenAt: Time,
     totalTasks: z.number().describe('Tasks that all workers of this name have ended'),

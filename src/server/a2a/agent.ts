@@ -32,6 +32,7 @@ import type { Auditor } from '../auth/audit.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import { watchTask } from '../events/task-watch.ts';
 import { contextOf, inputOf, pushOrderOf, resultOf, statesOf, statusOf, taskOf } from './convert.ts';
+import { historyOf } from './history.ts';
 
 export interface AgentOptions {
   readonly engine: Engine;
@@ -79,13 +80,10 @@ export class Agent implements A2ARequestHandler {
     return withA2aErrors(async () => {
       refusePushNotifications(configuration?.taskPushNotificationConfig);
       const task = await this.#take(message);
-      if (configuration?.returnImmediately === true) return this.#shown(task);
-      let newest: Task | undefined;
-      for await (const { shown, question } of this.#watch(task)) {
-        newest = taskOf(shown, question);
-        if (question !== undefined) break;
-      }
-      return newest ?? this.#shown(task);
+      const most = configuration?.historyLength;
+      if (configuration?.returnImmediately === true) return this.#shown(task, most);
+      for await (const { question } of this.#watch(task)) if (question !== undefined) break;
+      return this.#shown(task, most);
     });
   }
 
@@ -103,26 +101,32 @@ export class Agent implements A2ARequestHandler {
     yield* this.#stream(task);
   }
 
-  async getTask({ id }: GetTaskRequest): Promise<Task> {
+  async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
     return withA2aErrors(async () => {
       await this.#find(id);
-      return this.#shown(this.#number(id));
+      return this.#shown(this.#number(id), historyLength);
     });
   }
 
-  async listTasks({ contextId, status, pageSize = PAGE, pageToken }: ListTasksRequest): Promise<ListTasksResponse> {
+  async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
+    const { contextId, status, pageSize = PAGE, pageToken, historyLength, statusTimestampAfter } = request;
     return withA2aErrors(async () => {
+      const since = statusTimestampAfter === undefined ? 0 : Date.parse(statusTimestampAfter);
+      if (Number.isNaN(since)) throw new RequestMalformedError('statusTimestampAfter is not a time.');
       const size = Math.min(Math.max(1, pageSize), MOST_PAGE);
       const from = pageToken === '' ? undefined : String(this.#number(pageToken));
       const query = { state: statesOf(status), limit: LOOKED_AT, cursor: from };
       const looked = await this.#options.operator.call('listTasks', { query });
       const ours = looked.tasks.filter((task) => {
         const context = contextOf(task);
-        return context !== undefined && (contextId === '' || context === contextId);
+        const wanted = context !== undefined && (contextId === '' || context === contextId);
+        return wanted && Date.parse(statusOf(task).timestamp ?? '') >= since;
       });
       const tasks = ours.slice(0, size);
       return {
-        tasks: tasks.map((task) => taskOf(task)),
+        tasks: await Promise.all(
+          tasks.map(async (task) => taskOf(task, undefined, await this.#history(task, historyLength))),
+        ),
         nextPageToken: (ours.length > size ? tasks.at(-1)?.id : looked.cursor) ?? '',
         pageSize: size,
         totalSize: ours.length,
@@ -195,7 +199,7 @@ export class Agent implements A2ARequestHandler {
       const { id: taskId } = shown;
       const contextId = contextOf(shown) ?? '';
       if (first) {
-        yield { payload: { $case: 'task', value: taskOf(shown, question) } };
+        yield { payload: { $case: 'task', value: taskOf(shown, question, await this.#history(shown)) } };
       } else {
         if (shown.state === 'completed') {
           const artifact = resultOf(shown);
@@ -222,10 +226,15 @@ export class Agent implements A2ARequestHandler {
     return wait?.kind === 'approval' ? `${wait.title} (${wait.actions.join(', ')})` : undefined;
   }
 
-  async #shown(task: number): Promise<Task> {
+  #history(shown: TaskView, most?: number): ReturnType<typeof historyOf> {
+    return historyOf(this.#options.engine, shown, most);
+  }
+
+  async #shown(task: number, most?: number): Promise<Task> {
     const shown = await findTask(this.#options.operator, String(task));
     if (shown === undefined) throw new TaskNotFoundError();
-    return taskOf(shown, shown.state === 'waiting' ? await this.#questionOf(shown.id) : undefined);
+    const question = shown.state === 'waiting' ? await this.#questionOf(shown.id) : undefined;
+    return taskOf(shown, question, await this.#history(shown, most));
   }
 
   /** Only tasks that a message has made are found here. */

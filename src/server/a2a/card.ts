@@ -1,8 +1,10 @@
-import type { AgentCard } from '@a2a-js/sdk';
+import { AgentCard } from '@a2a-js/sdk';
 
 /** The path of A2A; the card names it. */
 export const A2A_PATH = '/a2a';
 export const A2A_VERSION = '1.0';
+/** Its methods have other names. The same address takes them. */
+export const A2A_LEGACY_VERSION = '0.3';
 
 export interface CardOptions {
   readonly address: string;
@@ -18,6 +20,7 @@ export function agentCard({ address, version, handlers }: CardOptions): AgentCar
     description: 'Hands work to fleets of workers and gets every piece finished. A message becomes a task.',
     supportedInterfaces: [
       { url: `${address}${A2A_PATH}`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: A2A_VERSION },
+      { url: `${address}${A2A_PATH}`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: A2A_LEGACY_VERSION },
     ],
     provider: undefined,
     version,
@@ -44,5 +47,23 @@ export function agentCard({ address, version, handlers }: CardOptions): AgentCar
       securityRequirements: [],
     })),
     signatures: [],
+  };
+}
+
+/** The card as it is sent: beside the fields of 1.0 it has those that a client of 0.3 looks for. */
+export function cardMessage(card: AgentCard): Record<string, unknown> {
+  const { securitySchemes, ...sent } = AgentCard.toJSON(card) as Record<string, unknown>;
+  const legacy = card.supportedInterfaces.find(({ protocolVersion }) => protocolVersion === A2A_LEGACY_VERSION);
+  const schemes = Object.entries((securitySchemes ?? {}) as Record<string, object>);
+  return {
+    ...sent,
+    securitySchemes: Object.fromEntries(
+      schemes.map(([name, scheme]) => [name, { ...scheme, type: 'http', scheme: 'bearer' }]),
+    ),
+    security: schemes.map(([name]) => ({ [name]: [] })),
+    url: legacy?.url,
+    preferredTransport: legacy?.protocolBinding,
+    protocolVersion: A2A_LEGACY_VERSION,
+    supportsAuthenticatedExtendedCard: false,
   };
 }

@@ -13,7 +13,7 @@ export interface PushOrder {
 }
 
 /** The key holds the context. No other place keeps it. */
-const KEY = /^a2a:([\w.-]{1,80}):/;
+const KEY = /^a2a:([\w.-]{1,80}):([\w.-]{1,80})$/;
 const WORD = /^[\w.-]{1,80}$/;
 
 export function pushOrderOf(message: Message, newContext: () => string): PushOrder {
@@ -49,6 +49,11 @@ export function contextOf({ unique }: Pick<TaskView, 'unique'>): string | undefi
   return unique === undefined ? undefined : KEY.exec(unique)?.[1];
 }
 
+/** The id of the message that has made it. */
+export function messageIdOf({ unique }: Pick<TaskView, 'unique'>): string | undefined {
+  return unique === undefined ? undefined : KEY.exec(unique)?.[2];
+}
+
 const STATES: Readonly<Record<TaskView['state'], TaskState>> = {
   scheduled: TaskState.TASK_STATE_SUBMITTED,
   ready: TaskState.TASK_STATE_SUBMITTED,
@@ -77,13 +82,13 @@ export function statusOf(task: TaskView, question?: string): TaskStatus {
   };
 }
 
-export function taskOf(task: TaskView, question?: string): Task {
+export function taskOf(task: TaskView, question: string | undefined, history: Message[]): Task {
   return {
     id: task.id,
     contextId: contextOf(task) ?? '',
     status: statusOf(task, question),
     artifacts: task.state === 'completed' ? [resultOf(task)] : [],
-    history: [],
+    history,
     metadata: { queue: task.queue, handler: task.handler, attempt: task.attempt, tries: task.tries },
   };
 }

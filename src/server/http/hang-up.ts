@@ -1,9 +1,9 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 
-/** A signal that comes when the caller has hung up. */
-export function hangUpOf({ raw }: FastifyRequest): AbortSignal {
+/** A signal that comes when the caller has hung up, or has its answer. A connection serves many requests, so each listens on its own answer. */
+export function hangUpOf({ raw }: FastifyReply): AbortSignal {
   const hangUp = new AbortController();
-  raw.socket.once('close', () => hangUp.abort());
-  if (raw.socket.destroyed) hangUp.abort();
+  raw.once('close', () => hangUp.abort());
+  if (raw.destroyed || raw.req.socket.destroyed) hangUp.abort();
   return hangUp.signal;
 }

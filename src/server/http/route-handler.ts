@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
 import type { Enrolment } from '../../operate/calls/enrolment.ts';
 import type { EngineOperator } from '../../operate/engine-operator.ts';
+import type { EventDetails } from '../../operate/event-details.ts';
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
 import type { Auditor } from '../auth/audit.ts';
@@ -20,6 +21,8 @@ import type { EventStream, JsonText, NO_CONTENT, RawResponse } from './answers.t
 export interface Services {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
+  /** The workers of events, for all streams. */
+  readonly details: EventDetails;
   readonly tokens: TokenService;
   readonly enrolment: Enrolment;
   readonly httpWorkers: HttpWorkers;
@@ -36,6 +39,8 @@ export interface Services {
   readonly operator: EngineOperator;
   /** Why this node cannot hand out work; empty when it can. */
   readonly obstacles: () => Promise<readonly string[]>;
+  /** Whether this node is an observer. */
+  readonly observes: () => boolean;
 }
 
 /** One request that is authorized and validated. */

@@ -48,7 +48,8 @@ test('a worker registers, claims, tells, beats and completes', async (t) => {
   const done = { lease_token: step.lease_token, status: 'succeeded', exit_code: 0, result: { ok: true } };
   for (let i = 0; i < 2; i++) assert.equal((await post(`/steps/${step.step_id}/complete`, done)).status, 200);
   const task = await scene.call('getTask', `/api/v1/tasks/${step.step_id}`);
-  assert.deepEqual([task.state, task.result, task.worker, task.attempt], ['completed', { ok: true }, 'box', 1]);
+  const result = { status: 'succeeded', exit_code: 0, result: { ok: true } };
+  assert.deepEqual([task.state, task.result, task.worker, task.attempt], ['completed', result, 'box', 1]);
   const log = await scene.call('readLog', `/api/v1/tasks/${step.step_id}/logs`);
   assert.deepEqual(
     log.lines.map(({ text }: Wire) => text),
@@ -185,4 +186,57 @@ test('who registers names handlers, no tag that was not given, and has the secre
   const tooMany = await register(many(1000));
   assert.deepEqual([tooMany.status, tooMany.body.error.code], [413, 'TOO_LARGE']);
   assert.equal((await scene.engine.workers.list()).length, 2, 'nobody was registered who could not say anything');
+});
+
+test('everything that a worker says with the end of a step is kept and shown', async (t) => {
+  const { scene, id, post, step } = await running(t);
+  const told = { exit_code: 3, output_path: '/out/log.txt', artifact_refs: [{ uri: 's3://b/a' }, 'b'], commit: 'abc' };
+  const ended = async (one: Wire, body: object): Promise<Wire> => {
+    assert.equal((await post(`/steps/${one.step_id}/complete`, { lease_token: one.lease_token, ...body })).status, 200);
+    return scene.call('getTask', `/api/v1/tasks/${one.step_id}`);
+  };
+  const next = async (maxAttempts = 1): Promise<Wire> => {
+    await scene.engine.push({ queue: 'q', handler: 'build', maxAttempts });
+    return (await post(`/workers/${id}/claim`)).body[0];
+  };
+  const done = { status: 'completed', ...told, result: { ok: true } };
+  assert.deepEqual((await ended(step, done)).result, done);
+  assert.deepEqual((await ended(await next(), { status: 'succeeded', result: [1] })).result, [1], 'a result alone');
+  assert.deepEqual((await ended(await next(), { status: 'succeeded' })).result, { status: 'succeeded' });
+  const failed = { status: 'failed', ...told, result: { tests: 7 } };
+  const { state, error } = await ended(await next(), { ...failed, error: 'no such file' });
+  assert.deepEqual([state, error], ['failed', { message: 'no such file', ...failed }]);
+  const shown = await ended(await next(), { ...failed, error: { code: 'E1', message: 'm' } });
+  assert.deepEqual(shown.error, { code: 'E1', message: 'm', ...failed });
+  const retried = await ended(await next(2), { ...failed, error: 4 });
+  assert.deepEqual(retried.attempts[0].error, { message: 'the step failed', ...failed, error: 4 });
+  const cancelling = await next();
+  await scene.engine.cancel(scene.engine.parseId(cancelling.step_id));
+  const stopped = await ended(cancelling, { status: 'canceled', ...told });
+  assert.deepEqual([stopped.state, stopped.error], ['cancelled', { status: 'canceled', ...told }]);
+  const large = await next();
+  const body = { lease_token: large.lease_token, status: 'failed', error: 'x'.repeat(1_048_576) };
+  assert.equal((await post(`/steps/${large.step_id}/complete`, body)).status, 413, 'and nothing is dropped in silence');
+});
+
+test('what a worker says of itself with a heartbeat is kept and shown, until it says something else', async (t) => {
+  const { scene, id, post } = await registered(await nodeScene(t));
+  const shown = async (): Promise<Wire> => (await scene.call('getWorker', '/api/v1/workers/box')).processes[0];
+  const said = async (body: object): Promise<void> => {
+    assert.equal((await post(`/workers/${id}/heartbeat`, body)).status, 200);
+  };
+  await said({ status: 'draining', metrics: { load: 0.5, disks: ['a', 'b'] } });
+  const first = await shown();
+  assert.deepEqual(
+    [first.state, first.status, first.metrics],
+    ['draining', 'draining', { load: 0.5, disks: ['a', 'b'] }],
+  );
+  await said({ status: 'busy' });
+  const second = await shown();
+  assert.deepEqual([second.state, second.status, second.metrics], ['online', 'busy', first.metrics], 'figures stay');
+  await said({ status: 'busy', metrics: { load: 2 } });
+  await said({ status: 'offline' });
+  assert.deepEqual((await shown()).metrics, { load: 2 });
+  const large = await post(`/workers/${id}/heartbeat`, { metrics: { x: 'x'.repeat(70_000) } });
+  assert.deepEqual([large.status, large.body.error.code], [413, 'TOO_LARGE'], 'and it is told so');
 });

@@ -9,6 +9,7 @@ import type { Principal } from '../auth/access.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
 import { holderOf, type LeaseTokens } from '../workers/lease-tokens.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
+import { cancellationOf, failureOf, resultOf } from './step-outcome.ts';
 
 export interface LoopdWorkersOptions {
   readonly httpWorkers: HttpWorkers;
@@ -61,7 +62,7 @@ export class LoopdWorkers {
   async heartbeat(session: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
     const link = await this.#options.httpWorkers.open(session);
     const state = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
-    await link.beat(state);
+    await link.beat(state, { status: body.status, ...(body.metrics === undefined ? {} : { metadata: body.metrics }) });
     if (state === 'offline') await this.#options.httpWorkers.signOff(session);
     const held = body.leases.map((lease) => ({
       step: lease.step_id,
@@ -111,23 +112,19 @@ export class LoopdWorkers {
   ): Promise<AnswerOf<'completeStep'>> {
     const lease = this.#requireLease(session, step, body.lease_token);
     const link = await this.#options.httpWorkers.open(session);
-    const { lease_token: _, status, result, error, ...outcome } = body;
-    switch (status) {
+    switch (body.status) {
       case 'succeeded':
       case 'completed':
       case 'success':
-        await link.complete(lease, result ?? outcome);
+        await link.complete(lease, resultOf(body));
         return { step_id: step, state: 'completed' };
       case 'canceled':
       case 'cancelled':
-        await link.cancelled(lease);
+        await link.cancelled(lease, cancellationOf(body));
         return { step_id: step, state: 'cancelled' };
       case 'failed':
       case 'error':
-        return {
-          step_id: step,
-          state: await link.fail(lease, error ?? result ?? { message: 'the step failed', ...outcome }),
-        };
+        return { step_id: step, state: await link.fail(lease, failureOf(body)) };
     }
   }
 

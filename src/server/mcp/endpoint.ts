@@ -1,5 +1,5 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { isEngineError } from '../../core/errors.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
 import { mayCall, type Role } from '../../protocol/route.ts';
 import type { Auditor } from '../auth/audit.ts';
 import { TOOLS, type Tool, type ToolContext } from './tools.ts';
@@ -7,6 +7,8 @@ import { TOOLS, type Tool, type ToolContext } from './tools.ts';
 export interface EndpointOptions extends ToolContext {
   readonly version: string;
   readonly role: Role;
+  /** Whether this node is an observer: of the tools that write only a dry run is performed. */
+  readonly observes: () => boolean;
   readonly audited: Auditor;
   readonly onError: (error: Error) => void;
 }
@@ -69,6 +71,7 @@ interface ToolInput {
 
 /** A dry run changes nothing and is not audited. */
 function runTool(tool: Tool, options: EndpointOptions, input: ToolInput): Promise<object> {
+  if (tool.writes && input.dry_run !== true && options.observes()) return Promise.reject(fault('READ_ONLY'));
   const work = (): Promise<object> => tool.run(options, input as never);
   if (tool.audits === undefined || input.dry_run === true) return work();
   return options.audited(tool.audits, input.id ?? input.queue ?? '', work);

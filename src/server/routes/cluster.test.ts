@@ -124,6 +124,43 @@ test('a node that is not there, and a role that nobody can be asked for, are ref
   const unknown = await ask('n9', { role: 'worker' });
   assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND']);
   assert.match(unknown.body.error.hint, /There are n1\./);
-  assert.equal((await ask('n1', { role: 'leader' })).status, 400);
+  assert.equal((await ask('n1', { role: 'king' })).status, 400);
   assert.equal((await ask('n1', { role: 'worker', force: true })).status, 400);
+});
+
+test('a node that is asked to lead leads within seconds, under a newer epoch, whatever it was started as', async (t) => {
+  const store = aStore();
+  const one = await node(t, store, 'n1');
+  const two = await node(t, store, 'n2', 'observer');
+  const leader = async (): Promise<{ node: string; epoch: number }> =>
+    (await one.call('getCluster', '/api/v1/cluster')).leader ?? {};
+  const before = await leader();
+  assert.equal(before.node, 'n1');
+  await one.call('editNode', '/api/v1/cluster/nodes/n2', { body: { role: 'leader' } });
+  await until(async () => (await leader()).node === 'n2' && (await roleOf(one, 'n2')) === 'leader');
+  assert.ok((await leader()).epoch > before.epoch);
+  await until(async () => (await roleOf(two, 'n1')) === 'worker');
+  assert.equal((await two.ask('/api/v1/tasks', { body: { queue: 'echo' } })).status, 201, 'it observes no more');
+  await one.call('editNode', '/api/v1/cluster/nodes/n1', { body: { role: 'leader' } });
+  await until(async () => (await leader()).node === 'n1');
+  const { nodes } = await one.call('getCluster', '/api/v1/cluster');
+  const overrides = nodes.map(({ id, override }: { id: string; override: string }) => [id, override]);
+  assert.deepEqual(
+    overrides,
+    [
+      ['n1', 'leader'],
+      ['n2', 'auto'],
+    ],
+    'one is asked to lead at a time',
+  );
+});
+
+test('a node that was asked to lead and is gone is not waited for', async (t) => {
+  const store = aStore();
+  const one = await node(t, store, 'n1');
+  const two = await node(t, store, 'n2');
+  await one.call('editNode', '/api/v1/cluster/nodes/n2', { body: { role: 'leader' } });
+  await until(async () => (await roleOf(one, 'n2')) === 'leader');
+  await two.service.close();
+  await until(async () => (await roleOf(one, 'n1')) === 'leader');
 });

@@ -1,8 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import { checkName, checkWorkerId } from '../../core/names.ts';
 import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core/task/event.ts';
-import type { Engine } from '../../engine/engine.ts';
-import type { FeedItem } from '../../engine/read/feed.ts';
 import { eventView } from '../../operate/operations/events.ts';
 import type { Message } from '../events/sse.ts';
 import { EventStream } from '../http/answers.ts';
@@ -11,38 +9,33 @@ import { lastEventId } from './logs.ts';
 
 export const eventRoutes: Handlers<'streamEvents'> = {
   async streamEvents(call) {
-    const { broadcaster, engine } = call;
+    const { broadcaster, engine, details } = call;
     const after = afterOf(call) ?? (await broadcaster.now());
     const wanted = filterOf(call);
     const workers = new Set(call.query.worker.map((name) => checkWorkerId('worker', name)));
     return new EventStream(async function* (signal): AsyncGenerator<Message> {
       for await (const page of broadcaster.pages(after, signal)) {
         const some = page.filter((item) => item.kind === 'reset' || wanted(item.event));
-        const names = workers.size === 0 ? undefined : await workersOf(engine, some);
+        const facts = await details.of(some.flatMap((item) => (item.kind === 'reset' ? [] : [item.event])));
         for (const item of some) {
           // Older events are gone. A reader that builds its state from the stream reads the state again.
-          if (item.kind === 'reset') yield { id: String(item.last), event: 'reset', data: { last: item.last } };
-          else if (names === undefined) yield messageOf(engine, item.event);
-          else {
-            const worker = item.kind === 'worker' ? item.event.name : names.get(item.event.seq);
-            if (worker !== undefined && workers.has(worker)) yield messageOf(engine, item.event, worker);
+          if (item.kind === 'reset') {
+            yield { id: String(item.last), event: 'reset', data: { last: item.last } };
+            continue;
           }
+          const data = eventView(engine, item.event, facts.get(item.event.seq));
+          if (workers.size > 0 && (data.worker === undefined || !workers.has(data.worker))) continue;
+          yield { id: String(item.event.seq), event: nameOf(item.event, call.query.kind), data };
         }
       }
     });
   },
 };
 
-/** The workers of task events, by event number. The feed does not carry them, so a filter by worker reads the attempts. */
-async function workersOf(engine: Engine, items: readonly FeedItem[]): Promise<ReadonlyMap<number, string>> {
-  const events = items.flatMap((item) => (item.kind === 'event' && item.event.attempt > 0 ? [item.event] : []));
-  if (events.length === 0) return new Map();
-  const names = await engine.store.attemptWorkers({ items: events.map(({ task, attempt }) => ({ task, attempt })) });
-  return new Map(events.flatMap(({ seq }, i) => (names[i] === undefined ? [] : [[seq, names[i]] as const])));
-}
-
-function messageOf(engine: Engine, event: FeedEvent, worker?: string): Message {
-  return { id: String(event.seq), event: event.change, data: eventView(engine, event, worker) };
+/** The name of the message is the word that its reader has asked for, so that it can listen to that name. */
+function nameOf(event: FeedEvent, asked: readonly string[]): string {
+  const words: readonly string[] = wordsOf(event);
+  return asked.find((word) => word === event.change || words.includes(word)) ?? event.change;
 }
 
 /** A browser that reconnects sends the last id in a header, which is newer than the one in the address. */

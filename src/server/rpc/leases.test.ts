@@ -230,3 +230,35 @@ test('leases that have run out are taken back when somebody asks, and their task
   }
   assert.equal((await it.call('acquire_lease', { node_id: 'n1', task_id: 'x' })).attempt, 2);
 });
+
+test('the detail of a task shows every attempt with the node that had it, also the one that runs', async (t) => {
+  const it = await rpcScene(t);
+  await it.call('tasks.create', { id: 'build', name: 'echo', max_attempts: 3 });
+  await it.call('tasks.execute', { task_id: 'build' });
+  const attempts = async (): Promise<unknown> =>
+    (await it.call('tasks.detail', { task_id: 'build' })).attempts.map(
+      ({ attempt, node_id, outcome, error, ended_at }: Record<string, unknown>) => [
+        attempt,
+        node_id,
+        outcome,
+        (error as { message?: string } | null)?.message ?? null,
+        ended_at !== null,
+      ],
+    );
+  const nodes = [];
+  for (const node_id of ['n1', 'n2']) {
+    await it.call('register_node', { node_id, executor_types: ['echo'] });
+    const { lease_token } = await it.call('acquire_lease', { task_id: 'build', node_id });
+    nodes.push({ task_id: 'build', node_id, lease_token });
+    if (node_id === 'n1') await it.call('release_lease', { task_id: 'build', lease_token });
+  }
+  assert.deepEqual(await attempts(), [
+    [1, 'n1', 'released', null, true],
+    [2, 'n2', 'running', null, false],
+  ]);
+  await it.call('report_completion', { ...nodes[1], error: 'it broke' });
+  assert.deepEqual(await attempts(), [
+    [1, 'n1', 'released', null, true],
+    [2, 'n2', 'failed', 'it broke', true],
+  ]);
+});

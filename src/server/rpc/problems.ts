@@ -55,6 +55,7 @@ export function isDefect(thrown: unknown): boolean {
 const KINDS: Partial<Readonly<Record<ErrorCode, RpcErrorKind>>> = {
   UNAUTHENTICATED: 'unauthorized',
   FORBIDDEN: 'unauthorized',
+  READ_ONLY: 'unauthorized',
   WORKER_DISABLED: 'unauthorized',
   INVALID_ID: 'notFound',
   LEASE_LOST: 'transition',

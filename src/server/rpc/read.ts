@@ -1,5 +1,8 @@
 import { fault } from '../../core/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { TaskRecord } from '../../engine/records.ts';
 import type { Document } from '../../engine/trees/documents.ts';
+import { viewAttempts } from '../../operate/views.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
 import { idOf } from './task-names.ts';
 import { nest, statusOf, viewAll, viewOne } from './view.ts';
@@ -21,18 +24,12 @@ export const readMethods: RpcHandlers<Read> = {
     const has_children = (await engine.documents.tree(id)).some(({ parent }) => parent === id);
     const view = { ...(await viewOne(engine, document)), has_children };
     if (document.task === undefined) return { ...view, attempts: [], explanation: null };
-    const [attempts, record] = await Promise.all([engine.attempts(document.task), engine.get(document.task)]);
+    const record = await engine.get(document.task);
     const ended = view.status !== 'in_progress';
     const explanation = ended || record === undefined ? null : await engine.explain(document.task);
     return {
       ...view,
-      attempts: attempts.map(({ attempt, startedAt, endedAt, outcome, error }) => ({
-        attempt,
-        started_at: startedAt === undefined ? null : new Date(startedAt).toISOString(),
-        ended_at: new Date(endedAt).toISOString(),
-        outcome,
-        error: error === undefined ? null : (JSON.parse(error) as unknown),
-      })),
+      attempts: record === undefined ? [] : await attemptsOf(engine, record),
       explanation,
     };
   },
@@ -73,6 +70,23 @@ export const readMethods: RpcHandlers<Read> = {
     return { total: Object.values(counts).reduce((sum, count) => sum + count, 0), ...counts };
   },
 };
+
+/** Every attempt, also the one that runs or has ended the task, with the node or worker that had it. */
+async function attemptsOf(engine: Engine, record: TaskRecord): Promise<readonly object[]> {
+  const { task } = record;
+  const attempts = viewAttempts(record, await engine.attempts(task), { workerName: String });
+  const had = await engine.store.attemptWorkers({ items: attempts.map(({ attempt }) => ({ task, attempt })) });
+  const time = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
+  return attempts.map(({ attempt, startedAt, endedAt, outcome, error = null }, i) => ({
+    attempt,
+    node_id: had[i]?.name ?? null,
+    host: had[i]?.host ?? null,
+    started_at: time(startedAt),
+    ended_at: time(endedAt),
+    outcome,
+    error,
+  }));
+}
 
 /** Newest first; documents of another status are skipped. */
 async function listed({ engine, params }: RpcCall<'tasks.list'>): Promise<readonly Document[]> {

@@ -25,6 +25,8 @@ export interface RpcOptions extends RpcServices {
   readonly allowance?: Allowance | undefined;
   /** Called before a push; undefined: no bound. */
   readonly guard?: PushGuard | undefined;
+  /** Whether this node is an observer, and refuses all methods but those that read. */
+  readonly observes?: (() => boolean) | undefined;
 }
 
 /** The caller and its request. */
@@ -50,6 +52,9 @@ const HANDLERS: RpcHandlers<MethodName> = {
   ...executeMethods,
   ...systemMethods,
 };
+
+/** These have a status of their own over HTTP. */
+const REFUSED: ReadonlySet<unknown> = new Set(['FORBIDDEN', 'READ_ONLY']);
 
 /** Calls of a batch that have not begun after this time are refused. */
 const BATCH_MS = 30_000;
@@ -79,7 +84,7 @@ export class RpcService {
     const outcome = await this.#call(request, caller, request.id !== undefined);
     if (outcome instanceof EventStream) return outcome;
     if (request.id === undefined) return NO_CONTENT;
-    const forbidden = 'error' in outcome && outcome.error.data['code'] === 'FORBIDDEN';
+    const forbidden = 'error' in outcome && REFUSED.has(outcome.error.data['code']);
     return new JsonText(bounded({ jsonrpc: '2.0', id: request.id, ...outcome }, MAX_ANSWER), forbidden ? 403 : 200);
   }
 
@@ -117,6 +122,7 @@ export class RpcService {
           problem: `this needs the role ${METHODS[name].access}, and the token has the role ${principal.role}`,
         });
       }
+      if (METHODS[name].access !== 'read' && this.#options.observes?.()) throw fault('READ_ONLY');
       const call: RpcCall = {
         ...this.#options,
         params: paramsOf(name, params),

@@ -9,8 +9,8 @@ export interface LeaseStore {
   leaseCancels(params: { readonly holder: number }): Promise<readonly Lease[]>;
   /** Running tasks, ascending by number; only those of these holders, if some are given. Reads only. */
   leaseList(params: { readonly holders?: readonly number[] | undefined }): Promise<readonly HeldTask[]>;
-  /** The names of the workers that had these attempts; undefined where the attempt or its worker is no longer kept. Reads only. */
-  attemptWorkers(params: { readonly items: readonly Lease[] }): Promise<readonly (string | undefined)[]>;
+  /** Who had these attempts, and how they ended; undefined where the attempt or its worker is no longer kept. Reads only. */
+  attemptWorkers(params: { readonly items: readonly Lease[] }): Promise<readonly (AttemptWorker | undefined)[]>;
   /** Running tasks whose lease has expired, and when the next one will. Reads only. */
   leaseOverdue(params: { readonly limit: number }): Promise<Overdue>;
   /**
@@ -18,6 +18,16 @@ export interface LeaseStore {
    * ends as cancelled, whatever the item says.
    */
   leaseReap(params: { readonly duty: DutyTerm; readonly items: readonly ReapItem[] }): Promise<ReapAnswer>;
+}
+
+export interface AttemptWorker {
+  /** The name of its worker. */
+  readonly name: string;
+  readonly host: string | undefined;
+  /** Why the task has ended with it; `none` also for an attempt that others have followed. */
+  readonly reason: Reason;
+  /** JSON text: the error that it ended with, unless that is kept apart for its size. */
+  readonly error: string | undefined;
 }
 
 export interface RenewItem extends Lease {

@@ -1,9 +1,9 @@
 import { WORKER_STATES, type WorkerState } from '../../core/placement/worker.ts';
 import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../../core/task/event.ts';
 import type { MissedPolicy } from '../../core/task/schedule.ts';
-import { CHANGES, type Change } from '../../core/task/task.ts';
+import { CHANGES, type Change, REASONS, type Reason } from '../../core/task/task.ts';
 import { OUTCOMES, stateOf } from '../codes.ts';
-import type { AttemptRecord, EventPage, TriggerRecord, WorkerRecord } from '../store.ts';
+import type { AttemptRecord, AttemptWorker, EventPage, TriggerRecord, WorkerRecord } from '../store.ts';
 
 /** Records of the port from rows whose columns have the same names in every store. */
 
@@ -99,6 +99,17 @@ export function attemptOf(row: AttemptRow): AttemptRecord {
   };
 }
 
+export interface AttemptWorkerRow {
+  readonly name: string;
+  readonly host: string | null;
+  readonly reason: number | null;
+  readonly error: string | null;
+}
+
+export function attemptWorkerOf({ name, host, reason, error }: AttemptWorkerRow): AttemptWorker {
+  return { name, host: host ?? undefined, reason: REASONS[reason ?? 0] as Reason, error: error ?? undefined };
+}
+
 /** One packed row of events. Attempts and creation times that are all the same are stored once. */
 export interface EventRow {
   readonly seq: number;
@@ -137,7 +148,7 @@ export function rowsAfter(rows: readonly EventRow[], after: number): readonly Ev
 /** The names of the queues and workers in rows of events. */
 export interface EventNames {
   readonly queues: ReadonlyMap<number, string>;
-  readonly workers: ReadonlyMap<number, string>;
+  readonly workers: ReadonlyMap<number, { readonly name: string; readonly host: string | null }>;
 }
 
 /** A page of events. The rows begin with the one that holds the number after `after`, or with the newest before it. */
@@ -162,7 +173,8 @@ function eventOf(row: EventRow, i: number, { queues, workers }: EventNames): Fee
   const id = row.ids[i] as number;
   if (row.kind >= WORKER_KINDS) {
     const change = WORKER_CHANGES[row.kind - WORKER_KINDS] as WorkerChange;
-    return { ...common, change, worker: id, name: workers.get(id) ?? '' };
+    const { name = '', host } = workers.get(id) ?? {};
+    return { ...common, change, worker: id, name, ...(host ? { host } : {}) };
   }
   return {
     ...common,

@@ -36,10 +36,12 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   returnTask: BY_ID,
   renew: BY_ID,
   cancels: ['SEARCH task USING INDEX task_running (holder=?)'],
+  // x is the one row of its arguments.
   attemptWorker: [
-    'SEARCH worker USING INTEGER PRIMARY KEY (rowid=?)',
-    'SEARCH attempt USING PRIMARY KEY (task=? AND attempt=?)',
-    ...BY_ID,
+    'SCAN x',
+    'SEARCH a USING PRIMARY KEY (task=? AND attempt=?) LEFT-JOIN',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
+    'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
   ],
   // The whole index, as for the reaper.
   held: ['SCAN task USING INDEX task_running'],

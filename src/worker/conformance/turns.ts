@@ -257,6 +257,20 @@ export const TURNS: LinkTopic = {
       await writesNothing(scene, session, held);
     },
 
+    'the outcome of a wait holds the largest signal that is accepted': async (scene) => {
+      const session = await scene.open();
+      const held = await scene.running(session);
+      const outcome = (body: unknown): TurnEntry => ({
+        key: 'w',
+        kind: 'wait',
+        value: { outcome: 'woken', value: body },
+      });
+      const turn = (body: unknown): Promise<unknown> => session.turn(held, { entries: [outcome(body)], then: ON });
+      assert.equal(await refusal(turn('x'.repeat(1_048_576 + 1000))), 'TOO_LARGE');
+      await turn('x'.repeat(1_048_574));
+      assert.deepEqual(await journalOf(scene, held.task), ['w wait']);
+    },
+
     ...perThen(
       (then) => `a turn that ${then} is refused once another attempt owns the task, and writes nothing`,
       stale,

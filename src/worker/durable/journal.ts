@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EngineError, fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
-import { encodePayload } from '../../core/task/payload.ts';
+import { encodePayload, entryBounds } from '../../core/task/payload.ts';
 import type { ChildRequest, Turned, ValueEntry, WaitFor } from '../../protocol/link.ts';
 import type { AttemptSession, RunRequest } from '../runner/runner.ts';
 import { TurnBatcher } from './turn-batcher.ts';
@@ -199,7 +199,7 @@ export class Journal {
   /** Stores a value. Resolves to the stored JSON text, which an earlier attempt may have written. */
   async record(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
     // Refused here, with a name that the author of the handler knows.
-    encodePayload(value ?? null, { field });
+    encodePayload(value ?? null, { field, ...entryBounds(kind) });
     const known = await this.#load();
     const text = await this.#counted(this.#batcher.add({ key, kind, value: value ?? null }));
     known.set(key, text);
@@ -208,7 +208,7 @@ export class Journal {
 
   /** Like `record`, for a value that can be read again from the store: it goes with the next turn of this attempt. */
   async recordLater(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
-    const text = encodePayload(value ?? null, { field });
+    const text = encodePayload(value ?? null, { field, ...entryBounds(kind) });
     const known = await this.#load();
     this.#batcher.addLater({ key, kind, value: value ?? null });
     known.set(key, text);

@@ -1,5 +1,5 @@
 import { isEngineError } from '../../core/errors.ts';
-import { encodePayload } from '../../core/task/payload.ts';
+import { encodePayload, entryBounds } from '../../core/task/payload.ts';
 import type { TurnEntry, Turned, ValueEntry, WaitFor } from '../../protocol/link.ts';
 import type { AttemptSession } from '../runner/runner.ts';
 
@@ -75,6 +75,11 @@ export class TurnBatcher {
     const noted = this.#noted;
     this.#noted = [];
     try {
+      // Both may be as long as a turn can be: then each has its own.
+      if (noted.length > 0 && lengthOfAll([...noted, ...waiters.map(({ entry }) => entry)]) > MOST_LENGTH) {
+        await this.#session.turn({ entries: noted, then: { go: 'on' } });
+        noted.length = 0;
+      }
       const entries = [...noted, ...waiters.map(({ entry }) => entry)];
       const { entries: texts } = await this.#session.turn({ entries, then: { go: 'on' } });
       for (const [i, { resolve }] of waiters.entries()) resolve(texts[noted.length + i] ?? null);
@@ -91,5 +96,9 @@ export class TurnBatcher {
 
 function lengthOf(entry: TurnEntry): number {
   const value = entry.kind === 'child' ? entry.child.input : entry.kind === 'signal' ? entry.body : entry.value;
-  return value === undefined ? 0 : encodePayload(value).length;
+  return value === undefined ? 0 : encodePayload(value, entryBounds(entry.kind)).length;
+}
+
+function lengthOfAll(entries: readonly TurnEntry[]): number {
+  return entries.reduce((sum, entry) => sum + lengthOf(entry), 0);
 }

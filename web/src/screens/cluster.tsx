@@ -127,6 +127,7 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
                       <option value="auto">as started</option>
                       <option value="worker">worker</option>
                       <option value="observer">observer</option>
+                      <option value="leader">leader</option>
                     </select>
                   </td>
                 )}

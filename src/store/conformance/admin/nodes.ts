@@ -198,6 +198,18 @@ export const NODES: Topic = {
       assert.equal((await only(scene)).left, false);
     },
 
+    'at most one node is asked to lead, and nobody is when the new one is not there': async (scene) => {
+      for (const id of ['a', 'b', 'c']) await beat(scene, { id, first: true });
+      await scene.store.nodeRole({ id: 'c', role: 'observer' });
+      const asked = async (): Promise<readonly string[]> => (await list(scene)).map(({ override }) => override);
+      assert.equal(await scene.store.nodeRole({ id: 'a', role: 'leader' }), true);
+      assert.deepEqual(await asked(), ['leader', 'auto', 'observer']);
+      assert.equal(await scene.store.nodeRole({ id: 'nobody', role: 'leader' }), false);
+      assert.deepEqual(await asked(), ['leader', 'auto', 'observer']);
+      assert.equal(await scene.store.nodeRole({ id: 'b', role: 'leader' }), true);
+      assert.deepEqual(await asked(), ['auto', 'leader', 'observer']);
+    },
+
     'nothing can be asked of a node that is not there': async (scene) => {
       assert.equal(await scene.store.nodeRole({ id: 'nobody', role: 'observer' }), false);
       assert.deepEqual(await list(scene), []);

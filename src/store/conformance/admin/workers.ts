@@ -3,7 +3,7 @@ import type { WorkerState } from '../../../core/placement/worker.ts';
 import { isTaskEvent } from '../../../core/task/event.ts';
 import type { Grant, WorkerBeat, WorkerRecord } from '../../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from '../kit/scene.ts';
-import { wholeFeed } from '../kit/snapshot.ts';
+import { numberEvents, wholeFeed } from '../kit/snapshot.ts';
 import { needing, type Topic } from '../kit/topic.ts';
 
 const beat = async (scene: Scene, worker: number, more: Partial<WorkerBeat> = {}): Promise<boolean | undefined> =>
@@ -449,8 +449,10 @@ export const WORKERS: Topic = {
       const { store } = scene;
       const [one, two] = [await scene.newWorker(), await scene.newWorker()];
       const task = await scene.push();
-      const names = (...attempts: number[]): Promise<readonly (string | undefined)[]> =>
-        store.attemptWorkers({ items: attempts.map((attempt) => ({ task, attempt })) });
+      const names = async (...attempts: number[]): Promise<readonly (string | undefined)[]> => {
+        const found = await store.attemptWorkers({ items: attempts.map((attempt) => ({ task, attempt })) });
+        return found.map((one) => one?.name);
+      };
       assert.deepEqual(await names(0, 1), [undefined, undefined]);
       const [first] = await scene.claim({ holder: one });
       assert.deepEqual(await names(1, 2), ['worker-1', undefined]);
@@ -464,6 +466,28 @@ export const WORKERS: Topic = {
       assert.deepEqual(await names(1, 2, 3), ['worker-1', 'worker-2', 'worker-1']);
       assert.equal(third?.attempt, 3);
       assert.deepEqual(await store.attemptWorkers({ items: [{ task: 4711, attempt: 1 }] }), [undefined]);
+    },
+
+    'with who had an attempt come its host, and the error and reason that it ended with': async (scene) => {
+      const { store } = scene;
+      const name = { name: 'far', incarnation: 'far-1', slots: 1, tags: [], host: 'h-1', handlers: [] };
+      const holder = await store.workerRegister({ ...name, pid: undefined, told: true });
+      const task = await scene.push();
+      const facts = async (attempt: number): Promise<unknown> =>
+        (await store.attemptWorkers({ items: [{ task, attempt }] }))[0];
+      const [first] = (await scene.claim({ holder })) as [Grant];
+      assert.deepEqual(await facts(1), { name: 'far', host: 'h-1', reason: 'none', error: undefined });
+      const back = { change: 'retried', delayMs: 0, refund: false, bounced: false, error: '{"message":"oh"}' } as const;
+      await store.taskReturn({ items: [{ task, attempt: first.attempt, ...back }] });
+      assert.deepEqual(await facts(1), { name: 'far', host: 'h-1', reason: 'none', error: '{"message":"oh"}' });
+      const [second] = (await scene.claim({ holder })) as [Grant];
+      const end = { to: 'failed', reason: 'gave_up', result: '{"message":"no"}' } as const;
+      await store.taskSettle({ items: [{ task, attempt: second.attempt, ...end }] });
+      assert.deepEqual(await facts(2), { name: 'far', host: 'h-1', reason: 'gave_up', error: '{"message":"no"}' });
+      await numberEvents(store);
+      const { events } = await store.eventRead({ after: 0, limit: 100 });
+      const [registered] = events.filter((event) => event.change === 'registered');
+      assert.deepEqual(registered && 'worker' in registered && [registered.name, registered.host], ['far', 'h-1']);
     },
   },
 };

@@ -19,7 +19,9 @@ export function nodeStatements({ s, NOW }: Fragments) {
     nodeList: `SELECT n.*, ${NOW} AS now FROM (SELECT) x LEFT JOIN ${s}.cluster_node n ON true ORDER BY n.id`,
     nodeDrop: `DELETE FROM ${s}.cluster_node WHERE id = $1 AND incarnation = $2 AND asked = 'auto'`,
     nodeLeft: `UPDATE ${s}.cluster_node SET left_at = ${NOW} WHERE id = $1 AND incarnation = $2`,
-    nodeRole: `UPDATE ${s}.cluster_node SET asked = $2 WHERE id = $1 RETURNING id`,
+    // At most one node is asked to lead.
+    nodeRole: `UPDATE ${s}.cluster_node SET asked = CASE WHEN id = $1 THEN $2 ELSE 'auto' END
+      WHERE id = $1 OR ($2 = 'leader' AND asked = 'leader' AND EXISTS (SELECT 1 FROM ${s}.cluster_node WHERE id = $1)) RETURNING id`,
     nodePrune: `DELETE FROM ${s}.cluster_node WHERE beat_at < ${NOW} - ${NODE_KEPT_MS}`,
     dutyList: `SELECT d.name, d.holder, d.epoch, d.until, ${NOW} AS now FROM (SELECT) x LEFT JOIN ${s}.duty d ON true ORDER BY d.name`,
   } as const;

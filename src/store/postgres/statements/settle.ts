@@ -67,11 +67,14 @@ export function settleStatements({ s, NOW, tell, where, end, give }: Fragments) 
     renew: `UPDATE ${s}.task t SET lease_until = ${NOW} + d.ttl FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d(task, n, ttl)
       WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND ${few('d.task')}
       RETURNING t.id, t.lease_until, t.cancel_at IS NOT NULL`,
-    attemptWorkers: `SELECT x.task, x.n, w.name FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
+    attemptWorkers: `SELECT x.task, x.n, w.name, w.host,
+        CASE WHEN a.task IS NULL THEN h.reason END AS reason,
+        CASE WHEN a.task IS NULL THEN h.error ELSE a.error END AS error FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
         WHERE ${few('task')}) x
       LEFT JOIN ${s}.attempt a ON a.task = x.task AND a.attempt = x.n
       LEFT JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
-      LEFT JOIN LATERAL (SELECT holder FROM ${s}.done WHERE id = x.task AND attempt = x.n LIMIT 1) h ON true
+      LEFT JOIN LATERAL (SELECT holder, reason, CASE WHEN state = 5 AND flags & 8 = 0 THEN result END AS error
+        FROM ${s}.done WHERE id = x.task AND attempt = x.n LIMIT 1) h ON true
       JOIN ${s}.worker w ON w.id = coalesce(a.holder, t.holder, h.holder)`,
     held: `SELECT id, attempt, holder, created_at FROM ${s}.task WHERE state = 1 ORDER BY id`,
     heldBy: `SELECT id, attempt, holder, created_at FROM ${s}.task WHERE state = 1 AND holder = ANY($1::bigint[]) ORDER BY id`,

@@ -15,7 +15,7 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
     /** Events of workers; they change no counter. */
     workerTell: `INSERT INTO ${s}.outbox (at, queue, kind, state, n, ids, attempts, born)
       VALUES (${NOW}, 0, $1, 0, cardinality($2::bigint[]), $2, '{0}', $3::bigint[])`,
-    workerNames: `SELECT id, name FROM ${s}.worker WHERE id = ANY($1::bigint[])`,
+    workerNames: `SELECT id, name, host FROM ${s}.worker WHERE id = ANY($1::bigint[])`,
     workerBeat: `WITH u AS (UPDATE ${s}.worker w SET beat_at = ${NOW},
         state = coalesce(x.state, CASE WHEN w.state IN (0, 4) THEN 1 ELSE w.state END),
         status = CASE WHEN x.has_status THEN x.status ELSE w.status END,

@@ -13,5 +13,7 @@ export const NODE_STATEMENTS = {
   nodeDrop: "DELETE FROM cluster_node WHERE id = ? AND incarnation = ? AND asked = 'auto'",
   nodeLeft: 'UPDATE cluster_node SET left_at = ? WHERE id = ? AND incarnation = ?',
   nodeRole: 'UPDATE cluster_node SET asked = ? WHERE id = ?',
+  // At most one node is asked to lead.
+  nodeRoleOnce: "UPDATE cluster_node SET asked = 'auto' WHERE asked = 'leader' AND id <> ?",
   nodePrune: 'DELETE FROM cluster_node WHERE beat_at < ?',
 } as const;

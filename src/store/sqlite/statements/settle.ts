@@ -16,8 +16,11 @@ export const SETTLE_STATEMENTS = {
   attemptList:
     'SELECT attempt, holder, started_at, ended_at, outcome, error FROM attempt WHERE task = ? ORDER BY attempt',
   renew: 'UPDATE task SET lease_until = ? WHERE id = ? AND attempt = ? AND state = 1 RETURNING cancel_at',
-  attemptWorker: `SELECT name FROM worker WHERE id = coalesce(
-    (SELECT holder FROM attempt WHERE task = ?1 AND attempt = ?2), (SELECT holder FROM task WHERE id = ?1 AND attempt = ?2))`,
+  attemptWorker: `SELECT w.name, w.host, CASE WHEN a.task IS NULL THEN t.reason END AS reason,
+      CASE WHEN a.task IS NOT NULL THEN a.error WHEN t.state = 5 AND t.flags & 8 = 0 THEN t.result END AS error
+    FROM (SELECT ?1 AS task, ?2 AS n) x
+    LEFT JOIN attempt a ON a.task = x.task AND a.attempt = x.n LEFT JOIN task t ON t.id = x.task AND t.attempt = x.n
+    CROSS JOIN worker w ON w.id = coalesce(a.holder, t.holder)`,
   held: 'SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running WHERE state = 1',
   heldBy: `SELECT id, attempt, holder, created_at FROM task INDEXED BY task_running
     WHERE state = 1 AND holder = ?`,

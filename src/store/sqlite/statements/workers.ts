@@ -8,7 +8,7 @@ export const WORKER_STATEMENTS = {
     ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at, address = coalesce(excluded.address, address)
       WHERE worker.name = excluded.name RETURNING id`,
   workerKnown: 'SELECT 1 FROM worker WHERE incarnation = ?',
-  workerNames: 'SELECT id, name FROM worker WHERE id IN (SELECT value FROM json_each(?))',
+  workerNames: 'SELECT id, name, host FROM worker WHERE id IN (SELECT value FROM json_each(?))',
   settingGet: 'SELECT enabled, priority, tags, grants FROM worker_setting WHERE name = ?',
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags, grants) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags,

@@ -62,6 +62,10 @@ export function Process({ of: one }: { readonly of: Worker }) {
             ['Started', one.startedAt === undefined ? '–' : <Time key="s" at={one.startedAt} />],
             ['Last seen', <Time key="l" at={one.lastSeenAt} />],
             ['Tasks ended', one.totalTasks.toLocaleString('en')],
+            ...(one.status === undefined ? [] : [['Says of itself', one.status] as const]),
+            ...(one.metrics === undefined
+              ? []
+              : [['Metrics', <code key="m">{JSON.stringify(one.metrics)}</code>] as const]),
           ]}
         />
       </div>

@@ -4,6 +4,12 @@ import type { DutyTerm, EventPage, NumberAnswer } from '../../../store.ts';
 import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 
+interface NamedWorker {
+  readonly id: number;
+  readonly name: string;
+  readonly host: string | null;
+}
+
 /**
  * One statement reads everything that decides, so that a pruner cannot come in between. It reads no row behind the
  * page: each row holds hundreds of events, and a reader far behind read all of them again with every page.
@@ -14,7 +20,8 @@ export async function readEvents(session: Session, after: number, limit: number)
   const news = rowsAfter(rows, after);
   const queues = new Map(tellOfTasks(news) ? ((await session.rows('queueNames', [])) as Named) : []);
   const ids = workersIn(news);
-  const workers = new Map(ids.length === 0 ? [] : ((await session.rows('workerNames', [numbers(ids)])) as Named));
+  const rowsOf = async (): Promise<readonly NamedWorker[]> => session.all<NamedWorker>('workerNames', [numbers(ids)]);
+  const workers = new Map((ids.length === 0 ? [] : await rowsOf()).map((worker) => [worker.id, worker]));
   return pageOf(rows, { queues, workers }, after, limit);
 }
 

@@ -1,6 +1,16 @@
 import type { Lease } from '../../../../core/task/lease.ts';
 import { reasonCode, stateCode } from '../../../codes.ts';
-import type { DutyTerm, HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../../store.ts';
+import { type AttemptWorkerRow, attemptWorkerOf } from '../../../rows/records.ts';
+import type {
+  AttemptWorker,
+  DutyTerm,
+  HeldTask,
+  Overdue,
+  ReapAnswer,
+  ReapItem,
+  RenewAnswer,
+  RenewItem,
+} from '../../../store.ts';
 import { inOrder, numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import { requireRow } from '../admin/duty.ts';
@@ -66,11 +76,11 @@ export async function listLeases(
 export async function attemptWorkers(
   session: Session,
   items: readonly Lease[],
-): Promise<readonly (string | undefined)[]> {
+): Promise<readonly (AttemptWorker | undefined)[]> {
   const values = [numbers(items.map(({ task }) => task)), numbers(items.map(({ attempt }) => attempt))];
-  const rows = await session.all<{ task: number; n: number; name: string }>('attemptWorkers', values);
-  const names = new Map(rows.map(({ task, n, name }) => [`${task}/${n}`, name]));
-  return items.map(({ task, attempt }) => names.get(`${task}/${attempt}`));
+  const rows = await session.all<AttemptWorkerRow & { task: number; n: number }>('attemptWorkers', values);
+  const found = new Map(rows.map((row) => [`${row.task}/${row.n}`, attemptWorkerOf(row)]));
+  return items.map(({ task, attempt }) => found.get(`${task}/${attempt}`));
 }
 
 export async function overdueLeases(session: Session, limit: number): Promise<Overdue> {

@@ -15,13 +15,22 @@ export function readEvents(sql: Prepared, after: number, limit: number): EventPa
   const news = rowsAfter(rows, after);
   const queues = tellOfTasks(news) ? (sql.get('queueNames').all() as unknown as Named[]) : [];
   const ids = workersIn(news);
-  const workers = ids.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(ids)) as unknown as Named[]);
-  return pageOf(rows, { queues: namesOf(queues), workers: namesOf(workers) }, after, limit);
+  const workers = ids.length === 0 ? [] : (sql.get('workerNames').all(JSON.stringify(ids)) as unknown as NamedWorker[]);
+  return pageOf(
+    rows,
+    { queues: namesOf(queues), workers: new Map(workers.map((worker) => [worker.id, worker])) },
+    after,
+    limit,
+  );
 }
 
 interface Named {
   readonly id: number;
   readonly name: string;
+}
+
+interface NamedWorker extends Named {
+  readonly host: string | null;
 }
 
 function namesOf(rows: readonly Named[]): ReadonlyMap<number, string> {

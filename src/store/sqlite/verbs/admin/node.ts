@@ -24,7 +24,9 @@ export function leaveNode(tx: Transaction, id: string, incarnation: string): voi
 }
 
 export function askNode(tx: Transaction, id: string, role: NodeOverride): boolean {
-  return tx.sql.get('nodeRole').run(role, id).changes > 0;
+  const known = tx.sql.get('nodeRole').run(role, id).changes > 0;
+  if (known && role === 'leader') tx.sql.get('nodeRoleOnce').run(id);
+  return known;
 }
 
 export function pruneNodes(tx: Transaction): void {

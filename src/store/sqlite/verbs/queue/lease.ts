@@ -1,7 +1,8 @@
 import type { Lease } from '../../../../core/task/lease.ts';
 import { isFinal } from '../../../../core/task/task.ts';
 import { reasonCode, stateCode, WATCHED } from '../../../codes.ts';
-import type { HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../../store.ts';
+import { type AttemptWorkerRow, attemptWorkerOf } from '../../../rows/records.ts';
+import type { AttemptWorker, HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../../store.ts';
 import { noteLeaseTime } from '../../file/clock.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
@@ -35,8 +36,9 @@ export function listLeases(sql: Prepared, holders: readonly number[] | undefined
     .sort((a, b) => a.task - b.task);
 }
 
-export function attemptWorker(sql: Prepared, { task, attempt }: Lease): string | undefined {
-  return (sql.get('attemptWorker').get(task, attempt) as { name: string } | undefined)?.name;
+export function attemptWorker(sql: Prepared, { task, attempt }: Lease): AttemptWorker | undefined {
+  const row = sql.get('attemptWorker').get(task, attempt) as AttemptWorkerRow | undefined;
+  return row && attemptWorkerOf(row);
 }
 
 /** When the first lease expires, in lease time. */
