@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 
 /** A signal that comes when the caller has hung up. */
@@ -6,4 +7,14 @@ export function hangUpOf({ raw }: FastifyRequest): AbortSignal {
   raw.socket.once('close', () => hangUp.abort());
   if (raw.socket.destroyed) hangUp.abort();
   return hangUp.signal;
+}
+
+/** The rest of a refused request is thrown away for this long, so that its caller can read why it was refused. */
+const LINGER_MS = 2000;
+
+/** Ends the connection of a refused request whose body does not end. */
+export function endUnread(request: IncomingMessage): void {
+  if (request.complete) return;
+  const late = setTimeout(() => request.socket.destroy(), LINGER_MS).unref();
+  request.once('close', () => clearTimeout(late)).once('end', () => clearTimeout(late));
 }

@@ -16,12 +16,14 @@ import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { tickMsOf } from '../../protocol/peer-liveness.ts';
 import type { Access, Principal } from '../auth/access.ts';
 import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
+import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
 import { requireGiven } from './given-tags.ts';
 import type { LeaseTokens } from './lease-tokens.ts';
 import { SharedTimer } from './shared-timer.ts';
+import { MAX_STRANGER_BYTES, StrangerSockets } from './stranger-sockets.ts';
 import { type Frame, WorkerConnection } from './worker-connection.ts';
 import { claimsDone, WorkerService } from './worker-service.ts';
 import type { WorkerSetting, WorkerSettings } from './worker-settings.ts';
@@ -79,6 +81,7 @@ interface KnownIncarnation {
 export class WorkerGateway {
   readonly #options: WorkerGatewayOptions;
   readonly #sockets = new WebSocketServer(SOCKETS);
+  readonly #strangers = new StrangerSockets();
   readonly #connections = new Map<string, NamedConnection>();
   readonly #incarnations = new Map<string, KnownIncarnation>();
   /** Shared by all connections: the leases of a node have one length. */
@@ -106,7 +109,24 @@ export class WorkerGateway {
     if (first === undefined && url !== WORKER_PATH) return refuse('400 Bad Request');
     stream.on('error', () => stream.destroy());
     const address = request.socket.remoteAddress;
-    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#awaitFirstMessage(socket, address, first));
+    const { authorization } = request.headers;
+    const accept = (isKnown: boolean): void =>
+      this.#sockets.handleUpgrade(request, stream, head, (socket) => {
+        if (!isKnown && first === undefined) this.#strangers.add(socket, stream);
+        this.#awaitFirstMessage(socket, address, first);
+      });
+    if (authorization === undefined) accept(false);
+    else void this.#isSecret(authorization).then(accept);
+  }
+
+  /** A worker that shows its secret with the upgrade may say more in its first message: handlers, schemas, leases. */
+  async #isSecret(authorization: string): Promise<boolean> {
+    try {
+      return (await this.#options.access.authenticate(bearerOf(authorization))).role === 'worker';
+    } catch {
+      // The first message tells it why.
+      return false;
+    }
   }
 
   /** Disconnects all workers; they reconnect here or to another node. */
@@ -135,11 +155,12 @@ export class WorkerGateway {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
     });
     if (first !== undefined) return this.#receive(socket, address, () => first);
-    const late = setTimeout(() => socket.terminate(), CONNECT_MS);
-    late.unref();
+    const cancelLate = this.#options.world.timers.after(CONNECT_MS, () => closeLate(socket), { unref: true });
+    socket.once('close', cancelLate);
     socket.once('message', (...frame: Frame) => {
-      clearTimeout(late);
-      this.#receive(socket, address, () => readFirst(frame));
+      cancelLate();
+      const isStranger = this.#strangers.delete(socket);
+      this.#receive(socket, address, () => readFirst(frame, isStranger ? MAX_STRANGER_BYTES : MAX_FRAME_BYTES));
     });
   }
 
@@ -380,6 +401,12 @@ export function refuseUpgrade(stream: Duplex, line: string): void {
 function closeWith(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, reason);
   socket.resume();
+}
+
+/** A client that does not say in time who it is. What it sends meanwhile is not read. */
+function closeLate(socket: WebSocket): void {
+  socket.pause();
+  socket.close(4408, `the first message did not come within ${CONNECT_MS / 1000} s`);
 }
 
 function send(socket: WebSocket, message: NodeMessage): void {

@@ -36,6 +36,7 @@ class WsSession extends NodeSession {
       urls: [url, ...others],
       world,
       log,
+      secret,
       connect: () => ({
         name,
         secret,
