@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type TestContext, test } from 'node:test';
-import { realWorld } from '../../src/app/world.ts';
 import { MAX_FRAME_BYTES } from '../../src/protocol/frames.ts';
 import type { Route } from '../../src/protocol/route.ts';
 import { ROUTES } from '../../src/protocol/routes.ts';
@@ -263,26 +262,6 @@ test('A66: pieces of a first message that never ends are cut off after 4 KiB', a
   );
   const grown = (process.memoryUsage().arrayBuffers - before) / MIB;
   assert.ok(grown < 100, `grown by ${grown.toFixed()} MiB`);
-});
-
-test('A66: a client that does not say in time who it is, is hung up on', async (t) => {
-  const real = realWorld();
-  const late: (() => void)[] = [];
-  const after: typeof real.timers.after = (ms, work, options) => {
-    if (ms !== 10_000) return real.timers.after(ms, work, options);
-    late.push(work);
-    return () => void late.splice(late.indexOf(work), 1);
-  };
-  const { node } = await target(t, { world: { ...real, timers: { ...real.timers, after } } });
-  const before = late.length;
-  const silent = await RawWorker.dial(node.service.address);
-  await until(() => late.length > before);
-  for (const end of late.slice(before)) end();
-  assert.deepEqual(await silent.closed, { code: 4408, reason: 'the first message did not come within 10 s' });
-  // One that has spoken is not cut off.
-  const { worker } = await hire(node, 'box');
-  assert.equal(late.length, before + 0, 'nothing waits for it any more');
-  await worker.hangUp();
 });
 
 test('A66: of more than a thousand silent sockets the oldest go, and a worker is let in', {

@@ -44,6 +44,7 @@ export interface WorkerGatewayOptions {
 
 /** A client must identify itself within this time. */
 const CONNECT_MS = 10_000;
+const FIRST_IS_LATE = `the first message did not come within ${CONNECT_MS / 1000} s`;
 /** `closeTimeout`: how long a client may take to hang up after a close. */
 const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, closeTimeout: 500 };
 /** The bound of unread answers to pings. */
@@ -155,10 +156,11 @@ export class WorkerGateway {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
     });
     if (first !== undefined) return this.#receive(socket, address, () => first);
-    const cancelLate = this.#options.world.timers.after(CONNECT_MS, () => closeLate(socket), { unref: true });
-    socket.once('close', cancelLate);
+    const late = setTimeout(() => closeWith(socket, 4408, FIRST_IS_LATE), CONNECT_MS);
+    late.unref();
+    socket.once('close', () => clearTimeout(late));
     socket.once('message', (...frame: Frame) => {
-      cancelLate();
+      clearTimeout(late);
       const isStranger = this.#strangers.delete(socket);
       this.#receive(socket, address, () => readFirst(frame, isStranger ? MAX_STRANGER_BYTES : MAX_FRAME_BYTES));
     });
@@ -401,12 +403,6 @@ export function refuseUpgrade(stream: Duplex, line: string): void {
 function closeWith(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, reason);
   socket.resume();
-}
-
-/** A client that does not say in time who it is. What it sends meanwhile is not read. */
-function closeLate(socket: WebSocket): void {
-  socket.pause();
-  socket.close(4408, `the first message did not come within ${CONNECT_MS / 1000} s`);
 }
 
 function send(socket: WebSocket, message: NodeMessage): void {
