@@ -238,6 +238,7 @@ export class Server {
           principal,
           by: actorOf(principal, request.headers['x-leasehold-by']),
           audited: this.#audit.auditorFor(principal, request.id),
+          whileAuthorized: (work: (ended: AbortSignal) => Promise<unknown>) => this.#whileAuthorized(principal, work),
           session: services === undefined ? undefined : sessionOf(services, request),
           request,
           reply,
@@ -330,6 +331,21 @@ export class Server {
       close();
     }
     return reply;
+  }
+
+  async #whileAuthorized<T>(principal: Principal | undefined, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    const stop = principal && this.#services?.access.onRevoked(principal, end);
+    const stopTimer = principal && this.#endWithSession(principal, end);
+    try {
+      const done = await work(ended.signal);
+      if (ended.signal.aborted) throw fault('UNAUTHENTICATED');
+      return done;
+    } finally {
+      stop?.();
+      stopTimer?.();
+    }
   }
 
   #endWithSession({ until }: Principal, end: () => void): () => void {

@@ -29,18 +29,9 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
         import('./agent.ts'),
       ]);
       const card = () => cardFor(call, version);
-      const hangUp = hangUpOf(request);
       const may = (queue: string): Promise<void> => admit({ guard, principal }, [{ queue }]);
-      const agent = new Agent({
-        engine,
-        broadcaster,
-        operator,
-        card,
-        by: principal.name,
-        admit: may,
-        audited,
-        hangUp,
-      });
+      const agentUntil = (hangUp: AbortSignal): InstanceType<typeof Agent> =>
+        new Agent({ engine, broadcaster, operator, card, by: principal.name, admit: may, audited, hangUp });
       const wanted = request.headers['a2a-version'];
       const problem = (error: unknown): Record<string, unknown> => ({
         jsonrpc: '2.0',
@@ -52,7 +43,10 @@ export function a2aRoutes({ version }: { readonly version: string }): Handlers<'
       } catch (error) {
         return problem(error);
       }
-      const answer = await new JsonRpcTransportHandler(agent).handle(body, new ServerCallContext());
+      const answer = await call.whileAuthorized((ended) => {
+        const agent = agentUntil(AbortSignal.any([hangUpOf(request), ended]));
+        return new JsonRpcTransportHandler(agent).handle(body, new ServerCallContext());
+      });
       if (!(Symbol.asyncIterator in answer)) return answer as unknown as Record<string, unknown>;
       return new EventStream(async function* (signal): AsyncGenerator<Message> {
         try {
