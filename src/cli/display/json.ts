@@ -12,8 +12,8 @@ export class JsonDisplay implements Display {
     this.#wall = options.wall;
   }
 
-  started(banner: Banner): void {
-    this.#line('started', banner);
+  started({ login: _, ...banner }: Banner): void {
+    this.#line('started', { ...banner, ui: `${banner.address}/ui/` });
   }
 
   figures(figures: Figures): void {
