@@ -4,7 +4,6 @@
  * `--seconds 5 --rounds 1` is a short form.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,17 +77,25 @@ async function push(client: Client, node: number): Promise<Round> {
   return { pushes, failed, most };
 }
 
+/** What the attackers did in all rounds. */
+const did = { connections: 0, answers: 0, mib: 0 };
+
 async function attacked(url: string, work: () => Promise<Round>): Promise<Round> {
   const file = join(import.meta.dirname, 'flood/attacker.ts');
   const attackers = Array.from({ length: PROCESSES }, () =>
     start([file, url, String(CONNECTIONS / PROCESSES)], {}, 19),
   );
-  for (const one of attackers) one.stderr?.on('data', (text) => process.stderr.write(String(text)));
+  const running = attackers.map((one) => new Running(one as never));
+  await Promise.all(running.map((one) => one.says(/ready/)));
   try {
     return await work();
   } finally {
-    for (const one of attackers) one.kill('SIGKILL');
-    await Promise.all(attackers.map((one) => one.exitCode ?? one.signalCode ?? once(one, 'exit')));
+    for (const one of attackers) one.kill('SIGTERM');
+    for (const one of running) {
+      await one.ended;
+      const told = JSON.parse(/\{.*\}/.exec(one.stdout)?.[0] ?? '{}') as Partial<typeof did>;
+      for (const key of ['connections', 'answers', 'mib'] as const) did[key] += told[key] ?? 0;
+    }
   }
 }
 
@@ -136,7 +143,7 @@ try {
     row('without an attack', rounds.quiet),
     row(`under ${CONNECTIONS} connections of a stranger`, rounds.flood),
   ].join('\n');
-  const verdict = `Leases lost: ${lost} of ${HELD} held through all rounds, ${again} of the newest 500 short ones. Memory: ${most.toFixed()} MiB at most, wanted ≤ ${MOST_MIB}.`;
+  const verdict = `Leases lost: ${lost} of ${HELD} held through all rounds, ${again} of the newest 500 short ones. Memory: ${most.toFixed()} MiB at most, wanted ≤ ${MOST_MIB}. The stranger made ${did.connections} connections, sent ${did.mib.toFixed()} MiB and got ${did.answers} answers.`;
   failed = lost + again > 0 || most > MOST_MIB;
   console.log(`\n${table}\n\n${verdict} ${failed ? 'MISSED' : 'met'}.`);
   const machine = describe(folder, 'SQLite');

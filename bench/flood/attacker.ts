@@ -57,11 +57,20 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
 };
 
 const kinds = Object.values(ATTACKS);
+/** What it did, told at its end: a flood that never came would prove nothing. */
+const did = { connections: 0, answers: 0, mib: 0 };
+process.once('SIGTERM', () => {
+  process.stdout.write(`${JSON.stringify(did)}\n`, () => process.exit(0));
+});
 function attack(n: number): void {
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
   socket.once('connect', () => (kinds[n % kinds.length] as Attack)(socket));
+  did.connections++;
+  socket.on('data', () => void did.answers++);
+  socket.once('close', () => void (did.mib += socket.bytesWritten / 1024 / 1024));
   socket.once('close', () => setTimeout(() => attack(n), 50));
   socket.resume();
 }
 for (let n = 0; n < Number(count); n++) attack(n);
+process.stdout.write('ready\n');
