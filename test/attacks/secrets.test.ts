@@ -118,7 +118,10 @@ test('A69: a wrong login of one locks out nobody else behind the same address', 
   const { node } = await target(t);
   const login = (body: object) => node.ask('/ui/login', { token: null, body });
   const wrong = await Promise.all(Array.from({ length: 200 }, (_, i) => login({ code: `lh_login_${i}` })));
-  assert.deepEqual([...new Set(wrong.map(({ status }) => status))].toSorted((a, b) => a - b), [401, 429]);
+  assert.deepEqual(
+    [...new Set(wrong.map(({ status }) => status))].toSorted((a, b) => a - b),
+    [401, 429],
+  );
   assert.ok(
     wrong.filter(({ status }) => status === 429).every(({ headers }) => Number(headers.get('retry-after')) > 0),
   );

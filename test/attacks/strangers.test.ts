@@ -8,7 +8,7 @@ import { MAX_FRAME_BYTES } from '../../src/protocol/frames.ts';
 import type { Route } from '../../src/protocol/route.ts';
 import { ROUTES } from '../../src/protocol/routes.ts';
 import type { Answer, NodeScene } from '../support/node-scene.ts';
-import { greeting, RawWorker } from '../support/raw-worker.ts';
+import { RawWorker } from '../support/raw-worker.ts';
 import { bytes, codeOf, dial, hire, target, until } from './scene.ts';
 
 const ALL = Object.entries(ROUTES as Record<string, Route>);

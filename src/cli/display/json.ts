@@ -12,8 +12,8 @@ export class JsonDisplay implements Display {
     this.#wall = options.wall;
   }
 
-  started({ login: _, ...banner }: Banner): void {
-    this.#line('started', { ...banner, ui: `${banner.address}/ui/` });
+  started({ version, address, store, pid }: Banner): void {
+    this.#line('started', { version, address, ui: `${address}/ui/`, store, pid });
   }
 
   figures(figures: Figures): void {

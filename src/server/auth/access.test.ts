@@ -217,7 +217,13 @@ test('the use of tokens is noted together, once a minute for each, also of conne
   await world.advance(10_000);
   await access.authenticate(one.secret);
   await world.advance(2000);
-  assert.deepEqual(book.noted.slice(1).flat().toSorted((a, b) => a - b), [1, 2]);
+  assert.deepEqual(
+    book.noted
+      .slice(1)
+      .flat()
+      .toSorted((a, b) => a - b),
+    [1, 2],
+  );
   await world.advance(62_000);
   assert.deepEqual(
     book.noted
