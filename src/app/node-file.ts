@@ -1,6 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../client/client.ts';
+import { fault } from '../core/errors.ts';
+import { isLoopback } from '../server/http/hosts.ts';
 
 /** Where a node answers, for commands that use the same data directory. */
 export interface NodeAddress {
@@ -15,6 +17,7 @@ const PATIENCE_MS = 3000;
 /** Tells commands where the node of this directory answers. Returns a function that takes it back, unless another node has replaced it. */
 export function announceNode(dataDir: string, node: NodeAddress): () => void {
   mkdirSync(dataDir, { recursive: true });
+  keepOthersOut(dataDir);
   const file = join(dataDir, FILE);
   const temporary = `${file}.${node.pid}`;
   // The file appears under its name only with its content, for a command that reads it at this moment.
@@ -25,10 +28,14 @@ export function announceNode(dataDir: string, node: NodeAddress): () => void {
   };
 }
 
-/** The node of this directory, if its process runs and it answers. */
+/**
+ * The node of this directory, if its process runs and it answers. A command sends its token there, so an address that
+ * somebody else can have written is refused, and not even asked.
+ */
 export async function liveNode(dataDir: string): Promise<string | undefined> {
   const node = readNode(dataDir);
-  if (node === undefined || !isThere(node.pid)) return undefined;
+  if (node === undefined || !isThere(node.pid) || !URL.canParse(node.url)) return undefined;
+  requireOwn(dataDir, node.url);
   try {
     // Without a token: another process may listen at that address by now.
     const client = new Client({ url: node.url });
@@ -46,6 +53,38 @@ function readNode(dataDir: string): NodeAddress | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Bits of a mode that let the group or everybody write. */
+const OTHERS_WRITE = 0o022;
+
+function requireOwn(dataDir: string, url: string): void {
+  const file = join(dataDir, FILE);
+  const problem =
+    foreignness(dataDir) ??
+    foreignness(file) ??
+    (isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')) ? undefined : 'it names an address of another host');
+  if (problem === undefined) return;
+  throw fault(
+    'FORBIDDEN',
+    { problem: `no token is sent to the node that ${file} names, because ${problem}` },
+    { hint: 'If you trust it, name it yourself: --server URL, with its token in LEASEHOLD_TOKEN.' },
+  );
+}
+
+/** Why somebody else may have written there; undefined: only this user can have. */
+function foreignness(path: string): string | undefined {
+  const user = process.getuid?.();
+  if (user === undefined) return undefined;
+  const { uid, mode } = statSync(path);
+  if (uid !== user) return `${path} belongs to another user`;
+  return (mode & OTHERS_WRITE) === 0 ? undefined : `others may write to ${path} ("chmod go-w" ends that)`;
+}
+
+/** A folder that was made under a loose umask: a command would not trust what it finds there. */
+function keepOthersOut(dataDir: string): void {
+  const { uid, mode } = statSync(dataDir);
+  if (uid === process.getuid?.() && (mode & OTHERS_WRITE) !== 0) chmodSync(dataDir, mode & 0o7777 & ~OTHERS_WRITE);
 }
 
 function isThere(pid: number): boolean {

@@ -15,7 +15,7 @@ test('what a node refuses comes back as the error that it was', () => {
 
 test('who has no good token is told how to give one; what a node says of a code stays', () => {
   const plain = errorOfAnswer({ error: fault('UNAUTHENTICATED').toJSON() }, 401, URL);
-  assert.match(plain.hint ?? '', /--token/);
+  assert.match(plain.hint ?? '', /LEASEHOLD_TOKEN/);
   const code = fault('UNAUTHENTICATED', {}, { hint: 'The code was used.' });
   assert.equal(errorOfAnswer({ error: code.toJSON() }, 401, URL).hint, 'The code was used.');
 });

@@ -19,7 +19,7 @@ export function errorOfAnswer(answer: unknown, status: number, url: string): Eng
 }
 
 const TOKEN_HINT =
-  'Give another token: { token } in a program, --token or LEASEHOLD_TOKEN for a command. A node keeps its own in the file "token" of its data directory.';
+  'Give another token: { token } in a program, LEASEHOLD_TOKEN for a command. A node keeps its own in the file "token" of its data directory.';
 
 /** A gateway in front of a node that is away, or another server. */
 function noNode(status: number, url: string): EngineError {

@@ -82,6 +82,7 @@ function restOf(store: QueueStore): Rest {
     tokenExchange: no('tokens'),
     tokenFind: nothing,
     tokenList: none,
+    tokenUsed: async () => {},
     tokenRevoke: async () => false,
     tokenAlive: async ({ ids }) => ids.map(() => false),
 

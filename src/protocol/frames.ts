@@ -247,8 +247,8 @@ export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 export const MAX_FRAME_DEPTH = 12;
 export const WORKER_PATH = '/ws/agent';
 
-/** A frame with more messages would hold up what comes behind it. */
-const MOST_PER_FRAME = 500;
+/** A frame with more messages would hold up what comes behind it; a node refuses it. */
+export const MOST_PER_FRAME = 500;
 /** In UTF-16 units, each of which is at most three bytes. */
 const FULL_FRAME = MAX_FRAME_BYTES / 4;
 

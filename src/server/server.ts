@@ -7,13 +7,14 @@ import { isOperated, type OperatedName } from '../operate/operations/operations.
 import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import { a2aRoutes } from './a2a/routes.ts';
-import type { Access, Principal } from './auth/access.ts';
+import { type Access, callerOf, type Principal } from './auth/access.ts';
 import { Audit } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
 import { EventStream, JsonText, NO_CONTENT, RawResponse } from './http/answers.ts';
 import { actorOf, bearerOf, checked } from './http/caller.ts';
 import { Connections, MOST_PER_ADDRESS } from './http/connections.ts';
+import { endUnread } from './http/hang-up.ts';
 import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
 import { InFlightRequests } from './http/in-flight.ts';
 import { cannotListen, makeFastify, requireTls } from './http/listening.ts';
@@ -99,15 +100,23 @@ export class Server {
     this.#audit = new Audit(this.#log);
     const { names = [], publicUrl } = options;
     this.#hosts = new Hosts(options.host, publicUrl === undefined ? names : [...names, new URL(publicUrl).hostname]);
-    this.#fastify = makeFastify(options, (error, request, reply) => {
-      setCommonHeaders(request, reply);
-      this.#refuse(this.#refusalOf(request) ?? error, request, reply);
+    this.#fastify = makeFastify(options, {
+      refuse: (error, request, reply) => {
+        setCommonHeaders(request, reply);
+        this.#refuse(this.#refusalOf(request) ?? error, request, reply);
+      },
+      callerOf: (request) => {
+        const principal = this.#principals.get(request);
+        return principal === undefined ? undefined : callerOf(principal);
+      },
     });
     this.#fastify.addHook('onRequest', (request, reply, done) => {
       setCommonHeaders(request, reply);
       this.#inFlight.begin(reply.raw);
       if (this.#ending) reply.header('connection', 'close');
-      done(this.#refusalOf(request) ?? (this.#ending ? notOpen() : undefined));
+      // A page that is not there is refused here, before its body is read.
+      const refusal = this.#refusalOf(request) ?? (this.#ending ? notOpen() : undefined);
+      done(refusal ?? (request.is404 ? noPage(request) : undefined));
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
     this.#fastify.setNotFoundHandler((request, reply) => this.#refuse(noPage(request), request, reply));
@@ -208,7 +217,7 @@ export class Server {
       method: route.method,
       url: route.path.replace(/\{(\w+)\}/g, ':$1'),
       config: { name },
-      // Before the body is read: an unauthorized caller cannot make the server read 16 MB.
+      // Before the body is read: a caller without a good token cannot make the server read one.
       onRequest: async (request) => {
         const principal = await this.#authorize(route, request);
         if (principal !== undefined) this.#principals.set(request, principal);
@@ -227,6 +236,7 @@ export class Server {
           principal,
           by: actorOf(principal, request.headers['x-leasehold-by']),
           audited: this.#audit.auditorFor(principal, request.id),
+          whileAuthorized: (work: (ended: AbortSignal) => Promise<unknown>) => this.#whileAuthorized(principal, work),
           session: services === undefined ? undefined : sessionOf(services, request),
           request,
           reply,
@@ -323,6 +333,21 @@ export class Server {
     return reply;
   }
 
+  async #whileAuthorized<T>(principal: Principal | undefined, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    const stop = principal && this.#services?.access.onRevoked(principal, end);
+    const stopTimer = principal && this.#endWithSession(principal, end);
+    try {
+      const done = await work(ended.signal);
+      if (ended.signal.aborted) throw fault('UNAUTHENTICATED');
+      return done;
+    } finally {
+      stop?.();
+      stopTimer?.();
+    }
+  }
+
   #endWithSession({ until }: Principal, end: () => void): () => void {
     const world = this.#services?.engine.world;
     if (until === undefined || world === undefined) return () => {};
@@ -357,6 +382,7 @@ export class Server {
     if (error.status >= 500) {
       this.#log.error('a request failed', { request: request.id, route: nameOf(request), error: stackOf(thrown) });
     }
+    endUnread(request.raw);
     if (error.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer');
     if (error.retryable) reply.header('retry-after', String(secondsOf(error.details?.retryAfterMs)));
     const problem = isRpc(request) ? JSON.stringify(refuseRequest(error)) : problemText(error);

@@ -66,8 +66,8 @@ export class RawWorker {
   }
 
   /** Connected, and not greeted. */
-  static async dial(address: string): Promise<RawWorker> {
-    const socket = new WebSocket(address.replace(/^http/, 'ws') + WORKER_PATH, { perMessageDeflate: false });
+  static async dial(address: string, headers: Readonly<Record<string, string>> = {}): Promise<RawWorker> {
+    const socket = new WebSocket(address.replace(/^http/, 'ws') + WORKER_PATH, { perMessageDeflate: false, headers });
     const worker = new RawWorker(socket);
     await once(socket, 'open');
     return worker;

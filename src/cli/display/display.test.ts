@@ -9,7 +9,7 @@ import { renderBlock, ScreenDisplay } from './screen.ts';
 const banner: Banner = {
   version: '1.2.3',
   address: 'http://127.0.0.1:7420',
-  login: 'http://127.0.0.1:7420/ui/#code=lh_login_x',
+  login: () => 'http://127.0.0.1:7420/ui/#code=lh_login_x',
   store: 'd/leasehold.db',
   pid: 7,
 };
@@ -94,7 +94,7 @@ test('in a pipe figures come only when something changed, and then at most every
   plain.stopped(24_000);
   assert.deepEqual(lines, [
     'Leasehold 1.2.3 is up at http://127.0.0.1:7420 on d/leasehold.db; Ctrl-C stops it.\n',
-    'Web UI: http://127.0.0.1:7420/ui/#code=lh_login_x (good once, for ten minutes; "leasehold login" makes another)\n',
+    'Web UI: http://127.0.0.1:7420/ui/ ("leasehold login" prints a link that lets a browser in)\n',
     'up 1s | a: 0 ready, 0 running, 0 scheduled, 0 completed, 0 failed, 0/s | duties: stager, reaper\n',
     'up 13s | a: 1 ready, 0 running, 0 scheduled, 0 completed, 0 failed, 0/s | duties: stager, reaper\n',
     'up 23s | a: 3 ready, 0 running, 0 scheduled, 0 completed, 0 failed, 1.5/s | duties: stager, reaper\n',

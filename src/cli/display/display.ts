@@ -5,8 +5,8 @@ import { safeLine } from './safe.ts';
 export interface Banner {
   readonly version: string;
   readonly address: string;
-  /** A login link for a browser, good once and not for long. */
-  readonly login: string;
+  /** Makes a login link for a browser, good once and not for long. It is for a terminal: a log would keep it. */
+  readonly login: () => string;
   /** The store in short: a path, or `memory:`. */
   readonly store: string;
   readonly pid: number;
@@ -37,8 +37,14 @@ export function greeting(banner: Banner): string {
   return `Leasehold ${banner.version} is up at ${banner.address} on ${banner.store}; Ctrl-C stops it.`;
 }
 
+/** On a terminal. */
 export function invitation({ login }: Banner): string {
-  return `Web UI: ${login} (good once, for ten minutes; "leasehold login" makes another)`;
+  return `Web UI: ${login()} (good once, for ten minutes; "leasehold login" makes another)`;
+}
+
+/** In a pipe or a log, where a link would let in whoever reads it. */
+export function plainInvitation({ address }: Banner): string {
+  return `Web UI: ${address}/ui/ ("leasehold login" prints a link that lets a browser in)`;
 }
 
 export function farewell(banner: Banner | undefined, uptimeMs: number): string {

@@ -12,8 +12,8 @@ export class JsonDisplay implements Display {
     this.#wall = options.wall;
   }
 
-  started(banner: Banner): void {
-    this.#line('started', banner);
+  started({ version, address, store, pid }: Banner): void {
+    this.#line('started', { version, address, ui: `${address}/ui/`, store, pid });
   }
 
   figures(figures: Figures): void {

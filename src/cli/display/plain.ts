@@ -13,7 +13,7 @@ import {
   duties,
   farewell,
   greeting,
-  invitation,
+  plainInvitation,
   STILL_STOPPING,
   withFields,
 } from './display.ts';
@@ -34,7 +34,7 @@ export class PlainDisplay implements Display {
   started(banner: Banner): void {
     this.#banner = banner;
     this.#line(greeting(banner));
-    this.#line(invitation(banner));
+    this.#line(plainInvitation(banner));
   }
 
   figures(figures: Figures): void {

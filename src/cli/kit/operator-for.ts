@@ -57,7 +57,7 @@ async function through({ url, seen }: Node, config: Config): Promise<Operator> {
 export async function withNode(config: Config): Promise<{ readonly url: string; readonly token: string | undefined }> {
   const node = await nodeFor(config);
   if (node !== undefined) return { url: node.url, token: await tokenFor(node.url, config) };
-  const hint = 'Start one with "leasehold up", or name one: --server URL --token TOKEN.';
+  const hint = 'Start one with "leasehold up", or name one: --server URL, with its token in LEASEHOLD_TOKEN.';
   throw fault('NOT_FOUND', { kind: 'node', id: `in ${config.dataDir}` }, { hint });
 }
 
@@ -100,7 +100,7 @@ async function tokenOf(dataDir: string): Promise<string | undefined> {
       'UNAUTHENTICATED',
       {},
       {
-        hint: `The token of the node cannot be read (${message}): give one with --token or LEASEHOLD_TOKEN.`,
+        hint: `The token of the node cannot be read (${message}): give one in LEASEHOLD_TOKEN.`,
         cause: error,
       },
     );

@@ -13,7 +13,7 @@ export const login: Command = {
   examples: [
     { line: 'login', does: 'a link for the node of this folder' },
     { line: 'login --open', does: 'the same, opened at once' },
-    { line: 'login --server https://node:7420 --token TOKEN', does: 'for another node, with the role of that token' },
+    { line: 'login --server https://node:7420', does: 'for another node, with the role of LEASEHOLD_TOKEN' },
   ],
 
   async run(args) {

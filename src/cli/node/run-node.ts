@@ -163,7 +163,7 @@ async function show(
   display.started({
     version: packageVersion(),
     address: service.address,
-    login: service.loginLink(),
+    login: () => service.loginLink(),
     store: storeName(config.store),
     pid: process.pid,
   });

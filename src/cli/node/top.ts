@@ -19,7 +19,10 @@ export const top: Command = {
   options: ['interval', 'lookOnce', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'top', does: 'the node of this folder; ? shows the keys, q quits' },
-    { line: 'top --server https://node:7420 --token TOKEN', does: 'another node; a token that may only read will do' },
+    {
+      line: 'top --server https://node:7420',
+      does: 'another node, by LEASEHOLD_TOKEN; one that may only read will do',
+    },
     { line: 'top --json --once | jq -r .sentence', does: 'the health of the cluster, in one sentence' },
   ],
 

@@ -158,7 +158,9 @@ async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: 
   throw fault(
     'UNAUTHENTICATED',
     {},
-    { hint: 'Give --code CODE, or --name NAME and --secret SECRET, as "leasehold workers create" has shown them.' },
+    {
+      hint: 'Give --code CODE, or --name NAME with the secret in LEASEHOLD_WORKER_SECRET, as "leasehold workers create" has shown them.',
+    },
   );
 }
 

@@ -44,7 +44,7 @@ export const NODE_OPTIONS = {
     fallbackDoc: 'the node that runs in DIR, if one does',
   },
   token: {
-    doc: 'The admin token of this node; for other commands the token to send',
+    doc: 'The admin token of this node; for other commands the token to send. Better in the environment: other users see arguments',
     value: 'TOKEN',
     parse: filled,
     env: ['LEASEHOLD_TOKEN'],

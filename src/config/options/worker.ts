@@ -118,7 +118,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: '0s',
   },
   secret: {
-    doc: 'The secret of the worker with this name',
+    doc: 'The secret of the worker with this name. Better in the environment: other users see arguments',
     value: 'SECRET',
     parse: filled,
     env: ['LEASEHOLD_WORKER_SECRET'],

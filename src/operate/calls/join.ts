@@ -4,8 +4,9 @@ interface Proof {
   readonly code?: string | undefined;
 }
 
-/** The command that joins a new worker, to be run on its host. */
+/** The command that joins a new worker, to be run on its host. A secret is not an argument, which other users of the host see. */
 export function joinOf(address: string, { name, secret, code }: Proof): string {
-  const proof = code === undefined ? `--name ${name} --secret ${secret}` : `--code ${code}`;
-  return `leasehold worker --join ${address} ${proof}`;
+  const command = `leasehold worker --join ${address}`;
+  if (code !== undefined) return `${command} --code ${code}`;
+  return `LEASEHOLD_WORKER_SECRET=${secret} ${command} --name ${name}`;
 }

@@ -12,7 +12,8 @@ export const Token = z
     by: z.string(),
     createdAt: Time,
     expiresAt: Time.optional(),
-    usedAt: Time.optional(),
+    usedAt: Time.optional().describe('When a code was exchanged'),
+    lastUsedAt: Time.optional().describe('When it was last seen in use, to about a minute'),
     revokedAt: Time.optional(),
   })
   .meta({ id: 'Token' });

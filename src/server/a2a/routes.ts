@@ -38,16 +38,17 @@ export async function answerA2a(call: A2aCall, body: Body, version: string): Pro
   ] = await Promise.all([import('@a2a-js/sdk/server'), import('@a2a-js/sdk/compat/v0_3/server'), import('./agent.ts')]);
   const legacy = isLegacy(body['method']);
   const card = () => cardFor(call, version);
-  const agent = new Agent({
-    engine,
-    broadcaster,
-    operator,
-    card,
-    by: principal.name,
-    admit: (queue) => admit({ guard, principal }, [{ queue }]),
-    audited,
-    hangUp: hangUpOf(reply),
-  });
+  const agentUntil = (hangUp: AbortSignal): InstanceType<typeof Agent> =>
+    new Agent({
+      engine,
+      broadcaster,
+      operator,
+      card,
+      by: principal.name,
+      admit: (queue) => admit({ guard, principal }, [{ queue }]),
+      audited,
+      hangUp,
+    });
   const problem = (error: unknown): Record<string, unknown> => ({
     jsonrpc: '2.0',
     id: idOf(body),
@@ -62,8 +63,11 @@ export async function answerA2a(call: A2aCall, body: Body, version: string): Pro
   } catch (error) {
     return problem(error);
   }
-  const handler = legacy ? new LegacyJsonRpcTransportHandler(agent) : new JsonRpcTransportHandler(agent);
-  const answer = await handler.handle(body, new ServerCallContext());
+  const answer = await call.whileAuthorized((ended) => {
+    const agent = agentUntil(AbortSignal.any([hangUpOf(reply), ended]));
+    const handler = legacy ? new LegacyJsonRpcTransportHandler(agent) : new JsonRpcTransportHandler(agent);
+    return handler.handle(body, new ServerCallContext());
+  });
   if (!(Symbol.asyncIterator in answer)) return answer as unknown as Record<string, unknown>;
   const messages = answer as AsyncIterable<unknown>;
   return new EventStream(async function* (signal): AsyncGenerator<Message> {

@@ -13,6 +13,7 @@ class Book implements TokenLookup {
   fails = false;
   finds = 0;
   looks = 0;
+  readonly noted: (readonly number[])[] = [];
 
   add(token: number, name = `token ${token}`): { readonly secret: string; readonly principal: Principal } {
     const secret = newSecret('read');
@@ -29,6 +30,10 @@ class Book implements TokenLookup {
     this.finds++;
     if (this.fails) throw new Error('the store is away');
     return this.live.get(hash);
+  }
+
+  async noteUsed(tokens: readonly number[]): Promise<void> {
+    this.noted.push(tokens);
   }
 
   async alive(tokens: readonly number[]): Promise<readonly boolean[]> {
@@ -193,4 +198,47 @@ test('more tokens than are remembered are let in all the same', async () => {
   const secrets = Array.from({ length: 10_050 }, (_, i) => book.add(i + 1).secret);
   for (const secret of secrets) await access.authenticate(secret);
   assert.equal((await access.authenticate(secrets.at(-1))).token, 10_050);
+});
+
+test('the use of tokens is noted together, once a minute for each, also of connections that stay open', async () => {
+  const { world, book, access } = scene();
+  const [one, two] = [book.add(1), book.add(2)];
+  for (let i = 0; i < 50; i++) await access.authenticate(one.secret);
+  await access.authenticate(two.secret);
+  await access.authenticate(ADMIN);
+  assert.deepEqual(book.noted, []);
+  await world.advance(1000);
+  assert.deepEqual(book.noted, [[1, 2]]);
+  await world.advance(50_000);
+  await access.authenticate(one.secret);
+  await world.advance(2000);
+  assert.equal(book.noted.length, 1);
+  const stop = access.onRevoked(two.principal, () => {});
+  await world.advance(10_000);
+  await access.authenticate(one.secret);
+  await world.advance(2000);
+  assert.deepEqual(
+    book.noted
+      .slice(1)
+      .flat()
+      .toSorted((a, b) => a - b),
+    [1, 2],
+  );
+  await world.advance(62_000);
+  assert.deepEqual(
+    book.noted
+      .slice(1)
+      .flat()
+      .filter((id) => id === 2).length,
+    2,
+  );
+  stop();
+  access.close();
+});
+
+test('a wrong token is noted nowhere', async () => {
+  const { world, book, access } = scene();
+  await refused(access.authenticate(newSecret('read')));
+  await world.advance(5000);
+  assert.deepEqual(book.noted, []);
 });

@@ -2,6 +2,7 @@ import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import { hashOf, sameHash } from '../../operate/secrets.ts';
 import type { Role } from '../../protocol/route.ts';
+import { TokenUse } from './token-use.ts';
 
 /** An authenticated caller. */
 export interface Principal {
@@ -23,6 +24,8 @@ export function callerOf({ name, token }: Pick<Principal, 'name' | 'token'>): st
 export interface TokenLookup {
   find(hash: string): Promise<Principal | undefined>;
   alive(tokens: readonly number[]): Promise<readonly boolean[]>;
+  /** Notes that these were used now; not there: nobody keeps it. */
+  noteUsed?(tokens: readonly number[]): Promise<void>;
 }
 
 /** How long a token that was found is trusted. With it a revocation holds everywhere within a second. */
@@ -36,12 +39,14 @@ export class Access {
   readonly #world: World;
   readonly #cache = new Map<string, { readonly principal: Principal; readonly until: number }>();
   readonly #listeners = new Map<number, Set<() => void>>();
+  readonly #use: TokenUse;
   #stopPolling: (() => void) | undefined;
 
   constructor(adminToken: string, tokens: TokenLookup, world: World) {
     this.#admin = hashOf(adminToken);
     this.#tokens = tokens;
     this.#world = world;
+    this.#use = new TokenUse(world, async (ids) => tokens.noteUsed?.(ids));
   }
 
   /** Distinguishes admin tokens without revealing anything of them. */
@@ -56,11 +61,16 @@ export class Access {
     if (sameHash(hash, this.#admin)) return { role: 'admin', name: 'admin', token: undefined };
     const now = this.#world.clock.monotonic();
     const cached = this.#cache.get(hash);
-    if (cached !== undefined && cached.until > now) return cached.principal;
+    if (cached !== undefined && cached.until > now) return this.#used(cached.principal);
     this.#cache.delete(hash);
     const principal = await this.#tokens.find(hash);
     if (principal === undefined) throw fault('UNAUTHENTICATED');
     this.#remember(hash, principal, now);
+    return this.#used(principal);
+  }
+
+  #used(principal: Principal): Principal {
+    this.#use.used(principal.token);
     return principal;
   }
 
@@ -73,11 +83,11 @@ export class Access {
   async stillValid(principal: Principal & { readonly token: number }): Promise<Principal> {
     const key = `token ${principal.token}`;
     const now = this.#world.clock.monotonic();
-    if ((this.#cache.get(key)?.until ?? 0) > now) return principal;
+    if ((this.#cache.get(key)?.until ?? 0) > now) return this.#used(principal);
     const [alive] = await this.#tokens.alive([principal.token]);
     if (alive !== true) throw fault('UNAUTHENTICATED');
     this.#remember(key, principal, now);
-    return principal;
+    return this.#used(principal);
   }
 
   /** Calls `end` when the token of a connection is revoked. Returns a function that stops this. */
@@ -97,6 +107,7 @@ export class Access {
     this.#stopPolling?.();
     this.#stopPolling = undefined;
     this.#listeners.clear();
+    this.#use.close();
   }
 
   #pollLater(): void {
@@ -122,7 +133,11 @@ export class Access {
     // A store that does not answer says nothing about tokens: connections stay until it does.
     const alive = await this.#tokens.alive(tokens).catch(() => tokens.map(() => true));
     for (const [i, token] of tokens.entries()) {
-      if (alive[i] === true) continue;
+      if (alive[i] === true) {
+        // A connection uses its token as long as it is open.
+        this.#use.used(token);
+        continue;
+      }
       this.#forget(token);
       const ends = this.#listeners.get(token) ?? [];
       this.#listeners.delete(token);

@@ -6,7 +6,10 @@ import type { Role } from '../../protocol/route.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
 import type { Principal, TokenLookup } from './access.ts';
 
-type TokenStore = Pick<Engine['store'], 'tokenAdd' | 'tokenFind' | 'tokenAlive' | 'tokenList' | 'tokenRevoke'>;
+type TokenStore = Pick<
+  Engine['store'],
+  'tokenAdd' | 'tokenFind' | 'tokenAlive' | 'tokenUsed' | 'tokenList' | 'tokenRevoke'
+>;
 type Shown = AnswerOf<'createToken'>;
 
 export interface NewBearer {
@@ -32,6 +35,10 @@ export class TokenService implements TokenLookup {
 
   alive(tokens: readonly number[]): Promise<readonly boolean[]> {
     return this.#store.tokenAlive({ ids: tokens });
+  }
+
+  noteUsed(tokens: readonly number[]): Promise<void> {
+    return this.#store.tokenUsed({ ids: tokens });
   }
 
   list(): Promise<AnswerOf<'listTokens'>['tokens']> {

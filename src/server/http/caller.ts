@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import type { Principal } from '../auth/access.ts';
+import { refuseLongLists } from './long-lists.ts';
 
 /** The token of an `Authorization` header. */
 export function bearerOf(header: string | undefined): string | undefined {
@@ -37,6 +38,7 @@ export function checked(where: 'path' | 'query' | 'body', shape: z.ZodType | und
     if (where !== 'path') refuseExtra(where, value);
     return undefined;
   }
+  refuseLongLists(where, shape, value);
   const { data, error } = shape.safeParse(value);
   if (error === undefined) return data;
   const issue = deepest(error.issues);

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 /** A signal that comes when the caller has hung up, or has its answer. A connection serves many requests, so each listens on its own answer. */
@@ -6,4 +7,14 @@ export function hangUpOf({ raw }: FastifyReply): AbortSignal {
   raw.once('close', () => hangUp.abort());
   if (raw.destroyed || raw.req.socket.destroyed) hangUp.abort();
   return hangUp.signal;
+}
+
+/** The rest of a refused request is thrown away for this long, so that its caller can read why it was refused. */
+const LINGER_MS = 2000;
+
+/** Ends the connection of a refused request whose body does not end. */
+export function endUnread(request: IncomingMessage): void {
+  if (request.complete) return;
+  const late = setTimeout(() => request.socket.destroy(), LINGER_MS).unref();
+  request.once('close', () => clearTimeout(late)).once('end', () => clearTimeout(late));
 }

@@ -4,12 +4,21 @@ import { fault } from '../../core/errors.ts';
 const MAX_DEPTH = 72;
 
 /**
- * Parses a JSON text. A text that is nested too deeply is refused before anything recurses into it. A number that would
- * change is refused too: 2^53 + 1 must not come back as 2^53.
+ * Keys, objects and arrays of one text. A million distinct keys take 2.4 s to read, and nobody else is served meanwhile. A
+ * push of 5000 tasks has 40 of them for each.
  */
-export function parseBody(text: string, maxDepth = MAX_DEPTH): unknown {
-  const { depth, changed } = scan(text, maxDepth);
+const MAX_PARTS = 200_000;
+
+/**
+ * Parses a JSON text. A text that is nested too deeply, or has too many parts, is refused before anything is made of it. A
+ * number that would change is refused too: 2^53 + 1 must not come back as 2^53. `maxEntries` bounds the entries of a text
+ * that is an array.
+ */
+export function parseBody(text: string, maxDepth = MAX_DEPTH, maxEntries = Number.POSITIVE_INFINITY): unknown {
+  const { depth, changed, parts, entries } = scan(text, maxDepth, maxEntries);
   if (depth > maxDepth) throw refuse(`it is nested more than ${maxDepth} deep`);
+  if (parts > MAX_PARTS) throw refuse(`it has more than ${MAX_PARTS} keys, objects and arrays`);
+  if (entries > maxEntries) throw refuse(`it has more than ${maxEntries} entries`);
   if (changed !== undefined) {
     throw refuse(`the number ${changed.slice(0, 40)} cannot be kept as it is; send it as a text`);
   }
@@ -27,24 +36,34 @@ interface Scan {
   readonly depth: number;
   /** The first number that would not survive being read. */
   readonly changed: string | undefined;
+  /** Keys, objects and arrays, counted up to one more than allowed. */
+  readonly parts: number;
+  /** Entries of the outermost array or object, counted up to one more than allowed. */
+  readonly entries: number;
 }
 
-function scan(text: string, enough: number): Scan {
+function scan(text: string, enough: number, maxEntries: number): Scan {
   let depth = 0;
   let deepest = 0;
+  let parts = 0;
+  let entries = 1;
   let changed: string | undefined;
-  for (let i = 0; i < text.length && deepest <= enough; i++) {
+  for (let i = 0; i < text.length && deepest <= enough && parts <= MAX_PARTS && entries <= maxEntries; i++) {
     const unit = text.charCodeAt(i);
     if (unit === QUOTE) i = endOfString(text, i);
-    else if (unit === OPEN_ARRAY || unit === OPEN_OBJECT) deepest = Math.max(deepest, ++depth);
-    else if (unit === CLOSE_ARRAY || unit === CLOSE_OBJECT) depth--;
+    else if (unit === OPEN_ARRAY || unit === OPEN_OBJECT) {
+      deepest = Math.max(deepest, ++depth);
+      parts++;
+    } else if (unit === CLOSE_ARRAY || unit === CLOSE_OBJECT) depth--;
+    else if (unit === COLON) parts++;
+    else if (unit === COMMA) entries += depth === 1 ? 1 : 0;
     else if (isDigit(unit)) {
       const end = endOfNumber(text, i);
       changed ??= changedNumber(text, i, end);
       i = end - 1;
     }
   }
-  return { depth: deepest, changed };
+  return { depth: deepest, changed, parts, entries };
 }
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
@@ -74,6 +93,8 @@ function changedNumber(text: string, from: number, end: number): string | undefi
 }
 
 const QUOTE = 0x22;
+const COLON = 0x3a;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { fault } from '../../core/errors.ts';
+import { BodyBudget } from './body-budget.ts';
+import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES, readBody } from './body-reader.ts';
 import { isLoopback } from './hosts.ts';
 import { parseBody } from './json-body.ts';
-import { MAX_BODY_BYTES, refuseBytes } from './refusals.ts';
+import { refuseBytes } from './refusals.ts';
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
@@ -52,13 +54,20 @@ function requirePair(tls: NonNullable<ListenOptions['tls']>): void {
   }
 }
 
-/** `refuse` answers requests whose URL is malformed, which reach no route. */
+export interface RequestHooks {
+  /** Answers requests whose URL is malformed, which reach no route. */
+  readonly refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+  /** The key of an authenticated caller; undefined: it has no token. */
+  readonly callerOf: (request: FastifyRequest) => string | undefined;
+}
+
 export function makeFastify(
   { tls, timeouts = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: ListenOptions,
-  refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
+  { refuse, callerOf }: RequestHooks,
 ): FastifyInstance {
   const options = {
-    bodyLimit: MAX_BODY_BYTES,
+    // For what is read without our own parser. A caller with a token has a larger bound there.
+    bodyLimit: MAX_OPEN_BODY_BYTES,
     requestTimeout: timeouts.requestMs,
     keepAliveTimeout: IDLE_MS,
     forceCloseConnections: true,
@@ -72,17 +81,19 @@ export function makeFastify(
     ? Fastify({ ...options, http: limits })
     : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser(
-    ['application/json', 'application/a2a+json'],
-    { parseAs: 'string' },
-    (_request, body, done) => {
+  const budget = new BodyBudget();
+  fastify.addContentTypeParser(['application/json', 'application/a2a+json'], (request, payload, done) => {
+    const caller = callerOf(request);
+    const maxBytes = caller === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;
+    readBody(payload, { maxBytes, caller, budget }, (error, text = '') => {
+      if (error !== null) return done(error);
       try {
-        done(null, body === '' ? {} : parseBody(body as string));
-      } catch (error) {
-        done(error as Error);
+        done(null, text === '' ? {} : parseBody(text));
+      } catch (problem) {
+        done(problem as Error);
       }
-    },
-  );
+    });
+  });
   return fastify;
 }
 

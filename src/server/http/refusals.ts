@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { CATALOGUE, type EngineError, fault, isEngineError } from '../../core/errors.ts';
+import { MAX_OPEN_BODY_BYTES } from './body-reader.ts';
 
 /** The error that a caller sees. Errors of the catalogue pass; of all others the text is hidden, because it may hold secrets. */
 export function errorOf(thrown: unknown): EngineError {
@@ -9,7 +10,7 @@ export function errorOf(thrown: unknown): EngineError {
   const { code, statusCode } = (thrown ?? {}) as { readonly code?: unknown; readonly statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return fault('TOO_LARGE', { field: 'body', maxBytes: MAX_BODY_BYTES });
+      return fault('TOO_LARGE', { field: 'body', maxBytes: MAX_OPEN_BODY_BYTES });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return fault('INVALID_INPUT', { field: 'Content-Type', problem: 'a body is application/json' });
     default: {
@@ -56,9 +57,6 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Socket): void 
   if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n\r\n${body}`);
   socket.destroy(error);
 }
-
-/** The bound of a whole request. A batch of tasks may be large; each payload has its own bound. */
-export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export function noPage({ method, url }: FastifyRequest): EngineError {
   // The rest of such a path may be the secret of an agent, which must not appear in an answer that ends up in a log.

@@ -57,6 +57,11 @@ export interface Call<N extends RouteName> extends Services {
   readonly reply: FastifyReply;
   /** The session of a worker over HTTP. */
   readonly session: WorkerSession | undefined;
+  /**
+   * For work that waits: the signal comes when the token or the session of the caller has ended, within a second. The work
+   * ends then, and the caller is told that its token is no longer good.
+   */
+  readonly whileAuthorized: <T>(work: (ended: AbortSignal) => Promise<T>) => Promise<T>;
   /** Comes when the server begins to close. Handlers that wait answer then. */
   readonly closing: AbortSignal;
 }

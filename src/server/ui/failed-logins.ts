@@ -10,7 +10,10 @@ interface Tries {
   failed: number;
 }
 
-/** Slows down guessing: after ten failures within a minute an address waits until the minute is over. */
+/**
+ * Tells who guesses to stop: after ten failures within a minute an address is told to wait. It is asked about wrong guesses
+ * only. Codes and tokens have 256 bits, so a lock protects nothing, and it would shut out everybody behind the same proxy.
+ */
 export class FailedLogins {
   readonly #clock: Clock;
   readonly #tries = new Map<string, Tries>();
@@ -19,7 +22,7 @@ export class FailedLogins {
     this.#clock = clock;
   }
 
-  /** Refuses an address that has failed too often, whatever it sends now. */
+  /** Refuses a wrong guess of an address that has failed too often. */
   check(address: string): void {
     const tries = this.#of(address);
     if (tries === undefined || tries.failed < MOST_FAILURES) return;

@@ -28,9 +28,12 @@ export class LoginService {
     proof: BodyOf<'login'>,
     address: string,
   ): Promise<{ readonly principal: Principal; readonly cookie: string }> {
-    this.#failed.check(address);
     const principal = await this.#who(proof).catch((error: unknown) => {
-      if (isEngineError(error, 'UNAUTHENTICATED')) this.#failed.failed(address);
+      if (isEngineError(error, 'UNAUTHENTICATED')) {
+        // Only a wrong guess is held up. Whoever is right comes in, whatever others behind the same address have sent.
+        this.#failed.check(address);
+        this.#failed.failed(address);
+      }
       throw error;
     });
     if (principal.role === 'worker') {

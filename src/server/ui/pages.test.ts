@@ -108,10 +108,10 @@ test('what a browser reports is logged in lines of bounded length and number', a
     fetch(node.url('/ui/csp-report'), { method: 'POST', headers: { 'content-type': type }, body });
   assert.equal((await report('{"csp-report":{"blocked-uri":"inline"}}')).status, 204);
   assert.match(told[0] ?? '', /blocked-uri/);
-  assert.equal((await report(`a\r\nb\u0007${'x'.repeat(9000)}`, 'application/reports+json')).status, 204);
+  assert.equal((await report(`a\r\nb\u0007${'x'.repeat(3000)}`, 'application/reports+json')).status, 204);
   assert.ok((told[1] ?? '').length < 700);
   assert.doesNotMatch(told[1] ?? '', /\\r|\\n|\\u0007/);
-  assert.equal((await report('x'.repeat(20_000))).status, 413);
+  assert.equal((await report('x'.repeat(5000))).status, 413);
   for (let i = 0; i < 30; i++) await report('{}');
   assert.ok(told.length <= 20, `${told.length} lines`);
   assert.equal((await report('{}', 'text/plain')).status, 400);

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../engine/log.ts';
+import { MAX_OPEN_BODY_BYTES } from '../http/body-reader.ts';
 import { StaticFiles } from './static-files.ts';
 
 export interface PagesOptions {
@@ -87,7 +88,6 @@ function sendNothing(reply: FastifyReply, unbuilt: boolean): FastifyReply {
   return reply.code(404).type('text/plain; charset=utf-8').send('There is no such file.\n');
 }
 
-const MOST_REPORT_BYTES = 16_384;
 const MOST_LINE = 500;
 /** Reports that are logged in a minute, so that nobody can fill the disk. */
 const MOST_A_MINUTE = 10;
@@ -97,10 +97,10 @@ function takeReports(scope: FastifyInstance, log: Log, now: () => number): void 
   let [minute, logged] = [0, 0];
   scope.addContentTypeParser(
     ['application/csp-report', 'application/reports+json'],
-    { parseAs: 'string', bodyLimit: MOST_REPORT_BYTES },
+    { parseAs: 'string', bodyLimit: MAX_OPEN_BODY_BYTES },
     (_request, body, done) => done(null, body),
   );
-  scope.post('/ui/csp-report', { config: { name: 'cspReport' }, bodyLimit: MOST_REPORT_BYTES }, (request, reply) => {
+  scope.post('/ui/csp-report', { config: { name: 'cspReport' }, bodyLimit: MAX_OPEN_BODY_BYTES }, (request, reply) => {
     const current = Math.floor(now() / 60_000);
     if (current !== minute) [minute, logged] = [current, 0];
     if (logged++ < MOST_A_MINUTE) log.warn('a browser blocked something on a page', { report: lineOf(request.body) });

@@ -1,8 +1,9 @@
 import { fault } from '../../core/errors.ts';
 import { DazflowConnect } from '../../protocol/dazflow.ts';
-import { Connect, MAX_FRAME_DEPTH, WORKER_PATH } from '../../protocol/frames.ts';
+import { Connect, MAX_FRAME_BYTES, MAX_FRAME_DEPTH, WORKER_PATH } from '../../protocol/frames.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
+import { firstTooLong } from './stranger-sockets.ts';
 import type { Frame } from './worker-connection.ts';
 
 /** The kind of a new client: a worker of ours, or a dazflow agent, whose name and secret may stand in the address. */
@@ -14,7 +15,8 @@ export type FirstMessage =
 const WORKER_FIELDS = ['incarnation', 'slots', 'handlers', 'holding'] as const;
 
 /** Reads the first message of a connection. */
-export function readFirst([data, isBinary]: Frame): FirstMessage {
+export function readFirst([data, isBinary]: Frame, maxBytes = MAX_FRAME_BYTES): FirstMessage {
+  if (data.length > maxBytes) throw firstTooLong();
   if (isBinary) throw fault('INVALID_INPUT', { field: 'body', problem: 'messages are text' });
   const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
   const isWorker =

@@ -6,6 +6,7 @@ import {
   framesOf,
   MAX_ANSWER_BYTES,
   MAX_FRAME_DEPTH,
+  MOST_PER_FRAME,
   type NodeMessage,
   REQUEST_TYPES,
   WorkerRequest,
@@ -105,7 +106,7 @@ export class WorkerConnection {
     }
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
-      const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
+      const value = parseBody(data.toString(), MAX_FRAME_DEPTH, MOST_PER_FRAME);
       for (const one of Array.isArray(value) ? value : [value]) this.#enqueue(one);
     } catch (error) {
       this.#options.onMalformed(error);

@@ -17,12 +17,14 @@ import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { tickMsOf } from '../../protocol/peer-liveness.ts';
 import type { Access, Principal } from '../auth/access.ts';
 import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
+import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
 import { requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { SharedTimer } from './shared-timer.ts';
+import { MAX_STRANGER_BYTES, StrangerSockets } from './stranger-sockets.ts';
 import { type Frame, WorkerConnection } from './worker-connection.ts';
 import type { NameHolder, WorkerNames } from './worker-names.ts';
 import { claimsDone, WorkerService } from './worker-service.ts';
@@ -46,6 +48,7 @@ export interface WorkerGatewayOptions {
 
 /** A client must identify itself within this time. */
 const CONNECT_MS = 10_000;
+const FIRST_IS_LATE = `the first message did not come within ${CONNECT_MS / 1000} s`;
 /** `closeTimeout`: how long a client may take to hang up after a close. */
 const SOCKETS = { noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, closeTimeout: 500 };
 /** The bound of unread answers to pings. */
@@ -79,6 +82,7 @@ interface KnownIncarnation {
 export class WorkerGateway {
   readonly #options: WorkerGatewayOptions;
   readonly #sockets = new WebSocketServer(SOCKETS);
+  readonly #strangers = new StrangerSockets();
   readonly #connections = new Map<string, NamedConnection>();
   readonly #incarnations = new Map<string, KnownIncarnation>();
   /** Shared by all connections: the leases of a node have one length. */
@@ -106,7 +110,24 @@ export class WorkerGateway {
     if (first === undefined && url !== WORKER_PATH) return refuse('400 Bad Request');
     stream.on('error', () => stream.destroy());
     const address = request.socket.remoteAddress;
-    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#awaitFirstMessage(socket, address, first));
+    const { authorization } = request.headers;
+    const accept = (isKnown: boolean): void =>
+      this.#sockets.handleUpgrade(request, stream, head, (socket) => {
+        if (!isKnown && first === undefined) this.#strangers.add(socket, stream);
+        this.#awaitFirstMessage(socket, address, first);
+      });
+    if (authorization === undefined) accept(false);
+    else void this.#isSecret(authorization).then(accept);
+  }
+
+  /** A worker that shows its secret with the upgrade may say more in its first message: handlers, schemas, leases. */
+  async #isSecret(authorization: string): Promise<boolean> {
+    try {
+      return (await this.#options.access.authenticate(bearerOf(authorization))).role === 'worker';
+    } catch {
+      // The first message tells it why.
+      return false;
+    }
   }
 
   /** Disconnects all workers; they reconnect here or to another node. */
@@ -135,11 +156,13 @@ export class WorkerGateway {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
     });
     if (first !== undefined) return this.#receive(socket, address, () => first);
-    const late = setTimeout(() => socket.terminate(), CONNECT_MS);
+    const late = setTimeout(() => closeWith(socket, 4408, FIRST_IS_LATE), CONNECT_MS);
     late.unref();
+    socket.once('close', () => clearTimeout(late));
     socket.once('message', (...frame: Frame) => {
       clearTimeout(late);
-      this.#receive(socket, address, () => readFirst(frame));
+      const isStranger = this.#strangers.delete(socket);
+      this.#receive(socket, address, () => readFirst(frame, isStranger ? MAX_STRANGER_BYTES : MAX_FRAME_BYTES));
     });
   }
 

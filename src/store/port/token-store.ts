@@ -15,6 +15,11 @@ export interface TokenStore {
   tokenAlive(params: { readonly ids: readonly number[] }): Promise<readonly boolean[]>;
   /** Newest first, ended ones too, until they are pruned. */
   tokenList(): Promise<readonly TokenRecord[]>;
+  /**
+   * Notes that these were used now. A time only moves on, and a number that is not there is passed over. The caller sees to
+   * it that this is rare: it is a write.
+   */
+  tokenUsed(params: { readonly ids: readonly number[] }): Promise<void>;
   /** Ends a token at once and for good. False: there is no live token of that number. */
   tokenRevoke(params: { readonly id: number }): Promise<boolean>;
 }
@@ -69,5 +74,7 @@ export interface TokenRecord extends Omit<NewToken, 'hash' | 'ttlMs'> {
   readonly expiresAt?: number | undefined;
   /** When a code was exchanged. */
   readonly usedAt?: number | undefined;
+  /** When it was last noted as used: up to a minute or so before its last use. */
+  readonly lastUsedAt?: number | undefined;
   readonly revokedAt?: number | undefined;
 }

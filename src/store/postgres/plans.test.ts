@@ -162,6 +162,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   tokenUse: ['entry_token_hash_key(hash)'],
   tokenNamed: ['entry_token_name(name)'],
   tokenAlive: ['entry_token_pkey(id)'],
+  tokenUsed: ['entry_token_pkey(id)'],
   tokenRevoke: ['entry_token_pkey(id)'],
   tokenRevokeNamed: ['entry_token_name(name)'],
   tokenRevokeOthers: ['entry_token_name(name)'],

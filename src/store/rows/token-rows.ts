@@ -3,7 +3,7 @@ import type { TokenKind, TokenRecord, TokenRole } from '../store.ts';
 
 /** Records of tokens from rows whose columns have the same names in every store. The hash is never read. */
 export const TOKEN_COLUMNS =
-  'id, kind, role, name, prefix, made_by, created_at, expires_at, used_at, revoked_at' as const;
+  'id, kind, role, name, prefix, made_by, created_at, expires_at, used_at, last_used_at, revoked_at' as const;
 
 export interface TokenRow {
   readonly id: number;
@@ -15,6 +15,7 @@ export interface TokenRow {
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly used_at: number | null;
+  readonly last_used_at: number | null;
   readonly revoked_at: number | null;
 }
 
@@ -29,6 +30,7 @@ export function tokenOf(row: TokenRow): TokenRecord {
     createdAt: row.created_at,
     expiresAt: row.expires_at ?? undefined,
     usedAt: row.used_at ?? undefined,
+    lastUsedAt: row.last_used_at ?? undefined,
     revokedAt: row.revoked_at ?? undefined,
   };
 }

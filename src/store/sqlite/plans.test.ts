@@ -229,6 +229,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   tokenFind: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
   tokenUse: ['SEARCH entry_token USING INDEX sqlite_autoindex_entry_token_1 (hash=?)'],
   tokenValid: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+  tokenUsed: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
   tokenRevoke: ['SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)'],
   tokenRevokeNamed: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],
   tokenRevokeOthers: ['SEARCH entry_token USING INDEX entry_token_name (name=?)'],

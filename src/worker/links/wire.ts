@@ -22,6 +22,8 @@ export interface WireOptions {
   readonly urls: readonly [string, ...string[]];
   readonly world: World;
   readonly log?: WorkerLog | undefined;
+  /** Shown with the upgrade: without it a node reads 4 KiB of the first message. */
+  readonly secret: string;
   /** The first message on every new connection. */
   readonly connect: () => Omit<Connect, 'type'>;
   readonly onKill: (task: number) => void;
@@ -150,6 +152,7 @@ export class Wire {
       perMessageDeflate: false,
       maxPayload: MAX_ANSWER_BYTES,
       handshakeTimeout: tryMs(this.#outage, this.#tookMs),
+      headers: proofOf(this.#options.secret),
     });
     this.#socket = socket;
     this.#dialledAt = this.#options.world.clock.monotonic();
@@ -267,6 +270,11 @@ export class Wire {
     this.#unsent = [];
     for (const frame of framesOf(texts)) socket.send(frame);
   }
+}
+
+/** A text that no header can carry is no secret; the node says so when it reads the first message. */
+function proofOf(secret: string): Record<string, string> {
+  return /^[\x21-\x7e]{1,512}$/.test(secret) ? { authorization: `Bearer ${secret}` } : {};
 }
 
 function addressOf(url: string): string {

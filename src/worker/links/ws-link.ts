@@ -37,6 +37,7 @@ class WsSession extends NodeSession {
       urls: [url, ...others],
       world,
       log,
+      secret,
       connect: () => ({
         name,
         secret,

@@ -15,14 +15,17 @@ async function enter(address: string, code: string): Promise<string | undefined>
   return answer.status === 200 ? ((await answer.json()) as { role: string }).role : undefined;
 }
 
-test('up prints a link that lets a browser in once; login prints another', async (t) => {
+test('login prints a link that lets a browser in once; up in a pipe says how to get one, and has none in its output', async (t) => {
   const here = place(t);
   const none = await here.call(['login']);
   assert.equal(none.code, 3, none.stderr);
   assert.match(none.stderr, /leasehold up/);
   const node = run(t, ['up', '--port', '0', '--no-worker'], { cwd: here.cwd });
-  const [, address = '', code = ''] = await node.says(LINK);
-  assert.equal(address, await node.address());
+  await node.says(/Web UI: http:\S+\/ui\/ \("leasehold login" prints a link/);
+  assert.doesNotMatch(node.stdout + node.stderr, /lh_login_/);
+  const address = await node.address();
+  const first = await here.call(['login']);
+  const code = LINK.exec(first.stdout)?.[2] ?? '';
   assert.equal(await enter(address, code), 'admin');
   assert.equal(await enter(address, code), undefined);
   const printed = await here.call(['login']);
@@ -37,9 +40,10 @@ test('up prints a link that lets a browser in once; login prints another', async
   assert.ok(expiresAt > Date.now());
 });
 
-test('as objects the first line has the link', async (t) => {
+test('as objects no line has a link', async (t) => {
   const here = place(t);
   const node = run(t, ['up', '--port', '0', '--no-worker', '--json'], { cwd: here.cwd });
   const [line] = await node.says(/^\{"event":"started".*$/m);
-  assert.match((JSON.parse(line) as { login: string }).login, LINK);
+  assert.equal((JSON.parse(line) as { ui: string }).ui, `${await node.address()}/ui/`);
+  assert.doesNotMatch(node.stdout + node.stderr, /lh_login_/);
 });

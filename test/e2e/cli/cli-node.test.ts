@@ -262,7 +262,7 @@ test('a command asks the node that is named, else the store that is named, else 
 
   const wrong = await here.call(['queues', 'list', '--token', 'lh_adm_wrong']);
   assert.equal(wrong.code, 4);
-  assert.match(wrong.stderr, /needs a token[^]*--token or LEASEHOLD_TOKEN/);
+  assert.match(wrong.stderr, /needs a token[^]*LEASEHOLD_TOKEN/);
   const none = await here.call(['queues', 'list', ...elsewhere, '--server', address, '--json']);
   assert.equal(none.code, 4, 'there is no token in that folder');
   assert.equal((JSON.parse(none.stderr) as { error: { code: string } }).error.code, 'UNAUTHENTICATED');

@@ -105,6 +105,7 @@ const VERBS: Readonly<
   schemaPut: (store) => store.schemaPut({ worker: 'box', schemas: [{ handler: 'h', schema: '{}' }] }),
   schemaList: (store) => store.schemaList(),
   documentCount: (store) => store.documentCount({ roots: true }),
+  tokenUsed: (store) => store.tokenUsed({ ids: [1] }),
   tokenRevoke: (store) => store.tokenRevoke({ id: 1 }),
   limitPut: (store) => store.limitPut({ name: 'l', limit: { strategy: 'queue' }, by: 'me' }),
   limitEdit: (store) => store.limitEdit({ name: 'l', edit: { concurrent: 1 }, by: 'me' }),

@@ -65,12 +65,37 @@ export const TOKENS: Topic = {
         createdAt: calendar,
         expiresAt: calendar + HOUR,
         usedAt: undefined,
+        lastUsedAt: undefined,
         revokedAt: undefined,
       });
       assert.deepEqual(await findToken(scene, 'one'), made);
       for (const hash of [hashOf('two'), hashOf('one').toUpperCase(), hashOf('one').slice(0, 63), 'one', '', '%']) {
         assert.equal(await scene.store.tokenFind({ hash }), undefined);
       }
+    },
+
+    'when a token was last used is kept, never goes back, and changes nothing else of it': async (scene) => {
+      const { store } = scene;
+      const [one, two] = [await addToken(scene, token('one')), await addToken(scene, token('two', { name: 'bay' }))];
+      await scene.pass(MINUTE);
+      const { calendar } = await store.clock();
+      await store.tokenUsed({ ids: [one.id, 999_999] });
+      assert.deepEqual(await findToken(scene, 'one'), { ...one, lastUsedAt: calendar });
+      assert.deepEqual(await findToken(scene, 'two'), two);
+      await scene.pass(MINUTE);
+      await store.tokenUsed({ ids: [one.id, two.id] });
+      const later = (await store.clock()).calendar;
+      assert.ok(later > calendar);
+      await store.tokenUsed({ ids: [] });
+      assert.deepEqual(
+        (await store.tokenList()).map(({ name, lastUsedAt }) => [name, lastUsedAt]),
+        [
+          ['bay', later],
+          ['box', later],
+        ],
+      );
+      await store.tokenRevoke({ id: one.id });
+      assert.equal((await store.tokenList()).at(-1)?.lastUsedAt, later);
     },
 
     'a worker whose secret has ended is granted nothing, whatever it asks for': async (scene) => {

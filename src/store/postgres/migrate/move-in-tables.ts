@@ -298,9 +298,9 @@ export const TRANSFERS: readonly Transfer[] = [
     columns: [
       ...numbers('bigint', 'id'),
       ...texts('kind', 'role', 'name', 'hash', 'prefix', 'made_by'),
-      ...numbers('bigint', 'created_at', 'expires_at', 'used_at', 'revoked_at'),
+      ...numbers('bigint', 'created_at', 'expires_at', 'used_at', 'last_used_at', 'revoked_at'),
     ],
-    select: `SELECT id, kind, role, name, hash, prefix, made_by, created_at, expires_at, used_at, revoked_at
+    select: `SELECT id, kind, role, name, hash, prefix, made_by, created_at, expires_at, used_at, last_used_at, revoked_at
       FROM entry_token`,
   },
   {

@@ -1,5 +1,13 @@
 import type { TokenStore } from '../../store.ts';
-import { addToken, areTokensAlive, exchangeToken, findToken, listTokens, revokeToken } from '../verbs/admin/token.ts';
+import {
+  addToken,
+  areTokensAlive,
+  exchangeToken,
+  findToken,
+  listTokens,
+  noteTokensUsed,
+  revokeToken,
+} from '../verbs/admin/token.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function tokenStore({ calls, dedup, hints }: StoreParts): TokenStore {
@@ -15,6 +23,7 @@ export function tokenStore({ calls, dedup, hints }: StoreParts): TokenStore {
       return calls.transaction((session) => exchangeToken(session, flushId, exchange));
     },
     tokenAlive: ({ ids }) => calls.run((session) => areTokensAlive(session, ids)),
+    tokenUsed: ({ ids }) => calls.run((session) => noteTokensUsed(session, ids)),
     tokenList: () => calls.run(listTokens),
     tokenRevoke({ id }) {
       const flushId = dedup.next();

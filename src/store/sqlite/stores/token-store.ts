@@ -5,6 +5,7 @@ import {
   exchangeToken,
   findToken,
   listTokens,
+  noteTokensUsed,
   revokeToken,
   validTokens,
 } from '../verbs/admin/token.ts';
@@ -20,6 +21,7 @@ export function tokenStore({ calls, writer }: StoreParts): TokenStore {
       const valid = await calls.again('tokenValid', asked, ({ sql }) => validTokens(sql, asked));
       return areTokensAlive(valid, ids, writer.clock.calendar());
     },
+    tokenUsed: ({ ids }) => writer.write('rest', (tx) => noteTokensUsed(tx, ids)),
     tokenList: () => writer.read(({ sql }) => listTokens(sql)),
     tokenRevoke: ({ id }) => writer.write('rest', (tx) => revokeToken(tx, id)),
   };

@@ -18,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // An older program would look for checkpoints in vain, and prune what a living tree needs.
   { version: 9, file: '009-trees.sql', compatibleFrom: 9 },
   { version: 10, file: '010-grants.sql', compatibleFrom: 9 },
+  { version: 11, file: '011-token-use.sql', compatibleFrom: 9 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

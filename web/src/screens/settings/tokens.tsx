@@ -62,10 +62,10 @@ export function Tokens() {
                           <Time at={token.createdAt} /> by {token.by}
                         </td>
                         <td className="nowrap">
-                          {token.usedAt === undefined ? (
+                          {(token.lastUsedAt ?? token.usedAt) === undefined ? (
                             <span className="quiet">never</span>
                           ) : (
-                            <Time at={token.usedAt} />
+                            <Time at={(token.lastUsedAt ?? token.usedAt) as number} />
                           )}
                         </td>
                         <td className="nowrap">

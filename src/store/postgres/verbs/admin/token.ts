@@ -70,6 +70,10 @@ export async function areTokensAlive(session: Session, ids: readonly number[]): 
   return ids.map((id) => live.has(id));
 }
 
+export async function noteTokensUsed(session: Session, ids: readonly number[]): Promise<void> {
+  await session.rows('tokenUsed', [numbers(ids)]);
+}
+
 export async function listTokens(session: Session): Promise<readonly TokenRecord[]> {
   return (await session.all<TokenRow>('tokenList', [])).map(tokenOf);
 }

@@ -49,6 +49,10 @@ export function isTokenAlive(sql: Prepared, id: number, now: number): boolean {
   return areTokensAlive(validTokens(sql, `[${id}]`), [id], now)[0] === true;
 }
 
+export function noteTokensUsed(tx: Transaction, ids: readonly number[]): void {
+  tx.sql.get('tokenUsed').run(tx.now, JSON.stringify(ids));
+}
+
 export function listTokens(sql: Prepared): readonly TokenRecord[] {
   return (sql.get('tokenList').all() as unknown as TokenRow[]).map(tokenOf);
 }
