@@ -21,6 +21,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   // living tree needs.
   { version: 10, file: '010-journal.sql', compatibleFrom: 10 },
   { version: 11, file: '011-tree-index.sql', compatibleFrom: 10, apart: true, fill: fillTrees },
+  { version: 12, file: '012-browser-sessions.sql', compatibleFrom: 10 },
 ];
 
 export interface PostgresMigration extends Migration {

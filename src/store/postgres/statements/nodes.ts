@@ -20,6 +20,10 @@ export function nodeStatements({ s, NOW }: Fragments) {
     nodeDrop: `DELETE FROM ${s}.cluster_node WHERE id = $1 AND incarnation = $2 AND asked = 'auto'`,
     nodeLeft: `UPDATE ${s}.cluster_node SET left_at = ${NOW} WHERE id = $1 AND incarnation = $2`,
     nodeRole: `UPDATE ${s}.cluster_node SET asked = $2 WHERE id = $1 RETURNING id`,
+    secretPin: `INSERT INTO ${s}.meta AS m (key, value)
+      SELECT $1, $2::text || CASE WHEN EXISTS (SELECT FROM ${s}.task WHERE state = 1) THEN ' ' || ${NOW} ELSE '' END
+      ON CONFLICT (key) DO UPDATE SET value = $2 WHERE $3`,
+    secretPinned: `SELECT value FROM ${s}.meta WHERE key = $1`,
     nodePrune: `DELETE FROM ${s}.cluster_node WHERE beat_at < ${NOW} - ${NODE_KEPT_MS}`,
     dutyList: `SELECT d.name, d.holder, d.epoch, d.until, ${NOW} AS now FROM (SELECT) x LEFT JOIN ${s}.duty d ON true ORDER BY d.name`,
   } as const;

@@ -17,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, file: '008-insight.sql', compatibleFrom: 5 },
   // An older program would look for checkpoints in vain, and prune what a living tree needs.
   { version: 9, file: '009-trees.sql', compatibleFrom: 9 },
+  { version: 10, file: '010-browser-sessions.sql', compatibleFrom: 9 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
