@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../client/client.ts';
+import { makeDataFolder } from './data/data-folder.ts';
 
 /** Where a node answers, for commands that use the same data directory. */
 export interface NodeAddress {
@@ -14,7 +15,7 @@ const PATIENCE_MS = 3000;
 
 /** Tells commands where the node of this directory answers. Returns a function that takes it back, unless another node has replaced it. */
 export function announceNode(dataDir: string, node: NodeAddress): () => void {
-  mkdirSync(dataDir, { recursive: true });
+  makeDataFolder(dataDir);
   const file = join(dataDir, FILE);
   const temporary = `${file}.${node.pid}`;
   // The file appears under its name only with its content, for a command that reads it at this moment.

@@ -37,7 +37,7 @@ export async function restoreSqlite(options: RestoreOptions): Promise<Restored> 
   requireWish(file, from, force);
   const temporary = temporaryName(file);
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     discard(temporary);
     const contents = await copyChecked(from, temporary, options);
     options.signal?.throwIfAborted();
