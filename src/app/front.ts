@@ -14,12 +14,14 @@ import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
 import type { OpenServices } from '../server/server.ts';
+import { BrowserSessions } from '../server/ui/browser-sessions.ts';
 import { LoginService } from '../server/ui/login-service.ts';
 import { HttpWorkers } from '../server/workers/http-workers.ts';
 import { LeaseTokens } from '../server/workers/lease-tokens.ts';
 import { SessionTokens } from '../server/workers/session-tokens.ts';
 import { WorkerGateway, type WorkerGatewayOptions } from '../server/workers/worker-gateway.ts';
 import { WorkerSettings } from '../server/workers/worker-settings.ts';
+import type { NodeSecret } from './data/node-secret.ts';
 import { handlerSchemas } from './handler-schemas.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { App } from './open.ts';
@@ -32,6 +34,8 @@ export type AgentOptions = Pick<WorkerGatewayOptions, 'byPath' | 'offlineMs'>;
 
 export interface FrontOptions {
   readonly adminToken: string;
+  /** What this node signs with. */
+  readonly signing: NodeSecret;
   readonly log: Log;
   readonly agents?: AgentOptions | undefined;
   readonly version: string;
@@ -72,8 +76,11 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const admit = (worker: string, queue: string): Promise<void> =>
     guard.admit(`worker:${worker}`, new Map([[queue, 1]]));
   const link = new DirectLink(engine, undefined, { ...app.terms, admit });
-  const leases = new LeaseTokens(engine.store.clusterKey);
-  const sessions = new SessionTokens(engine.store.clusterKey);
+  const { secret, earlier } = options.signing;
+  const leases = new LeaseTokens(secret, earlier);
+  const sessions = new SessionTokens(secret);
+  const { store, world } = engine;
+  const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
   const settings = new WorkerSettings(engine.store, engine.world);
   const gateway = new WorkerGateway({
     link,
@@ -124,7 +131,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       guard,
     }),
     insight,
-    logins: new LoginService(engine.store.clusterKey, access, engine.world.clock),
+    logins: new LoginService(browserSessions, access, engine.world.clock),
     startedAt: Math.floor(engine.world.clock.wall()),
     operator: new EngineOperator(engine, cluster?.silence),
     observes,
