@@ -103,4 +103,7 @@ test('a folder is made for a store in it, and for no other', () => {
 test('a folder that is not there is no complaint', () => {
   assert.deepEqual(openToOthers({ folder: join(temp, 'none'), file: join(temp, 'none.db') }), []);
   tighten({ folder: join(temp, 'none') });
+  const file = join(temp, 'no-folder');
+  writeFileSync(file, '');
+  assert.deepEqual(openToOthers({ folder: join(file, 'data'), file: join(file, 'work.db') }), []);
 });

@@ -76,6 +76,11 @@ function filesIn(folder: string): readonly string[] {
 }
 
 function statOf(path: string): Stats | undefined {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat?.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : stat;
+  try {
+    const stat = lstatSync(path);
+    return stat.isSymbolicLink() ? statSync(path) : stat;
+  } catch {
+    // It is not there, or a part of its path is no folder.
+    return undefined;
+  }
 }
