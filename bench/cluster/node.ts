@@ -93,7 +93,7 @@ export class ClusterNode {
     const flags = ['--store', store, '--name', name, '--port', port, '--no-worker', '--json'];
     const child = spawn(process.execPath, [BIN, 'up', ...flags], {
       cwd,
-      env: { PATH: process.env['PATH'] ?? '', LEASEHOLD_TOKEN: ADMIN },
+      env: { PATH: process.env['PATH'] ?? '', LEASEHOLD_TOKEN: ADMIN, LEASEHOLD_CLUSTER_SECRET: 'b'.repeat(43) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;

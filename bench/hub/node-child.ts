@@ -33,7 +33,16 @@ const log = {
   warn: (message: string, fields?: object) => console.error(message, fields ?? ''),
   error: (message: string, fields?: object) => console.error(message, fields ?? ''),
 };
-const starting = serve({ store, host: '127.0.0.1', port, version: '0.0.0-bench', adminToken: () => admin, log });
+const secret = { place: 'the bench', read: (): string => 'b'.repeat(43) };
+const starting = serve({
+  store,
+  host: '127.0.0.1',
+  port,
+  version: '0.0.0-bench',
+  adminToken: () => admin,
+  secret,
+  log,
+});
 let profiler: Session | undefined;
 
 const verbs = {

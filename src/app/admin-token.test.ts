@@ -25,7 +25,7 @@ test('the first start makes a token that only its user can read, and the next on
   assert.equal(statSync(adminTokenFile(folder)).mode & 0o777, 0o600);
   assert.equal(adminToken(folder, undefined), token);
   assert.equal(readToken(adminTokenFile(folder)), token);
-  assert.deepEqual(readdirSync(folder), ['token'], 'and nothing else');
+  assert.deepEqual(readdirSync(folder), ['.gitignore', 'token'], 'and nothing else');
 });
 
 test('a given token is used and stored nowhere', (t) => {
@@ -124,6 +124,6 @@ test('two simultaneous starts agree on one token', async (t) => {
   for (let round = 0; round < ROUNDS; round++) {
     assert.equal(one[round], other[round], `round ${round}`);
     assert.equal(one[round], readToken(adminTokenFile(join(folder, String(round)))));
-    assert.deepEqual(readdirSync(join(folder, String(round))), ['token']);
+    assert.deepEqual(readdirSync(join(folder, String(round))), ['.gitignore', 'token']);
   }
 });

@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fault } from '../core/errors.ts';
 import { newSecret } from '../operate/secrets.ts';
+import { makeDataFolder } from './data/data-folder.ts';
+import { writeOnce } from './data/private-file.ts';
 
 const FILE = 'token';
 const MIN_LENGTH = 20;
@@ -23,25 +24,9 @@ export function adminToken(dataDir: string, given: string | undefined): string {
   const file = adminTokenFile(dataDir);
   const found = readToken(file);
   if (found !== undefined) return found;
-  mkdirSync(dataDir, { recursive: true });
+  makeDataFolder(dataDir);
   writeOnce(file, newSecret('admin'));
   return readToken(file) ?? checked('', file);
-}
-
-/**
- * When two processes start at once, one writes its token and the other finds it. The file appears under its name only with its content:
- * neither the other process nor the next start after a crash reads an empty one.
- */
-function writeOnce(file: string, token: string): void {
-  const temporary = `${file}.${randomUUID()}`;
-  try {
-    writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: 'wx' });
-    linkSync(temporary, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
 }
 
 export function readToken(file: string): string | undefined {

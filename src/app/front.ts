@@ -16,6 +16,7 @@ import type { Allowance } from '../server/rpc/budget.ts';
 import { CallingNodes } from '../server/rpc/calling-nodes.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
 import type { OpenServices } from '../server/server.ts';
+import { BrowserSessions } from '../server/ui/browser-sessions.ts';
 import { LoginService } from '../server/ui/login-service.ts';
 import { HttpWorkers } from '../server/workers/http-workers.ts';
 import { LeaseTokens } from '../server/workers/lease-tokens.ts';
@@ -23,6 +24,7 @@ import { SessionTokens } from '../server/workers/session-tokens.ts';
 import { WorkerGateway, type WorkerGatewayOptions } from '../server/workers/worker-gateway.ts';
 import { WorkerNames } from '../server/workers/worker-names.ts';
 import { WorkerSettings } from '../server/workers/worker-settings.ts';
+import type { NodeSecret } from './data/node-secret.ts';
 import { handlerSchemas } from './handler-schemas.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { App } from './open.ts';
@@ -35,6 +37,8 @@ export type AgentOptions = Pick<WorkerGatewayOptions, 'byPath' | 'offlineMs'>;
 
 export interface FrontOptions {
   readonly adminToken: string;
+  /** What this node signs with. */
+  readonly signing: NodeSecret;
   readonly log: Log;
   readonly agents?: AgentOptions | undefined;
   readonly version: string;
@@ -76,8 +80,11 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     guard.admit(`worker:${worker}`, new Map([[queue, 1]]));
   const settings = new WorkerSettings(engine.store, engine.world);
   const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo: (name) => settings.recent(name) });
-  const leases = new LeaseTokens(engine.store.clusterKey);
-  const sessions = new SessionTokens(engine.store.clusterKey);
+  const { secret, earlier } = options.signing;
+  const leases = new LeaseTokens(secret, earlier);
+  const sessions = new SessionTokens(secret);
+  const { store, world } = engine;
+  const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
   const names = new WorkerNames();
   const gateway = new WorkerGateway({
     link,
@@ -133,7 +140,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       observes,
     }),
     insight,
-    logins: new LoginService(engine.store.clusterKey, access, engine.world.clock),
+    logins: new LoginService(browserSessions, access, engine.world.clock),
     startedAt: Math.floor(engine.world.clock.wall()),
     operator: new EngineOperator(engine, cluster?.silence),
     observes,

@@ -1,8 +1,9 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../client/client.ts';
 import { fault } from '../core/errors.ts';
 import { isLoopback } from '../server/http/hosts.ts';
+import { makeDataFolder } from './data/data-folder.ts';
 
 /** Where a node answers, for commands that use the same data directory. */
 export interface NodeAddress {
@@ -16,7 +17,7 @@ const PATIENCE_MS = 3000;
 
 /** Tells commands where the node of this directory answers. Returns a function that takes it back, unless another node has replaced it. */
 export function announceNode(dataDir: string, node: NodeAddress): () => void {
-  mkdirSync(dataDir, { recursive: true });
+  makeDataFolder(dataDir);
   keepOthersOut(dataDir);
   const file = join(dataDir, FILE);
   const temporary = `${file}.${node.pid}`;

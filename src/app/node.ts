@@ -70,12 +70,21 @@ export interface Node {
   close(): Promise<void>;
 }
 
-export async function openNode(url: string, options: NodeOptions = {}, cluster?: ClusterOptions): Promise<Node> {
+/** Called with the open store before the process takes part in anything. It refuses by throwing. */
+export type Admission = (store: Store) => Promise<void>;
+
+export async function openNode(
+  url: string,
+  options: NodeOptions = {},
+  cluster?: ClusterOptions,
+  admission?: Admission,
+): Promise<Node> {
   checkOptions('node options', options, KNOWN);
   const world = await traced(options);
   const store = await openStore(url, { ...options, world });
   let node: Node | undefined;
   try {
+    await admission?.(store);
     node = compose(store, world, options, cluster);
     await node.cluster?.membership.start();
     node.cluster?.watchdog.start();

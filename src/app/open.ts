@@ -33,7 +33,7 @@ import {
 } from './library/pushing.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
-import { type Node, type NodeOptions, openNode } from './node.ts';
+import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
 import type { RemoteApp, RemoteOptions } from './remote/remote-app.ts';
 import { type Recovered, recoverStale } from './upkeep/recover.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
@@ -65,12 +65,17 @@ export async function open(url: string, options: OpenOptions | RemoteOptions = {
 }
 
 /** An app on a store. With cluster options it is a node. */
-export async function openApp(url: string, options: OpenOptions, cluster?: ClusterOptions): Promise<App> {
+export async function openApp(
+  url: string,
+  options: OpenOptions,
+  cluster?: ClusterOptions,
+  admission?: Admission,
+): Promise<App> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
   const { clock, ...rest } = options;
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
-  return new App(await openNode(named, nodeOptions, cluster), renewalOf(named, nodeOptions));
+  return new App(await openNode(named, nodeOptions, cluster, admission), renewalOf(named, nodeOptions));
 }
 
 /** The library: push tasks, run workers, follow results. */

@@ -9,6 +9,8 @@ import type { NodeDoing, QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
 import { type BuiltinOptions, builtinWorker } from './builtin-worker.ts';
 import type { ClusterOptions } from './cluster.ts';
+import { admitNode, type NodeSecret } from './data/node-secret.ts';
+import type { SecretSource } from './data/secret-source.ts';
 import { type AgentOptions, frontOf } from './front.ts';
 import type { NodeOptions } from './node.ts';
 import { type App, openApp } from './open.ts';
@@ -19,8 +21,12 @@ export interface ServeOptions extends NodeOptions {
   readonly host: string;
   readonly port: number;
   readonly version: string;
+  /** Called once the address is bound, before the store is opened. */
+  readonly prepare?: (() => void) | undefined;
   /** The token that may do everything. Made when it is asked for, once the address is bound. */
   readonly adminToken: () => string;
+  /** Where the secret comes from that the nodes of the cluster share. */
+  readonly secret: SecretSource;
   /** Other host names by which the server is called. */
   readonly names?: readonly string[] | undefined;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
@@ -92,7 +98,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   // The address first: a second start on the same port, or a host that is refused, should leave no file behind.
   const {
     store,
+    prepare,
     adminToken,
+    secret: source,
     worker: wanted,
     drainMs: _,
     bounds,
@@ -119,12 +127,25 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const server = await Server.listen({ ...outside, pages: () => pages(), log: rest.log });
   let app: App | undefined;
   try {
-    app = await openApp(store, rest, cluster && { ...cluster, address: server.address, version });
+    prepare?.();
+    let signing: NodeSecret | undefined;
+    app = await openApp(store, rest, cluster && { ...cluster, address: server.address, version }, async (opened) => {
+      signing = await admitNode(opened, source);
+    });
     const token = adminToken();
     const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
     await worker?.start();
     const log = rest.log ?? SILENT;
-    const front = frontOf(app, { adminToken: token, log, version, agents, bounds, rpc, samples });
+    const front = frontOf(app, {
+      adminToken: token,
+      signing: signing as NodeSecret,
+      log,
+      version,
+      agents,
+      bounds,
+      rpc,
+      samples,
+    });
     server.open(front);
     return new RunningService(app, server, worker, options, () => front.logins.link(ADMIN, server.publicAddress).url);
   } catch (error) {

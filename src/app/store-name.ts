@@ -28,6 +28,11 @@ export function storeName(url: string): string {
   return withoutPassword(url.replace(/^sqlite:/, ''));
 }
 
+/** The file of a store; undefined: it has none. */
+export function storeFile(url: string): string | undefined {
+  return /^sqlite:(?!:?memory:)(.+)$/.exec(url)?.[1];
+}
+
 /** Whether a URL names a database on a server, and not a file. */
 export function isPostgres(url: string): boolean {
   return /^postgres(ql)?:/.test(url);

@@ -148,6 +148,10 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         doc: 'Change the role of a running node, or undo that',
         load: async () => (await import('./cluster/role.ts')).role,
       },
+      secret: {
+        doc: 'Check the secret that the nodes of a store share, or let the store take another one',
+        load: async () => (await import('./cluster/secret.ts')).secret,
+      },
     },
   },
   tags: {

@@ -1,4 +1,15 @@
-/** The environment that child processes inherit. Read at each call: a program may have changed it. */
+/** Only a variable sets it: a flag would show its value to every user of the host. */
+export const SECRET_VARIABLE = 'LEASEHOLD_CLUSTER_SECRET';
+
+/** The environment that child processes inherit. Read at each call: a program may have changed it. Tasks need no secret of nodes. */
 export function environment(): Readonly<Record<string, string | undefined>> {
-  return { ...process.env };
+  const { [SECRET_VARIABLE]: _, ...rest } = process.env;
+  return rest;
+}
+
+/** What the environment has for a node: the secret of its cluster, and the folder with the credentials of a systemd unit. */
+export function nodeEnvironment(): { readonly given: string | undefined; readonly credentials: string | undefined } {
+  const { [SECRET_VARIABLE]: given, CREDENTIALS_DIRECTORY: credentials } = process.env;
+  // Shells and container files leave a variable out by setting it to nothing.
+  return { given: given || undefined, credentials: credentials || undefined };
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { fault } from '../core/errors.ts';
+import { SECRET_VARIABLE } from './environment.ts';
 import { type Config, flagOf, negatedFlagOf, OPTION_KEYS, type OptionKey, optionOf } from './options.ts';
 import { suggest } from './suggest.ts';
 
@@ -210,7 +211,8 @@ function unexpected(usage: Usage, text: string): Error {
  * are left alone, since Kubernetes sets LEASEHOLD_SERVICE_HOST and the like beside a service of that name.
  */
 function refuseNearMisses(env: Environment): void {
-  const ours = OPTION_KEYS.flatMap((key) => optionOf(key).env).filter((name) => name.startsWith(PREFIX));
+  const known = [SECRET_VARIABLE, ...OPTION_KEYS.flatMap((key) => optionOf(key).env)];
+  const ours = known.filter((name) => name.startsWith(PREFIX));
   // Without the prefix, whose letters would make everything look alike.
   const tails = ours.map((name) => name.slice(PREFIX.length));
   for (const name of Object.keys(env)) {

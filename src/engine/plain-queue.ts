@@ -86,10 +86,16 @@ function restOf(store: QueueStore): Rest {
     tokenRevoke: async () => false,
     tokenAlive: async ({ ids }) => ids.map(() => false),
 
+    browserSessionAdd: no('browser sessions'),
+    browserSessionFind: nothing,
+    browserSessionAlive: async ({ ids }) => ids.map(() => false),
+    browserSessionEnd: async () => false,
+
     nodeBeat: no('nodes'),
     nodeList: async () => ({ now: (await store.clock()).lease, nodes: [] }),
     nodeLeave: nothing,
     nodeRole: async () => false,
+    secretPin: no('nodes'),
 
     documentWrite: no('documents'),
     documentGet: async ({ ids }) => ids.map(() => undefined),

@@ -2,10 +2,19 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../protocol/route.ts';
 
 /** Says what a secret is for when it turns up somewhere. Scanners for leaked secrets go by it. */
-const MARKS = { admin: 'adm', operator: 'opr', read: 'read', worker: 'wrk', code: 'code', login: 'login' } as const;
+const MARKS = {
+  admin: 'adm',
+  operator: 'opr',
+  read: 'read',
+  worker: 'wrk',
+  code: 'code',
+  login: 'login',
+  session: 'ses',
+  cluster: 'cls',
+} as const;
 
 /** 256 random bits with a mark in front. */
-export function newSecret(kind: Role | 'code' | 'login'): string {
+export function newSecret(kind: Role | 'code' | 'login' | 'session' | 'cluster'): string {
   return `lh_${MARKS[kind]}_${randomBytes(32).toString('base64url')}`;
 }
 

@@ -188,6 +188,7 @@ export class Server {
     this.#closing.abort();
     this.#unwatch();
     this.#services?.access.close();
+    this.#services?.logins.sessions.close();
     this.#services?.insight.stop();
     await this.#services?.gateway.close();
     await this.#services?.broadcaster.close();
@@ -320,6 +321,7 @@ export class Server {
     this.#streams.add(reply.request);
     const ended = new AbortController();
     const stop = this.#services?.access.onRevoked(principal, () => ended.abort());
+    const unwatch = this.#services?.logins.sessions.onEnded(principal, () => ended.abort());
     const stopTimer = this.#endWithSession(principal, () => ended.abort());
     try {
       await writeStream(reply.raw, stream.messages, AbortSignal.any([ended.signal, this.#closing.signal]));
@@ -327,6 +329,7 @@ export class Server {
       this.#log.warn('a stream broke off', { request: reply.request.id, error: String(error) });
     } finally {
       stop?.();
+      unwatch?.();
       stopTimer();
       close();
     }

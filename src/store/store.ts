@@ -1,3 +1,4 @@
+import type { BrowserSessionStore } from './port/browser-session-store.ts';
 import type { DependencyStore } from './port/dependency-store.ts';
 import type { DocumentStore } from './port/document-store.ts';
 import type { InsightStore } from './port/insight-store.ts';
@@ -14,6 +15,7 @@ import type { TurnStore } from './port/turn-store.ts';
 import type { WaitStore } from './port/wait-store.ts';
 import type { QueueStore } from './queue-store.ts';
 
+export type * from './port/browser-session-store.ts';
 export type * from './port/dependency-store.ts';
 export type * from './port/document-store.ts';
 export type * from './port/insight-store.ts';
@@ -43,6 +45,7 @@ export interface Store
     TriggerStore,
     SettingStore,
     TokenStore,
+    BrowserSessionStore,
     NodeStore,
     DocumentStore,
     InsightStore {

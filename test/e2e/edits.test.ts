@@ -7,7 +7,7 @@ import { openStore } from '../../src/app/store-url.ts';
 import { realWorld } from '../../src/app/world.ts';
 import type { Limit } from '../../src/core/limits/limit.ts';
 import type { LimitChange } from '../../src/store/store.ts';
-import { run, temporaryFolder } from '../support/leasehold.ts';
+import { CLUSTER_SECRET, run, temporaryFolder } from '../support/leasehold.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { scaled } from '../support/scale.ts';
 import { ask, reply, TOKEN } from './faces/cluster-scene.ts';
@@ -38,7 +38,9 @@ async function place(t: TestContext, kind: 'sqlite' | 'postgres', nodes: number)
     const cwd = join(folder, name);
     mkdirSync(cwd);
     const args = ['up', '--json', '--port', '0', '--name', name, '--store', store, '--no-worker'];
-    addresses.push(await run(t, args, { cwd, env: { LEASEHOLD_TOKEN: TOKEN } }).address());
+    addresses.push(
+      await run(t, args, { cwd, env: { LEASEHOLD_TOKEN: TOKEN, LEASEHOLD_CLUSTER_SECRET: CLUSTER_SECRET } }).address(),
+    );
   }
   return { t, store, folder, addresses };
 }

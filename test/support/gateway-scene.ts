@@ -6,6 +6,7 @@ import { DirectLink } from '../../src/app/link/direct-link.ts';
 import { type Node, openNode } from '../../src/app/node.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { Enrolment } from '../../src/operate/calls/enrolment.ts';
+import { ClusterSecret } from '../../src/operate/cluster-secret.ts';
 import { newSecret } from '../../src/operate/secrets.ts';
 import type { Link } from '../../src/protocol/link.ts';
 import { Access } from '../../src/server/auth/access.ts';
@@ -123,7 +124,7 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
   const admin = newSecret('admin');
   const gateway = new WorkerGateway({
     link: link === undefined ? direct : link(direct),
-    tokens: new LeaseTokens(engine.store.clusterKey),
+    tokens: new LeaseTokens(new ClusterSecret('the secret of the test', engine.store.clusterKey)),
     access: new Access(admin, new TokenService(engine.store), world),
     settings: new WorkerSettings(engine.store, world),
     names: new WorkerNames(),

@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const BIN = join(ROOT, 'bin/leasehold.js');
 
+/** For nodes of one cluster that have a folder each, as on hosts of their own. */
+export const CLUSTER_SECRET = 'c'.repeat(43);
+
 /** A test, or whoever else sees to it that what was begun is ended. */
 export interface Ends {
   after(end: () => void): void;

@@ -89,6 +89,9 @@ export class NodeScene {
   }
 }
 
+/** All nodes of the tests share it, so that several can be on one store. */
+export const TEST_SECRET = { place: 'the test', read: (): string => `lh_cls_${'t'.repeat(43)}` };
+
 let scenes = 0;
 
 export async function nodeScene(t: TestContext, options: Partial<ServeOptions> = {}): Promise<NodeScene> {
@@ -99,6 +102,7 @@ export async function nodeScene(t: TestContext, options: Partial<ServeOptions> =
     port: 0,
     version: '0.0.0-test',
     adminToken: () => admin,
+    secret: TEST_SECRET,
     ...options,
   });
   t.after(() => service.close({ force: true }));

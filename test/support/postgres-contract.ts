@@ -49,7 +49,7 @@ async function emptying(admin: pg.Client, schema: string): Promise<string> {
   const tables = rows.filter(({ kind }) => kind !== 'S').map(({ name }) => `DELETE FROM ${name};`);
   const sequences = rows.filter(({ kind }) => kind === 'S').map(({ name }) => `SELECT setval('${name}', 1, false);`);
   const founding = `INSERT INTO ${schema}.event (seq, n, at, queue, kind, state, ids, attempts, born)
-    VALUES (0, 1, 0, 0, 0, 0, '{}', '{}', '{}'); DELETE FROM ${schema}.meta WHERE key = 'cluster_key';`;
+    VALUES (0, 1, 0, 0, 0, 0, '{}', '{}', '{}'); DELETE FROM ${schema}.meta WHERE key IN ('cluster_key', 'cluster_secret');`;
   return [...tables, ...sequences, founding].join(' ');
 }
 

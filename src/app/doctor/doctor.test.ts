@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -76,6 +76,27 @@ test('a file that every user may change is reported', async () => {
   chmodSync(file, 0o666);
   const found = (await findings(file)).get('permissions');
   assert.deepEqual([found?.verdict, found?.todo], ['warn', `chmod o-w ${file}`]);
+});
+
+test('files that other users may read are reported, in the data folder and a store elsewhere', async () => {
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  chmodSync(data, 0o700);
+  const file = join(data, 'leasehold.db');
+  await (await openNode(`sqlite:${file}`, { duties: false, housekeeping: false })).close();
+  const privacy = async (dataDir?: string): Promise<Finding | undefined> => {
+    for await (const finding of examine(`sqlite:${file}`, dataDir)) if (finding.check === 'privacy') return finding;
+    return undefined;
+  };
+  assert.equal((await privacy(data))?.verdict, 'ok');
+  writeFileSync(join(data, 'token'), '');
+  chmodSync(join(data, 'token'), 0o640);
+  chmodSync(data, 0o755);
+  assert.equal((await privacy())?.verdict, 'ok');
+  const found = await privacy(data);
+  assert.deepEqual([found?.verdict, found?.todo], ['warn', `chmod go= ${data} ${join(data, 'token')}`]);
+  chmodSync(file, 0o644);
+  assert.equal((await privacy())?.todo, `chmod go= ${file}`);
 });
 
 test('leases that expired long ago and silent workers are found', async () => {

@@ -16,17 +16,18 @@ import {
   type DataSnapshot,
 } from './data.ts';
 import { type Finding, fail, ok } from './finding.ts';
-import { checkFileSystem, checkLog, checkPermissions, checkRuntime, checkSpace } from './host.ts';
+import { checkFileSystem, checkLog, checkPermissions, checkPrivacy, checkRuntime, checkSpace } from './host.ts';
 import { probeWrites } from './probe.ts';
 
 export type { Finding };
 
 /** Examines this host and a store, one finding at a time. Makes no store, migrates none and changes nothing in one. */
-export async function* examine(url: string): AsyncGenerator<Finding> {
+export async function* examine(url: string, dataDir?: string): AsyncGenerator<Finding> {
   const [node, sqlite] = checkRuntime(process.versions);
   yield node;
   if (isPostgres(url)) {
     const { examinePostgres } = await import('./postgres.ts');
+    if (dataDir !== undefined && existsSync(dataDir)) yield checkPrivacy({ folder: dataDir });
     yield* examinePostgres(url);
     return;
   }
@@ -41,6 +42,7 @@ export async function* examine(url: string): AsyncGenerator<Finding> {
     return;
   }
   yield checkPermissions(file);
+  yield checkPrivacy({ folder: dataDir, file });
   yield checkFileSystem(file);
   yield checkSpace(file);
   yield* checkData(file);

@@ -1,5 +1,6 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { type OwnFiles, openToOthers } from '../data/data-folder.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** The same bounds as in bin/leasehold.js, which does not start without them. */
@@ -57,6 +58,15 @@ export function checkPermissions(file: string): Finding {
     );
   }
   return ok('permissions', 'this user may read and write the files');
+}
+
+/** Whether users besides the owner can get at what is in the data folder, or at a store elsewhere. */
+export function checkPrivacy(files: OwnFiles): Finding {
+  const open = openToOthers(files);
+  if (open.length === 0)
+    return ok('privacy', 'no other user may read the store, its backups here, or the secrets beside it');
+  const words = open.map((path) => (/^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`));
+  return warn('privacy', `other users of this host may get at ${open.join(', ')}`, `chmod go= ${words.join(' ')}`);
 }
 
 function exists(path: string): boolean {

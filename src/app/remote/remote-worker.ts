@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../../client/client.ts';
 import { originOf } from '../../client/endpoints.ts';
@@ -11,6 +11,7 @@ import { HttpLink } from '../../worker/links/http-link.ts';
 import { WsLink } from '../../worker/links/ws-link.ts';
 import type { Worker } from '../../worker/worker.ts';
 import { type BuiltinOptions, builtinWorkerOptions } from '../builtin-worker.ts';
+import { makeDataFolder } from '../data/data-folder.ts';
 import { makeWorker } from '../worker.ts';
 import { realWorld } from '../world.ts';
 
@@ -67,7 +68,7 @@ async function enrolAt(url: string, code: string, dataDir: string): Promise<Cred
   // A code is good once. After a broken call it is not known whether the code was used, so it is not sent again.
   const client = new Client({ url });
   const { name, secret } = enrolled(await client.call('enrolWorker', { body: { code }, patienceMs: 0 }), url);
-  mkdirSync(dataDir, { recursive: true });
+  makeDataFolder(dataDir);
   writeFileSync(join(dataDir, FILE), `${JSON.stringify({ url, name, secret })}\n`, { mode: 0o600 });
   return { name, secret };
 }

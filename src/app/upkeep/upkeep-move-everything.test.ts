@@ -143,7 +143,10 @@ async function furnish(app: App): Promise<Scene> {
   // One token of each kind and end; the newest number is that of one that is gone.
   const token = { kind: 'secret', role: 'worker', name: 'w', prefix: 'lh_', by: 'ada "b"' } as const;
   const bearer = { ...token, kind: 'bearer', role: 'admin' } as const;
-  await store.tokenAdd({ token: { ...bearer, hash: 'of a bearer', ttlMs: HOUR } });
+  const good = await store.tokenAdd({ token: { ...bearer, hash: 'of a bearer', ttlMs: HOUR } });
+  await store.browserSessionAdd({ hash: 'of a session', began: { token: good.id }, ttlMs: HOUR, most: 9 });
+  await store.browserSessionAdd({ hash: 'of an admin', began: { admin: 'mark' }, ttlMs: HOUR, most: 9 });
+  await store.secretPin({ fingerprint: 'f00' });
   const { id } = await store.tokenAdd({ token: { ...bearer, hash: 'of a revoked one' } });
   await store.tokenRevoke({ id });
   await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a code' } });
@@ -391,6 +394,15 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     const next = await store.tokenExchange({ hash: 'of a code', token });
     const ids = (await store.tokenList()).map(({ id }) => id);
     assert.deepEqual([ids.length, ids[0]], [6, next?.id]);
+  });
+
+  await t.test('browsers are logged in, and nodes have the secret that they had', async () => {
+    const { store } = engine;
+    const began = async (hash: string) => (await store.browserSessionFind({ hash }))?.began;
+    assert.deepEqual(await began('of an admin'), { admin: 'mark' });
+    assert.equal('token' in ((await began('of a session')) ?? {}), true);
+    assert.equal((await store.secretPin({}))?.fingerprint, 'f00');
+    assert.ok(await store.browserSessionAdd({ hash: 'new', began: { admin: 'mark' }, ttlMs: HOUR, most: 9 }));
   });
 
   await t.test('results that were kept are found', async () => {

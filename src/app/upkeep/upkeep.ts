@@ -33,6 +33,11 @@ export interface SchemaView {
   readonly migrations: readonly MigrationView[];
 }
 
+export interface RestoreWishes extends CopyOptions {
+  /** Whether tokens, secrets and sessions stay as they are in the backup. */
+  readonly keepTokens?: boolean | undefined;
+}
+
 export interface CopyOptions {
   readonly force: boolean;
   readonly onCopied?: OnCopied;
@@ -47,7 +52,7 @@ export interface Upkeep {
   /** Runs what `schema` lists, and calls back after each. In a file they all take effect or none, in Postgres each by itself. */
   migrate(onMigration: (migration: MigrationView) => void): Promise<void>;
   backup(to: string, options: CopyOptions): Promise<Contents>;
-  restore(from: string, options: CopyOptions): Promise<Restored>;
+  restore(from: string, options: RestoreWishes): Promise<Restored>;
 }
 
 /** The one place that knows how each kind of store is maintained. */
@@ -99,7 +104,7 @@ function postgresUpkeep(url: string): Upkeep {
   const store = withoutPassword(url);
   const refuse = (problem: string, hint: string): Promise<never> =>
     Promise.reject(fault('INVALID_INPUT', { field: 'store URL', problem }, { hint }));
-  const { address, schema } = forTools(store);
+  const { address, schema, quoted } = forTools(store);
   return {
     store,
     // Loaded on demand: a program that works on a file does not pay for the driver.
@@ -124,21 +129,47 @@ function postgresUpkeep(url: string): Upkeep {
       refuse(
         'a store in Postgres is restored with the tools of Postgres',
         [
-          'Stop all nodes and workers, then:',
+          'Stop all nodes and workers. Note which tokens are good, restore, and end the others with all sessions of browsers:',
+          `psql ${shellWord(address)} -c ${shellWord(noteTokens(quoted))}`,
           `pg_restore --clean --if-exists --no-owner --single-transaction --dbname=${shellWord(address)} ${shellWord(from)}`,
-          'or a snapshot of your provider.',
+          `psql ${shellWord(address)} -c ${shellWord(endTokens(quoted))}`,
+          'Instead of pg_restore it may be a snapshot of your provider, between the same two commands.',
         ].join('\n'),
       ),
   };
 }
 
+const NOTED = 'public.leasehold_live_token';
+const LIVE = (schema: string): string =>
+  `revoked_at IS NULL AND used_at IS NULL AND coalesce(expires_at > ${schema}.now_ms(), true)`;
+
+function noteTokens(schema: string): string {
+  return `CREATE TABLE ${NOTED} AS SELECT hash, expires_at FROM ${schema}.entry_token WHERE ${LIVE(schema)}`;
+}
+
+/** As a restore of a file does it: store/sqlite/upkeep/end-access.ts. Numbers of tokens that were made since do not come again. */
+function endTokens(schema: string): string {
+  const id = `pg_get_serial_sequence('${schema}.entry_token', 'id')`;
+  return [
+    `UPDATE ${schema}.entry_token SET revoked_at = ${schema}.now_ms() WHERE ${LIVE(schema)} AND hash NOT IN (SELECT hash FROM ${NOTED})`,
+    `UPDATE ${schema}.entry_token t SET expires_at = least(t.expires_at, n.expires_at) FROM ${NOTED} n WHERE n.hash = t.hash`,
+    `DELETE FROM ${schema}.browser_session`,
+    `SELECT setval(${id}, nextval(${id}) + 1000000)`,
+    `DROP TABLE ${NOTED}`,
+  ].join('; ');
+}
+
 /** Removes the parts of an address that are ours: the tools of Postgres would refuse them. */
-function forTools(store: string): { readonly address: string; readonly schema: string } {
+function forTools(store: string): { readonly address: string; readonly schema: string; readonly quoted: string } {
   const [base = '', query = ''] = store.split('?');
   const parts = query.split('&').filter((part) => part !== '');
   const rest = parts.filter((part) => !/^(schema|pool|pooler)=/.test(part));
   const schema = parts.find((part) => part.startsWith('schema='))?.slice('schema='.length) ?? 'leasehold';
-  return { address: rest.length === 0 ? base : `${base}?${rest.join('&')}`, schema: shellWord(schema) };
+  return {
+    address: rest.length === 0 ? base : `${base}?${rest.join('&')}`,
+    schema: shellWord(schema),
+    quoted: `"${decodeURIComponent(schema).replaceAll('"', '""')}"`,
+  };
 }
 
 export function schemaView(

@@ -33,8 +33,12 @@ export async function withOperator<T>(
 }
 
 async function directly(config: Config, options: OperatorOptions): Promise<Operator> {
-  const { store, durability, staleThreshold: staleMs, nodeDeadThreshold: deadMs } = config;
+  const { store, dataDir, durability, staleThreshold: staleMs, nodeDeadThreshold: deadMs } = config;
   const { operate } = await import('../../app/operate.ts');
+  if (options.create) {
+    const { makeFolderOf } = await import('../../app/data/data-folder.ts');
+    makeFolderOf(dataDir, store);
+  }
   return operate({ store, durability, silence: { staleMs, deadMs }, ...options });
 }
 

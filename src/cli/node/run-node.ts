@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { adminToken } from '../../app/admin-token.ts';
+import { tighten } from '../../app/data/data-folder.ts';
+import { secretSource } from '../../app/data/secret-source.ts';
 import { announceNode } from '../../app/node-file.ts';
 import { type ServeOptions, type Service, serve } from '../../app/serve.ts';
-import { storeName } from '../../app/store-name.ts';
+import { storeFile, storeName } from '../../app/store-name.ts';
+import { nodeEnvironment } from '../../config/environment.ts';
 import type { Config } from '../../config/options.ts';
 import { hostWorkerName } from '../../config/worker-name.ts';
 import { fault } from '../../core/errors.ts';
@@ -93,7 +96,9 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     host,
     port,
     version: packageVersion(),
+    prepare: () => tighten({ folder: config.dataDir, file: storeFile(store) }),
     adminToken: () => adminToken(config.dataDir, config.token),
+    secret: secretSource({ dataDir: config.dataDir, file: config.clusterSecretFile, ...nodeEnvironment() }),
     names: config.publicHost,
     tls: tlsOf(config),
     insecure: config.insecureBehindProxy,

@@ -10,6 +10,7 @@ export const NODE_OPTIONS: readonly OptionKey[] = [
   'host',
   'port',
   'token',
+  'clusterSecretFile',
   'publicHost',
   'otlpEndpoint',
   'serviceName',

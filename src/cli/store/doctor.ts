@@ -25,7 +25,7 @@ export const doctor: Command = {
     const out = outFor(config);
     const { examine } = await import('../../app/doctor/examine.ts');
     const counts = { ok: 0, warn: 0, fail: 0 };
-    for await (const finding of examine(config.store)) {
+    for await (const finding of examine(config.store, config.dataDir)) {
       counts[finding.verdict] += 1;
       tell(finding, out);
     }

@@ -14,7 +14,7 @@ export const restore: Command = {
   name: 'restore',
   doc: 'Replace a store that no process has open by a backup',
   args: [{ name: 'FROM', doc: 'A file that "leasehold backup" made' }],
-  options: ['force', ...STORE_OPTIONS],
+  options: ['force', 'keepTokens', ...STORE_OPTIONS],
   examples: [
     { line: 'restore /backups/work-monday.db', does: 'where there is no store in ./.leasehold' },
     { line: 'restore --force --store sqlite:work.db monday.db', does: 'replace the store that is there' },
@@ -25,12 +25,16 @@ export const restore: Command = {
     const [from] = words as [string];
     const out = outFor(config);
     const { upkeepOf } = await import('../../app/upkeep/upkeep.ts');
+    const { makeFolderOf } = await import('../../app/data/data-folder.ts');
     const upkeep = upkeepOf(config.store);
-    const copied = await copying(config, (options) => upkeep.restore(from, options));
+    const copied = await copying(config, (options) =>
+      upkeep.restore(from, { ...options, keepTokens: config.keepTokens }),
+    );
     if ('stopped' in copied) {
       out.note('Stopped; the store was not touched.');
       return copied.stopped;
     }
+    makeFolderOf(config.dataDir, config.store);
     const { result, tookMs } = copied;
     if (out.mode === 'json') out.json({ store: upkeep.store, from, ...result, tookMs });
     else {
@@ -48,9 +52,24 @@ function describe(result: Restored): readonly string[] {
     `Ids and attempts go on ${formatCount(by)} further on, so that nothing handed out since the backup fits any more.`,
   ];
   if (expired > 0) lines.push(`${formatCount(expired)} tasks had to be started before now, and failed.`);
+  lines.push(...describeAccess(result));
   if (tasks.running > 0)
     lines.push(
       `${formatCount(tasks.running)} tasks ran when the backup was made; a node takes them back and runs them again.`,
     );
   return lines;
+}
+
+/** Who could come in by the backup, and cannot now. */
+function describeAccess({ ended, knewTokens }: Restored): readonly string[] {
+  if (ended === undefined)
+    return ['Tokens, secrets of workers and sessions of browsers are as they were in the backup.'];
+  const { sessions, tokens, secrets } = ended;
+  const all = `${formatCount(sessions)} sessions of browsers, ${formatCount(tokens)} tokens and ${formatCount(secrets)} secrets of workers`;
+  return [
+    knewTokens
+      ? `Ended: ${all}. The store that was replaced knows the tokens and secrets that are left as good.`
+      : `Ended: ${all}. No store was there to say which of them are still good; --keep-tokens would leave them.`,
+    'The admin token of the data folder is as it was.',
+  ];
 }

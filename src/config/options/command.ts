@@ -60,6 +60,20 @@ export const COMMAND_OPTIONS = {
     fallback: () => false,
     fallbackDoc: 'off',
   },
+  renew: {
+    doc: 'Let the store take another secret, and make it if none is given',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  keepTokens: {
+    doc: 'Leave tokens, secrets of workers and sessions of browsers as they are in the backup',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
   dryRun: {
     doc: 'Only say what would be done',
     parse: () => true,

@@ -51,6 +51,14 @@ export const NODE_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'the one in DIR/token, made on the first start',
   },
+  clusterSecretFile: {
+    doc: 'File with the secret that the nodes of a cluster share; LEASEHOLD_CLUSTER_SECRET may have the secret itself',
+    value: 'FILE',
+    parse: filled,
+    env: ['LEASEHOLD_CLUSTER_SECRET_FILE'],
+    fallback: () => undefined,
+    fallbackDoc: 'DIR/cluster-secret, made by the first node',
+  },
   publicHost: {
     doc: 'Another name that the server answers to, such as that of a proxy; may be repeated',
     value: 'NAME',

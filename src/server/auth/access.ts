@@ -2,6 +2,7 @@ import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import { hashOf, sameHash } from '../../operate/secrets.ts';
 import type { Role } from '../../protocol/route.ts';
+import { LivenessPoll } from './liveness-poll.ts';
 import { TokenUse } from './token-use.ts';
 
 /** An authenticated caller. */
@@ -11,7 +12,9 @@ export interface Principal {
   readonly name: string;
   /** The number of its token; undefined: the admin token of this node. */
   readonly token: number | undefined;
-  /** When its session ends, in calendar time; undefined: it has no session. */
+  /** The number of its browser session; undefined: it has none. */
+  readonly session?: number | undefined;
+  /** When that session ends, in calendar time. */
   readonly until?: number | undefined;
 }
 
@@ -29,8 +32,8 @@ export interface TokenLookup {
 }
 
 /** How long a token that was found is trusted. With it a revocation holds everywhere within a second. */
-const CACHE_MS = 500;
-const MAX_CACHED = 10_000;
+export const CACHE_MS = 500;
+export const MAX_CACHED = 10_000;
 
 /** Authenticates callers by their tokens, and ends connections whose token was revoked. */
 export class Access {
@@ -38,15 +41,20 @@ export class Access {
   readonly #tokens: TokenLookup;
   readonly #world: World;
   readonly #cache = new Map<string, { readonly principal: Principal; readonly until: number }>();
-  readonly #listeners = new Map<number, Set<() => void>>();
   readonly #use: TokenUse;
-  #stopPolling: (() => void) | undefined;
+  readonly #poll: LivenessPoll;
 
   constructor(adminToken: string, tokens: TokenLookup, world: World) {
     this.#admin = hashOf(adminToken);
     this.#tokens = tokens;
     this.#world = world;
     this.#use = new TokenUse(world, async (ids) => tokens.noteUsed?.(ids));
+    this.#poll = new LivenessPoll({
+      alive: (ids) => this.#lookedUp(ids),
+      everyMs: CACHE_MS,
+      world,
+      onEnded: (token) => this.#forget(token),
+    });
   }
 
   /** Distinguishes admin tokens without revealing anything of them. */
@@ -92,35 +100,12 @@ export class Access {
 
   /** Calls `end` when the token of a connection is revoked. Returns a function that stops this. */
   onRevoked({ token }: Principal, end: () => void): () => void {
-    if (token === undefined) return () => {};
-    const ends = this.#listeners.get(token) ?? new Set();
-    this.#listeners.set(token, ends.add(end));
-    this.#pollLater();
-    return () => {
-      ends.delete(end);
-      // A new connection may have replaced the set meanwhile. Deleting that one would leave it without its revocation.
-      if (ends.size === 0 && this.#listeners.get(token) === ends) this.#listeners.delete(token);
-    };
+    return token === undefined ? () => {} : this.#poll.watch(token, end);
   }
 
   close(): void {
-    this.#stopPolling?.();
-    this.#stopPolling = undefined;
-    this.#listeners.clear();
     this.#use.close();
-  }
-
-  #pollLater(): void {
-    this.#stopPolling ??= this.#world.timers.after(
-      CACHE_MS,
-      () => {
-        void this.#poll().finally(() => {
-          this.#stopPolling = undefined;
-          if (this.#listeners.size > 0) this.#pollLater();
-        });
-      },
-      { unref: true },
-    );
+    this.#poll.close();
   }
 
   /** A caller that was cut off is refused when it comes back. */
@@ -128,20 +113,10 @@ export class Access {
     for (const [hash, { principal }] of this.#cache) if (principal.token === token) this.#cache.delete(hash);
   }
 
-  async #poll(): Promise<void> {
-    const tokens = [...this.#listeners.keys()];
-    // A store that does not answer says nothing about tokens: connections stay until it does.
-    const alive = await this.#tokens.alive(tokens).catch(() => tokens.map(() => true));
-    for (const [i, token] of tokens.entries()) {
-      if (alive[i] === true) {
-        // A connection uses its token as long as it is open.
-        this.#use.used(token);
-        continue;
-      }
-      this.#forget(token);
-      const ends = this.#listeners.get(token) ?? [];
-      this.#listeners.delete(token);
-      for (const end of ends) end();
-    }
+  /** A connection uses its token as long as it is open. */
+  async #lookedUp(ids: readonly number[]): Promise<readonly boolean[]> {
+    const alive = await this.#tokens.alive(ids);
+    for (const [i, id] of ids.entries()) if (alive[i] === true) this.#use.used(id);
+    return alive;
   }
 }

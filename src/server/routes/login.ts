@@ -18,10 +18,10 @@ export function loginRoutes({
       return { name: principal.name, role: principal.role };
     },
 
-    logout({ logins, principal, request, reply }) {
+    async logout({ logins, principal, request, reply }) {
       const cookie = cookieOf(request.headers);
       // A caller with a token has no session to end, and the cookie may be anything.
-      if (cookie !== undefined && principal.until !== undefined) logins.sessions.end(cookie);
+      if (cookie !== undefined && principal.session !== undefined) await logins.sessions.end(cookie);
       reply.header('set-cookie', setCookie('', { secure }));
       return {};
     },

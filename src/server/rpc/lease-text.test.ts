@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ClusterSecret } from '../../operate/cluster-secret.ts';
 import { LeaseTokens } from '../workers/lease-tokens.ts';
 import { readLease, writeLease } from './lease-text.ts';
 
-const tokens = new LeaseTokens('key of the cluster');
+const tokens = new LeaseTokens(new ClusterSecret('of the cluster', 'key'));
 const lease = { task: 42, attempt: 3, node: 'node-1.a' };
 
 test('a token says which lease it is for, and every node of the cluster can read it', () => {
   const text = writeLease(tokens, lease);
-  assert.deepEqual(readLease(new LeaseTokens('key of the cluster'), text), lease);
+  assert.deepEqual(readLease(new LeaseTokens(new ClusterSecret('of the cluster', 'key')), text), lease);
 });
 
 test('a token of another task, attempt, node or cluster is none', () => {
@@ -29,7 +30,7 @@ test('a token of another task, attempt, node or cluster is none', () => {
   ]) {
     assert.equal(readLease(tokens, wrong), undefined, wrong);
   }
-  assert.equal(readLease(new LeaseTokens('another key'), text), undefined);
+  assert.equal(readLease(new LeaseTokens(new ClusterSecret('of another', 'key')), text), undefined);
 });
 
 test('the proof of a worker that comes by another way is no proof here', () => {

@@ -1,84 +1,103 @@
-import { createHmac, createSecretKey, type KeyObject, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
-import type { Clock } from '../../core/world.ts';
-import type { Role } from '../../protocol/route.ts';
-import type { Access, Principal } from '../auth/access.ts';
+import type { World } from '../../core/world.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { hashOf, newSecret } from '../../operate/secrets.ts';
+import { type Access, CACHE_MS, MAX_CACHED, type Principal } from '../auth/access.ts';
+import { LivenessPoll } from '../auth/liveness-poll.ts';
 
+/** A session ends after this time, used or not. Nothing renews it. */
 export const SESSION_MS = 12 * 3_600_000;
-/** Sessions that were ended early and are remembered until they would end anyway. */
-const MOST_ENDED = 10_000;
+/** Sessions of one token at a time; a login beyond ends the oldest. */
+const MOST_SESSIONS = 100;
 
-/** The signed content of a cookie. */
-interface Session {
-  readonly id: string;
-  readonly role: Role;
-  readonly name: string;
-  /** The number of the token that it began with. It ends with that token. */
-  readonly token?: number;
-  /** For a session that began with the admin token: its fingerprint. Another admin token ends the session. */
-  readonly admin?: string;
-  /** Calendar time. */
-  readonly until: number;
+type BrowserSessionStore = Pick<
+  Engine['store'],
+  'browserSessionAdd' | 'browserSessionFind' | 'browserSessionAlive' | 'browserSessionEnd'
+>;
+type BrowserSessionRecord = NonNullable<Awaited<ReturnType<BrowserSessionStore['browserSessionFind']>>>;
+
+export interface BrowserSessionsOptions {
+  readonly store: BrowserSessionStore;
+  readonly access: Pick<Access, 'adminFingerprint'>;
+  /** The key under which the store may know the admin token that a session began with. */
+  readonly adminKey: KeyObject;
+  readonly world: Pick<World, 'clock' | 'timers'>;
 }
 
 /**
- * Sessions of browsers. The cookie carries the whole session, signed with the key of the cluster, so that every node can go
- * on with it.
+ * Sessions of browsers. The cookie is 256 random bits; the store has their hash, so that every node knows the session and
+ * who reads the store has no cookie. A session is worth what its token is worth now. A session, and its end, that this node has
+ * not looked up for half a second is looked up again.
  */
 export class BrowserSessions {
-  readonly #key: KeyObject;
-  readonly #access: Pick<Access, 'stillValid' | 'adminFingerprint'>;
-  readonly #clock: Clock;
-  /** Sessions that were ended here, with the time at which their cookies expire. */
-  readonly #ended = new Map<string, number>();
+  readonly #store: BrowserSessionStore;
+  readonly #world: BrowserSessionsOptions['world'];
+  /** Of the admin token of this node. A node with another one does not take its sessions. */
+  readonly #adminMark: string;
+  readonly #cache = new Map<string, { readonly principal: Principal; readonly until: number }>();
+  readonly #poll: LivenessPoll;
 
-  constructor(clusterKey: string, access: Pick<Access, 'stillValid' | 'adminFingerprint'>, clock: Clock) {
-    this.#key = createSecretKey(createHmac('sha256', clusterKey).update('browser sessions').digest());
-    this.#access = access;
-    this.#clock = clock;
+  constructor({ store, access, adminKey, world }: BrowserSessionsOptions) {
+    this.#store = store;
+    this.#world = world;
+    this.#adminMark = createHmac('sha256', adminKey).update(access.adminFingerprint).digest('hex');
+    const alive = (ids: readonly number[]): Promise<readonly boolean[]> => store.browserSessionAlive({ ids });
+    this.#poll = new LivenessPoll({ alive, everyMs: CACHE_MS, world, onEnded: (id) => this.#forget(id) });
   }
 
-  begin({ role, name, token }: Principal): string {
-    const session: Session = {
-      id: randomUUID(),
-      role,
-      name,
-      ...(token === undefined ? { admin: this.#access.adminFingerprint } : { token }),
-      until: Math.floor(this.#clock.wall() + SESSION_MS),
-    };
-    const text = Buffer.from(JSON.stringify(session)).toString('base64url');
-    return `${text}.${this.#sign(text)}`;
+  /** Begins a session and answers its cookie. */
+  async begin({ token }: Principal): Promise<string> {
+    const cookie = newSecret('session');
+    const began = token === undefined ? { admin: this.#adminMark } : { token };
+    const most = MOST_SESSIONS;
+    const made = await this.#store.browserSessionAdd({ hash: hashOf(cookie), began, ttlMs: SESSION_MS, most });
+    // Its token has ended since it was looked up.
+    if (made === undefined) throw fault('UNAUTHENTICATED');
+    return cookie;
   }
 
   /** The caller of a valid session. The error is the same for every kind of bad cookie. */
   async read(cookie: string): Promise<Principal> {
-    const { id, role, name, token, admin, until } = this.#session(cookie);
-    if (until <= this.#clock.wall() || this.#ended.has(id)) throw fault('UNAUTHENTICATED');
-    if (token !== undefined) return { ...(await this.#access.stillValid({ role, name, token })), until };
-    if (admin !== this.#access.adminFingerprint) throw fault('UNAUTHENTICATED');
-    return { role, name, token: undefined, until };
-  }
-
-  /** Ends the session on this node at once. The browser drops the cookie. */
-  end(cookie: string): void {
-    const { id, until } = this.#session(cookie);
-    const now = this.#clock.wall();
-    if (this.#ended.size >= MOST_ENDED) {
-      for (const [one, last] of this.#ended) if (last <= now || this.#ended.size >= MOST_ENDED) this.#ended.delete(one);
+    const hash = hashOf(cookie);
+    const { clock } = this.#world;
+    const cached = this.#cache.get(hash);
+    if (cached !== undefined && cached.until > clock.monotonic() && (cached.principal.until ?? 0) > clock.wall()) {
+      return cached.principal;
     }
-    this.#ended.set(id, until);
+    this.#cache.delete(hash);
+    const now = clock.monotonic();
+    const found = await this.#store.browserSessionFind({ hash });
+    const principal = found && this.#principalOf(found);
+    if (principal === undefined) throw fault('UNAUTHENTICATED');
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+    this.#cache.set(hash, { principal, until: now + CACHE_MS });
+    return principal;
   }
 
-  #session(cookie: string): Session {
-    const [text = '', ...rest] = cookie.split('.');
-    // Compared as texts: several texts decode to the same bytes.
-    const given = Buffer.from(rest.join('.'));
-    const right = Buffer.from(this.#sign(text));
-    if (given.length !== right.length || !timingSafeEqual(given, right)) throw fault('UNAUTHENTICATED');
-    return JSON.parse(Buffer.from(text, 'base64url').toString()) as Session;
+  /** Ends the session: here at once, at every other node within a second. The browser drops the cookie. */
+  async end(cookie: string): Promise<void> {
+    const hash = hashOf(cookie);
+    await this.#store.browserSessionEnd({ hash });
+    this.#cache.delete(hash);
   }
 
-  #sign(text: string): string {
-    return createHmac('sha256', this.#key).update(text).digest('base64url');
+  /** Calls `end` when the session of a connection has ended, at whichever node. Returns a function that stops this. */
+  onEnded({ session }: Principal, end: () => void): () => void {
+    return session === undefined ? () => {} : this.#poll.watch(session, end);
+  }
+
+  close(): void {
+    this.#poll.close();
+  }
+
+  #principalOf({ id, began, expiresAt }: BrowserSessionRecord): Principal | undefined {
+    const own = { session: id, until: expiresAt };
+    if ('token' in began) return { role: began.role, name: began.name, token: began.token, ...own };
+    return began.admin === this.#adminMark ? { role: 'admin', name: 'admin', token: undefined, ...own } : undefined;
+  }
+
+  #forget(session: number): void {
+    for (const [hash, { principal }] of this.#cache) if (principal.session === session) this.#cache.delete(hash);
   }
 }

@@ -2,7 +2,7 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import type { Clock } from '../../core/world.ts';
 import type { BodyOf } from '../../protocol/routes.ts';
 import type { Access, Principal } from '../auth/access.ts';
-import { BrowserSessions } from './browser-sessions.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { LoginCodes } from './login-codes.ts';
 
@@ -16,8 +16,8 @@ export class LoginService {
   readonly #failed: FailedLogins;
   readonly #access: Access;
 
-  constructor(clusterKey: string, access: Access, clock: Clock) {
-    this.sessions = new BrowserSessions(clusterKey, access, clock);
+  constructor(sessions: BrowserSessions, access: Access, clock: Clock) {
+    this.sessions = sessions;
     this.#codes = new LoginCodes(clock);
     this.#failed = new FailedLogins(clock);
     this.#access = access;
@@ -39,7 +39,7 @@ export class LoginService {
     if (principal.role === 'worker') {
       throw fault('FORBIDDEN', { problem: 'the secret of a worker does not log a browser in' });
     }
-    return { principal, cookie: this.sessions.begin(principal) };
+    return { principal, cookie: await this.sessions.begin(principal) };
   }
 
   /** A link that logs a browser in once, as this caller. The code stands behind the #, which browsers do not send. */

@@ -1,21 +1,36 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { isEngineError } from '../../core/errors.ts';
+import { ClusterSecret } from '../../operate/cluster-secret.ts';
 import { LeaseTokens } from './lease-tokens.ts';
 
-const tokens = new LeaseTokens('the key of a cluster');
+const tokens = new LeaseTokens(new ClusterSecret('the secret of a cluster', 'key'));
 const LEASE = { task: 12, attempt: 3 };
 const HOLDER = 'a/one';
 const token = tokens.of(LEASE, HOLDER);
 
 test('a token proves its lease to every node of the cluster, and to no other cluster', () => {
   assert.deepEqual(tokens.check({ ...LEASE, token }, HOLDER), LEASE);
-  assert.deepEqual(new LeaseTokens('the key of a cluster').check({ ...LEASE, token }, HOLDER), LEASE);
-  assert.equal(new LeaseTokens('the key of another').proves({ ...LEASE, token }, HOLDER), false);
+  assert.deepEqual(
+    new LeaseTokens(new ClusterSecret('the secret of a cluster', 'key')).check({ ...LEASE, token }, HOLDER),
+    LEASE,
+  );
+  assert.equal(
+    new LeaseTokens(new ClusterSecret('the secret of another', 'key')).proves({ ...LEASE, token }, HOLDER),
+    false,
+  );
 });
 
 test('every version makes the same one: nodes of two versions serve one worker', () => {
-  assert.equal(tokens.of({ task: 7, attempt: 3 }, 'w/i'), '7YpMrmrI9yzKayRpDaZtow');
+  assert.equal(tokens.of({ task: 7, attempt: 3 }, 'w/i'), 'uR2XZpv73C9a4zlogsWfWg');
+  // As nodes made it before the cluster had a secret.
+  const clusterKey = 'the key of a cluster';
+  const upgraded = new LeaseTokens(new ClusterSecret('the secret of a cluster', 'key'), {
+    clusterKey,
+    has: () => true,
+  });
+  assert.ok(upgraded.proves({ task: 7, attempt: 3, token: '7YpMrmrI9yzKayRpDaZtow' }, 'w/i'));
 });
 
 test('it is 128 bits that say nothing of the lease', () => {
@@ -59,7 +74,7 @@ test('what is no token of ours is LEASE_LOST, whatever it looks like', () => {
 });
 
 test('a proof has one spelling: what would mean the same bytes is none', () => {
-  const tokens = new LeaseTokens('aa');
+  const tokens = new LeaseTokens(new ClusterSecret('aa', 'key'));
   const lease = { task: 7, attempt: 2 };
   const token = tokens.of(lease, 'box/1');
   assert.ok(tokens.proves({ ...lease, token }, 'box/1'));
@@ -78,4 +93,25 @@ test('a proof has one spelling: what would mean the same bytes is none', () => {
   ]) {
     if (other !== token) assert.equal(tokens.proves({ ...lease, token: other }, 'box/1'), false, JSON.stringify(other));
   }
+});
+
+test('a token under the key of the store proves a lease from before the secret, and no other', () => {
+  const clusterKey = 'ab'.repeat(16);
+  // As nodes computed it when the cluster had no secret.
+  const oldKey = createHmac('sha256', clusterKey).update('leases').digest();
+  const old = (task: number, attempt: number): string =>
+    createHmac('sha256', oldKey).update(`${task}/${attempt}/${HOLDER}`).digest().subarray(0, 16).toString('base64url');
+  const secret = new ClusterSecret('the secret of a cluster', clusterKey);
+  const has = ({ task, attempt }: { task: number; attempt: number }): boolean => task === 12 && attempt === 3;
+  const tokens = new LeaseTokens(secret, { clusterKey, has });
+  assert.ok(tokens.proves({ ...LEASE, token: old(12, 3) }, HOLDER));
+  assert.ok(tokens.proves({ ...LEASE, token: tokens.of(LEASE, HOLDER) }, HOLDER));
+  assert.notEqual(tokens.of(LEASE, HOLDER), old(12, 3), 'what is handed out is under the secret');
+  assert.equal(tokens.proves({ ...LEASE, token: old(12, 3) }, 'a/two'), false);
+  for (const [task, attempt] of [
+    [12, 4],
+    [13, 3],
+  ] as const)
+    assert.equal(tokens.proves({ task, attempt, token: old(task, attempt) }, HOLDER), false);
+  assert.equal(new LeaseTokens(secret).proves({ ...LEASE, token: old(12, 3) }, HOLDER), false);
 });

@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
+import type { ClusterSecret } from '../../operate/cluster-secret.ts';
 
 /** What a worker over HTTP said of itself when it registered. */
 export interface WorkerSession {
@@ -21,12 +22,12 @@ export interface WorkerSession {
   readonly perHost?: boolean | undefined;
 }
 
-/** Session tokens carry the whole session, signed with the key of the cluster, so that every node can go on with it. */
+/** Session tokens carry the whole session, signed under the secret of the cluster, so that every node can go on with it. */
 export class SessionTokens {
   readonly #key: KeyObject;
 
-  constructor(clusterKey: string) {
-    this.#key = createSecretKey(createHmac('sha256', clusterKey).update('sessions').digest());
+  constructor(secret: Pick<ClusterSecret, 'key'>) {
+    this.#key = secret.key('worker sessions');
   }
 
   write(session: WorkerSession): string {

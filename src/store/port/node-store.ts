@@ -16,6 +16,23 @@ export interface NodeStore {
   nodeLeave(params: { readonly id: string; readonly incarnation: string }): Promise<void>;
   /** Asks another role of a node than it was started with. False: there is no node of that id. */
   nodeRole(params: { readonly id: string; readonly role: NodeOverride }): Promise<boolean>;
+  /**
+   * Keeps the fingerprint of the secret that all nodes share, if none is kept or if it replaces that one, and answers
+   * the one that is kept. Of concurrent first ones one is kept. Without a fingerprint it only reads.
+   */
+  secretPin(params: {
+    readonly fingerprint?: string | undefined;
+    readonly replace?: boolean | undefined;
+  }): Promise<SecretPin | undefined>;
+}
+
+export interface SecretPin {
+  readonly fingerprint: string;
+  /**
+   * If tasks were running when the first fingerprint was kept: the calendar time of that. Their leases were proven
+   * without the secret.
+   */
+  readonly leasesBefore?: number | undefined;
 }
 
 export interface NodeBeat {

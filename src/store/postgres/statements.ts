@@ -1,3 +1,4 @@
+import { browserSessionStatements } from './statements/browser-sessions.ts';
 import { claimStatements } from './statements/claim.ts';
 import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
@@ -57,6 +58,7 @@ export function statements(schema: string) {
     ...triggerStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
+    ...browserSessionStatements(all),
     ...nodeStatements(all),
     ...documentStatements(all),
     ...insightStatements(all),

@@ -1,6 +1,7 @@
 import type * as port from '../store.ts';
 import type { PostgresWakeups } from './connect/wakeups.ts';
 import type { PostgresParts } from './parts.ts';
+import { browserSessionStore } from './stores/browser-session-store.ts';
 import { claimStore } from './stores/claim-store.ts';
 import { dependencyStore } from './stores/dependency-store.ts';
 import { documentStore } from './stores/document-store.ts';
@@ -73,6 +74,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...triggerStore(shared),
     ...settingStore(shared),
     ...tokenStore(shared),
+    ...browserSessionStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

@@ -1,5 +1,5 @@
 import type { NodeOverride, NodeRole } from '../../core/node.ts';
-import type { NodeDoing, NodeRecord } from '../store.ts';
+import type { NodeDoing, NodeRecord, SecretPin } from '../store.ts';
 
 /** A node without a beat for this long is forgotten. */
 export const NODE_KEPT_MS = 24 * 3_600_000;
@@ -37,4 +37,12 @@ export function nodeOf(row: NodeRow): NodeRecord {
     beatAt: row.beat_at,
     left: row.left_at !== null,
   };
+}
+
+/** The key in `meta` of what is kept of the secret that the nodes share: its fingerprint, and behind a space `leasesBefore`. */
+export const SECRET_PIN = 'cluster_secret';
+
+export function secretPinOf(value: string): SecretPin {
+  const [fingerprint = '', before] = value.split(' ');
+  return { fingerprint, leasesBefore: before === undefined ? undefined : Number(before) };
 }

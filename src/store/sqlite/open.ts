@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
@@ -48,7 +48,10 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   let clusterKey: string | undefined;
   const reopen = (): Connection =>
     inMemory ? open() : requireCluster(connect(existing(file), durability, texts), clusterKey);
-  if (!inMemory) makeFolder(file);
+  if (!inMemory) {
+    makeFolder(file);
+    makePrivate(file);
+  }
 
   const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
   const onCommit = (now: number): void => housekeeper?.wrote(now);
@@ -137,9 +140,21 @@ function memoryUrl(file: string): string {
 
 function makeFolder(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   } catch (error) {
     throw fault('STORE_UNAVAILABLE', { file }, { cause: error, hint: `Make the folder ${dirname(file)} writable.` });
+  }
+}
+
+/**
+ * A new store is for its user alone, whatever the umask is. SQLite gives the log and its index the mode of the store. What is
+ * wrong with the place is reported when the file is opened.
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch {
+    // It is there, or cannot be made.
   }
 }
 

@@ -238,6 +238,19 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH entry_token USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH entry_token USING COVERING INDEX entry_token_ended (<expr><?)',
   ],
+  browserSessionFind: [
+    'SEARCH s USING INDEX sqlite_autoindex_browser_session_1 (hash=?)',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
+  ],
+  browserSessionKept: [
+    'SEARCH browser_session USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCAN json_each VIRTUAL TABLE INDEX 1:',
+  ],
+  browserSessionEnd: ['SEARCH browser_session USING INDEX sqlite_autoindex_browser_session_1 (hash=?)'],
+  pruneBrowserSessions: [
+    'SEARCH browser_session USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH browser_session USING COVERING INDEX browser_session_expires (expires_at<?)',
+  ],
   taskFrom: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
   failureList: [
     'SEARCH t USING INDEX task_failed (id<?)',
@@ -303,6 +316,7 @@ function loadedDatabase(): DatabaseSync {
       SELECT 'k' || i, i, 1, i, '1', i, i FROM s;
     ${many(5_000)} INSERT INTO entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at, revoked_at)
       SELECT 'secret', 'worker', 'w' || (i / 3), 'h' || i, '', '', i, i, CASE WHEN i % 3 > 0 THEN i END FROM s;
+    ${many(5_000)} INSERT INTO browser_session (hash, token, created_at, expires_at) SELECT 'h' || i, i, i, i FROM s;
     ${many(5_000)} INSERT INTO task_document (id, root, parent, user_id, body, task, created_at, updated_at)
       SELECT 'd' || i, 'd' || (i - i % 5), CASE WHEN i % 5 > 0 THEN 'd' || (i - i % 5) END, 'u' || (i % 50), '{}',
         CASE WHEN i % 2 = 0 THEN i END, i, i FROM s;
@@ -386,6 +400,7 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
       'uniqGet', // one key, by the table's own tree
       'taskMax', // the last entry of the table's own tree
       'taskFirst', // the first one
+      'secretPin', // once in the life of a node; of tasks only whether one runs
       'documentCount', // for the web UI, over all documents
       'taskGet', // for the web UI, by id; its joins are covered by the rules above
       ...RECOUNTS,

@@ -1,3 +1,4 @@
+import { BROWSER_SESSION_STATEMENTS } from './statements/browser-sessions.ts';
 import { CANCEL_STATEMENTS } from './statements/cancel.ts';
 import { CLAIM_STATEMENTS } from './statements/claim.ts';
 import { DOCUMENT_STATEMENTS } from './statements/documents.ts';
@@ -47,6 +48,7 @@ export const STATEMENTS = {
   ...READ_STATEMENTS,
   ...WORKER_STATEMENTS,
   ...TOKEN_STATEMENTS,
+  ...BROWSER_SESSION_STATEMENTS,
   ...LIMIT_STATEMENTS,
   ...DUTY_STATEMENTS,
   ...NODE_STATEMENTS,

@@ -1,5 +1,6 @@
 import type * as port from '../store.ts';
 import type { SqliteParts } from './parts.ts';
+import { browserSessionStore } from './stores/browser-session-store.ts';
 import { claimStore } from './stores/claim-store.ts';
 import { dependencyStore } from './stores/dependency-store.ts';
 import { documentStore } from './stores/document-store.ts';
@@ -65,6 +66,7 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     ...triggerStore(shared),
     ...settingStore(shared),
     ...tokenStore(shared),
+    ...browserSessionStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

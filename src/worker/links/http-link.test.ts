@@ -4,6 +4,7 @@ import { openNode } from '../../app/node.ts';
 import type { App } from '../../app/open.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { SILENT } from '../../engine/log.ts';
+import { ClusterSecret } from '../../operate/cluster-secret.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import type { Assignment, Hello, Link, Session } from '../../protocol/link.ts';
 import { Server } from '../../server/server.ts';
@@ -60,6 +61,7 @@ async function setting(): Promise<LinkSetting> {
   const { engine } = node;
   const front = frontOf({ engine, duties: () => [] } as unknown as App, {
     adminToken: newSecret('admin'),
+    signing: { secret: new ClusterSecret('the secret of the test', engine.store.clusterKey), earlier: undefined },
     log: SILENT,
     version: '0',
     samples: false,

@@ -20,6 +20,7 @@ export interface HttpLinkOptions extends NodeSessionOptions {
 
 /** The longest wait of one claim: proxies cut off requests that are silent for longer. */
 const POLL_MS = 20_000;
+const JOIN = '/workers/join';
 const CANCEL_LOOK_MS = 1000;
 /** Requests in one HTTP request. */
 const MOST_ASKED = 250;
@@ -55,6 +56,7 @@ class HttpSession extends NodeSession {
   #closed: Error | undefined;
   #worker = '';
   #token = '';
+  #entering: Promise<void> | undefined;
   #numbers = 0;
   #claims = 0;
   #sending = false;
@@ -76,19 +78,36 @@ class HttpSession extends NodeSession {
   }
 
   async open(): Promise<void> {
+    await this.#enter();
+    await this.replayLeftovers();
+  }
+
+  async #enter(): Promise<void> {
     const { anyHandler: _, token: _token, address: _address, ...fields } = this.#hello;
     const hello = { ...fields, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
     const { worker, session, leaseMs } = await this.#join(JSON.stringify(hello));
     this.#worker = worker;
     this.#token = session;
     this.leaseMs = leaseMs;
-    await this.replayLeftovers();
+  }
+
+  /**
+   * A node does not know the session any more when the secret of its cluster is another one, as after the upgrade that brought
+   * the secret. The worker enters again by its own secret. It stays the same incarnation, and keeps its leases.
+   */
+  async #enterAgain(token: string): Promise<void> {
+    // Another request has done it meanwhile.
+    if (this.#token !== token) return;
+    this.#entering ??= this.#enter().finally(() => {
+      this.#entering = undefined;
+    });
+    await this.#entering;
   }
 
   async #join(body: string): Promise<z.infer<typeof JoinedAnswer>> {
     for (;;) {
       try {
-        const joined = JoinedAnswer.parse(await this.#post('/workers/join', body, tryMs(this.#outage, 0)));
+        const joined = JoinedAnswer.parse(await this.#post(JOIN, body, tryMs(this.#outage, 0)));
         this.#tries = 0;
         return joined;
       } catch (error) {
@@ -137,7 +156,7 @@ class HttpSession extends NodeSession {
     try {
       const body: BodyOf<'takeTasks'> = { max, waitMs, n, holding: [...this.holding.all()] };
       const patience = waitMs + answerMs(this.leaseMs);
-      const found = await this.#post(this.#path('tasks'), JSON.stringify(body), patience, poll.signal);
+      const found = await this.#call(this.#path('tasks'), JSON.stringify(body), patience, poll.signal);
       return this.granted(found, max);
     } finally {
       signal.removeEventListener('abort', stop);
@@ -202,7 +221,7 @@ class HttpSession extends NodeSession {
       const batch = this.#batch();
       const texts = batch.map(([, { text }]) => text);
       try {
-        const answer = await this.#post(this.#path('ask'), `{"asked":[${texts.join()}]}`, answerMs(this.leaseMs));
+        const answer = await this.#call(this.#path('ask'), `{"asked":[${texts.join()}]}`, answerMs(this.leaseMs));
         const answers = AskedAnswers.parse(answer).answers.map(frameOf);
         // Unanswered requests are sent again: a node that answers none of them must not be asked without a pause.
         if (!answers.map((one) => this.#receive(one)).includes(true))
@@ -258,13 +277,24 @@ class HttpSession extends NodeSession {
     return `/workers/${encodeURIComponent(this.#worker)}/${call}`;
   }
 
+  async #call(path: string, body: string, withinMs: number, signal?: AbortSignal): Promise<unknown> {
+    const token = this.#token;
+    try {
+      return await this.#post(path, body, withinMs, signal);
+    } catch (error) {
+      if (!isEngineError(error, 'UNAUTHENTICATED')) throw error;
+      await this.#enterAgain(token);
+      return this.#post(path, body, withinMs, signal);
+    }
+  }
+
   /** Throws an EngineError where the node has refused, and any other error where it did not answer. */
   async #post(path: string, body: string, withinMs: number, signal?: AbortSignal): Promise<unknown> {
     const late = new AbortController();
     const cancel = this.#after(withinMs, () => late.abort(new Error(`no answer within ${Math.ceil(withinMs)} ms`)));
     const { secret } = this.#options;
     const who: Readonly<Record<string, string>> =
-      this.#token === '' ? { authorization: `Bearer ${secret}` } : { 'x-session-token': this.#token };
+      path === JOIN ? { authorization: `Bearer ${secret}` } : { 'x-session-token': this.#token };
     const signals = [late.signal, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
     const { pool: way } = this.#caller;
     try {

@@ -1,8 +1,10 @@
 /** The particulars of a worker over HTTP: its claims wait in requests of their own, and the node cannot call it. */
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type NodeScene, nodeScene, type Wire } from '../../../test/support/node-scene.ts';
@@ -72,6 +74,41 @@ test('after a restart of its node a worker is back with its leases, and what it 
   ]);
   assert.equal((await second.engine.logs.read(b.task)).length, 1);
   assert.equal((await second.engine.workers.list()).length, 1);
+});
+
+test('a worker whose node has another secret after its restart enters again, the same, and goes on', async (t) => {
+  const store = `sqlite:${join(FOLDER, 'upgrade.db')}`;
+  const first = await nodeScene(t, { store });
+  const { port } = new URL(first.service.address);
+  const session = await openSession(t, first.service.address, await secretOf(first));
+  await push(first);
+  const [held] = (await claim(session)) as [Assignment];
+  await first.service.close();
+  // A store whose cluster had no secret when the lease was granted.
+  const upgraded = { place: 'another', read: (): string => 'u'.repeat(43) };
+  const db = new DatabaseSync(store.slice('sqlite:'.length));
+  const key = (db.prepare("SELECT value FROM meta WHERE key = 'cluster_key'").get() as { value: string }).value;
+  db.exec("DELETE FROM meta WHERE key = 'cluster_secret'");
+  db.close();
+  const oldKey = createHmac('sha256', key).update('leases').digest();
+  const digest = createHmac('sha256', oldKey).update(`${held.task}/${held.attempt}/a/one`).digest();
+  const proof = { task: held.task, attempt: held.attempt, token: digest.subarray(0, 16).toString('base64url') };
+  const second = await nodeScene(t, { store, port: Number(port), secret: upgraded });
+  await push(second, 'next');
+  const [next] = (await claim(session, 1, 5000)) as [Assignment];
+  assert.ok(next, 'it has a session again');
+  const workers = await second.engine.workers.list();
+  assert.deepEqual(
+    workers.map(({ name, incarnation }) => [name, incarnation]),
+    [['a', 'one']],
+  );
+  const body = { asked: [{ type: 'lease_renew', n: 1, leases: [proof] }] };
+  const { secret } = await second.call('rotateWorker', '/api/v1/workers/a/rotate', { body: { grace: '1h' } });
+  const hello = { name: 'a', incarnation: 'one', slots: 1, tags: [], handlers: ['echo'] };
+  const again = await second.call('joinWorker', '/workers/join', { body: hello, token: secret as string });
+  const headers = { 'x-session-token': again.session as string };
+  const { answers } = await second.call('askNode', '/workers/one/ask', { body, token: null as never, headers });
+  assert.deepEqual(answers[0].value, ['held'], 'a lease from before keeps its proof');
 });
 
 test('a network that is cut again and again costs no lease and no try', async (t) => {

@@ -10,6 +10,7 @@ import { openNode } from '../../app/node.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { SILENT } from '../../engine/log.ts';
 import { Enrolment } from '../../operate/calls/enrolment.ts';
+import { ClusterSecret } from '../../operate/cluster-secret.ts';
 import { newSecret } from '../../operate/secrets.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { Access } from '../../server/auth/access.ts';
@@ -67,7 +68,7 @@ async function setting(spool?: string): Promise<LinkSetting> {
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
   const gateway = new WorkerGateway({
     link: new DirectLink(node.engine, undefined, { givenTo: everythingGiven }),
-    tokens: new LeaseTokens(node.engine.store.clusterKey),
+    tokens: new LeaseTokens(new ClusterSecret('the secret of the test', node.engine.store.clusterKey)),
     access: new Access(newSecret('admin'), new TokenService(node.engine.store), world),
     settings: new WorkerSettings(node.engine.store, world),
     names: new WorkerNames(),

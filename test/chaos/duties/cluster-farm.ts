@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { Rng } from '../../sim/rng.ts';
-import { type Running, run } from '../../support/leasehold.ts';
+import { CLUSTER_SECRET, type Running, run } from '../../support/leasehold.ts';
 import { isAlive, until } from '../survivors.ts';
 
 /** Processes take their time while other tests keep the host busy. */
@@ -275,7 +275,7 @@ export class ClusterFarm {
     const work = worker ? ['--slots', '4'] : ['--no-worker'];
     const started = run(t, ['up', '--store', store, ...flags, ...work], {
       cwd,
-      env: { CLUSTER_MARK: this.mark, LEASEHOLD_TOKEN: TOKEN },
+      env: { CLUSTER_MARK: this.mark, LEASEHOLD_TOKEN: TOKEN, LEASEHOLD_CLUSTER_SECRET: CLUSTER_SECRET },
     });
     this.#thaw(started);
     return started;

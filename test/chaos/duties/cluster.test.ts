@@ -11,7 +11,7 @@ import { Engine } from '../../../src/engine/engine.ts';
 import { openPostgres } from '../../../src/store/postgres/open.ts';
 import type { TaskRecord } from '../../../src/store/store.ts';
 import { socketFolder } from '../../support/deaf-proxy.ts';
-import { type Running, run } from '../../support/leasehold.ts';
+import { CLUSTER_SECRET, type Running, run } from '../../support/leasehold.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { scaled } from '../../support/scale.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -226,7 +226,11 @@ test('a node that is cut off from its database refuses writes, keeps its workers
   const up = (name: string, store: string): Running =>
     run(t, ['up', '--store', store, '--name', name, '--port', '0', '--no-worker', '--json', ...times], {
       cwd: folder,
-      env: { LEASEHOLD_TOKEN: TOKEN, LEASEHOLD_DATA_DIR: join(folder, name) },
+      env: {
+        LEASEHOLD_TOKEN: TOKEN,
+        LEASEHOLD_CLUSTER_SECRET: CLUSTER_SECRET,
+        LEASEHOLD_DATA_DIR: join(folder, name),
+      },
     });
   const cut = up('cut', String(far));
   const address = await cut.address();

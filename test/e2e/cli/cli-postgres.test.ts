@@ -52,7 +52,11 @@ test('a node on Postgres runs what others push, follow, look at and repeat', asy
   await stop(up);
   assert.match(up.stdout, /Everything acknowledged is in postgres:\/\/leasehold@/);
   assert.ok(!`${up.stdout}${up.stderr}`.includes(PASSWORD), up.stdout);
-  assert.deepEqual(readdirSync(join(cwd, '.leasehold')), ['token'], 'nothing but its token is kept beside it');
+  assert.deepEqual(
+    readdirSync(join(cwd, '.leasehold')).toSorted(),
+    ['.gitignore', 'cluster-secret', 'token'],
+    'nothing but its secrets is kept beside it',
+  );
 });
 
 test('workers share the work of a node that runs none itself', async (t) => {

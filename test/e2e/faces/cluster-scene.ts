@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Running, run, temporaryFolder } from '../../support/leasehold.ts';
+import { CLUSTER_SECRET, type Running, run, temporaryFolder } from '../../support/leasehold.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 
 export const TOKEN = 'an-admin-token-of-a-test';
@@ -44,7 +44,10 @@ export class ClusterScene {
   /** `leasehold up` under this name, without a worker unless the flags bring one. */
   up(name: string, flags: readonly string[] = ['--no-worker'], port = 0): Running {
     const args = ['up', '--json', '--port', String(port), '--name', name, '--store', `${this.url}&pool=3`, ...flags];
-    return run(this.#t, args, { cwd: this.#place(name), env: { LEASEHOLD_TOKEN: TOKEN } });
+    return run(this.#t, args, {
+      cwd: this.#place(name),
+      env: { LEASEHOLD_TOKEN: TOKEN, LEASEHOLD_CLUSTER_SECRET: CLUSTER_SECRET },
+    });
   }
 
   /** A worker on another host that has joined these nodes, and works. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { NodeAnswer, NodeBeat, NodeRecord } from '../../store.ts';
+import type { NodeAnswer, NodeBeat, NodeRecord, Store } from '../../store.ts';
 import { DAY, HOUR, MINUTE, type Scene } from '../kit/scene.ts';
-import type { Topic } from '../kit/topic.ts';
+import { needing, type Topic } from '../kit/topic.ts';
 
 type Beat = Partial<NodeBeat>;
 
@@ -242,6 +242,38 @@ export const NODES: Topic = {
           ['stager', 'n/1', 1, -MINUTE],
         ],
       );
+    },
+
+    'the first fingerprint of the secret is kept, and no other takes its place unless it is told to': async (scene) => {
+      const { store } = scene;
+      assert.equal(await store.secretPin({}), undefined);
+      const one = { fingerprint: 'one', leasesBefore: undefined };
+      assert.deepEqual(await store.secretPin({ fingerprint: 'one' }), one);
+      assert.deepEqual(await store.secretPin({ fingerprint: 'two' }), one);
+      assert.deepEqual(await store.secretPin({}), one);
+      assert.deepEqual((await store.secretPin({ fingerprint: 'two', replace: true }))?.fingerprint, 'two');
+      assert.deepEqual(await store.secretPin({ replace: true }), { ...one, fingerprint: 'two' });
+    },
+
+    'of nodes that bring their first secrets at once one is kept': needing(['reopen'], async (scene) => {
+      const stores = [scene.store, await scene.reopen()];
+      const pins = await Promise.all(
+        Array.from({ length: 8 }, (_, n) => (stores[n % 2] as Store).secretPin({ fingerprint: `f${n}` })),
+      );
+      assert.equal(new Set(pins.map((pin) => pin?.fingerprint)).size, 1);
+    }),
+
+    'a first secret that finds tasks running says when it came, and one that replaces it does not': async (scene) => {
+      const { store } = scene;
+      await scene.running();
+      await scene.pass(1000);
+      const { calendar } = await store.clock();
+      const pin = { fingerprint: 'one', leasesBefore: calendar };
+      assert.deepEqual(await store.secretPin({ fingerprint: 'one' }), pin);
+      await scene.pass(1000);
+      assert.deepEqual(await store.secretPin({ fingerprint: 'one' }), pin);
+      const other = { fingerprint: 'two', leasesBefore: undefined };
+      assert.deepEqual(await store.secretPin({ fingerprint: 'two', replace: true }), other);
     },
   },
 };

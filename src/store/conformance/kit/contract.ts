@@ -4,6 +4,7 @@ import { isEngineError } from '../../../core/errors.ts';
 import type { World } from '../../../core/world.ts';
 import type { Capabilities, Store } from '../../store.ts';
 import { AUDIT } from '../admin/audit.ts';
+import { BROWSER_SESSIONS } from '../admin/browser-sessions.ts';
 import { CLOSING } from '../admin/closing.ts';
 import { DUTIES } from '../admin/duties.ts';
 import { EDITS } from '../admin/edits.ts';
@@ -114,6 +115,7 @@ export const TOPICS: readonly Topic[] = [
   RESULTS,
   TOKENS,
   TOKEN_EXCHANGE,
+  BROWSER_SESSIONS,
   NODES,
   DOCUMENTS,
   INSIGHT,

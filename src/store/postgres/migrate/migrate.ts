@@ -23,6 +23,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 11, file: '011-tree-index.sql', compatibleFrom: 10, apart: true, fill: fillTrees },
   { version: 12, file: '012-grants.sql', compatibleFrom: 10 },
   { version: 13, file: '013-token-use.sql', compatibleFrom: 10 },
+  { version: 14, file: '014-browser-sessions.sql', compatibleFrom: 10 },
 ];
 
 export interface PostgresMigration extends Migration {

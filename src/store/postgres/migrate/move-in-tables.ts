@@ -304,6 +304,17 @@ export const TRANSFERS: readonly Transfer[] = [
       FROM entry_token`,
   },
   {
+    table: 'browser_session',
+    columns: [
+      ...numbers('bigint', 'id'),
+      ...texts('hash'),
+      ...numbers('bigint', 'token'),
+      ...texts('admin'),
+      ...numbers('bigint', 'created_at', 'expires_at'),
+    ],
+    select: 'SELECT id, hash, token, admin, created_at, expires_at FROM browser_session',
+  },
+  {
     table: 'task_document',
     columns: [
       ...numbers('bigint', 'num'),
@@ -363,6 +374,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
   entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
+  browser_session: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'browser_session'",
   'task_document.num': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'task_document'",
   signal: 'SELECT max(id) FROM signal',
   limit_def: 'SELECT max(id) FROM limit_def',
@@ -430,6 +442,7 @@ export const CHECKS: readonly Check[] = [
     'count(*), max(id), count(revoked_at), count(used_at), max(expires_at), sum(length(hash))',
     'entry_token',
   ),
+  both('browser sessions', 'count(*), max(id), sum(token), max(expires_at), sum(length(hash))', 'browser_session'),
   both('documents', 'count(*), max(num), sum(task), sum(run), sum(version), sum(length(body))', 'task_document'),
   both('saved views', 'count(*), max(saved_at), sum(length(name)), sum(length(query))', 'saved_view'),
   both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'worker_schema'),

@@ -1,6 +1,7 @@
 import { fault } from '../../../core/errors.ts';
 import type { World } from '../../../core/world.ts';
 import { planMigrations } from '../../migrations.ts';
+import { SECRET_PIN } from '../../rows/node-rows.ts';
 import { numbers, texts } from '../arrays.ts';
 import type { Address } from '../connect/address.ts';
 import type { Connection } from '../connect/connection.ts';
@@ -13,7 +14,12 @@ import { CHECKS, type Column, DAYS, HIGHS, TRANSFERS, type Transfer } from './mo
 
 /** The source of the move. No other process has it open. */
 export interface Source {
-  readonly stand: { readonly move: string; readonly clusterKey: string; readonly leaseNow: number };
+  readonly stand: {
+    readonly move: string;
+    readonly clusterKey: string;
+    readonly secretPin: string;
+    readonly leaseNow: number;
+  };
   iterate(sql: string, ...values: readonly number[]): Iterable<readonly unknown[]>;
   /** Everything has arrived, for good. */
   end(): void;
@@ -141,7 +147,7 @@ class Move {
     await connection.raw(`SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
       SET LOCAL lock_timeout = '5s'`);
     await this.#lock();
-    const { move, clusterKey, leaseNow } = this.#source.stand;
+    const { move, clusterKey, secretPin, leaseNow } = this.#source.stand;
     if ((await keptMove(connection, s)) === move) return 'arrived';
     await requireEmpty(connection, s);
     const before = await this.#now();
@@ -165,6 +171,9 @@ class Move {
       await connection.all(undefined, text, [Math.max(1, this.#number(sql))]);
     }
     if (clusterKey !== '') await this.#meta('cluster_key', clusterKey);
+    // The fingerprint holds for one cluster key. That of a node which was here before is void.
+    await connection.all(undefined, `DELETE FROM ${s}.meta WHERE key = $1`, [SECRET_PIN]);
+    if (secretPin !== '') await this.#meta(SECRET_PIN, secretPin);
     await this.#meta('moved_in', move);
     await this.#check();
     // The time of the copy is added to the leases.

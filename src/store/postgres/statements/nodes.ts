@@ -22,6 +22,10 @@ export function nodeStatements({ s, NOW }: Fragments) {
     // At most one node is asked to lead.
     nodeRole: `UPDATE ${s}.cluster_node SET asked = CASE WHEN id = $1 THEN $2 ELSE 'auto' END
       WHERE id = $1 OR ($2 = 'leader' AND asked = 'leader' AND EXISTS (SELECT 1 FROM ${s}.cluster_node WHERE id = $1)) RETURNING id`,
+    secretPin: `INSERT INTO ${s}.meta AS m (key, value)
+      SELECT $1, $2::text || CASE WHEN EXISTS (SELECT FROM ${s}.task WHERE state = 1) THEN ' ' || ${NOW} ELSE '' END
+      ON CONFLICT (key) DO UPDATE SET value = $2 WHERE $3`,
+    secretPinned: `SELECT value FROM ${s}.meta WHERE key = $1`,
     nodePrune: `DELETE FROM ${s}.cluster_node WHERE beat_at < ${NOW} - ${NODE_KEPT_MS}`,
     dutyList: `SELECT d.name, d.holder, d.epoch, d.until, ${NOW} AS now FROM (SELECT) x LEFT JOIN ${s}.duty d ON true ORDER BY d.name`,
   } as const;

@@ -1,5 +1,5 @@
 import type { NodeStore } from '../../store.ts';
-import { askNode, beatNode, leaveNode, listNodes } from '../verbs/admin/node.ts';
+import { askNode, beatNode, leaveNode, listNodes, pinSecret } from '../verbs/admin/node.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function nodeStore({ calls }: StoreParts): NodeStore {
@@ -8,5 +8,6 @@ export function nodeStore({ calls }: StoreParts): NodeStore {
     nodeList: () => calls.run(listNodes),
     nodeLeave: ({ id, incarnation }) => calls.run((session) => leaveNode(session, id, incarnation)),
     nodeRole: ({ id, role }) => calls.run((session) => askNode(session, id, role)),
+    secretPin: ({ fingerprint, replace = false }) => calls.run((session) => pinSecret(session, fingerprint, replace)),
   };
 }

@@ -15,5 +15,8 @@ export const NODE_STATEMENTS = {
   nodeRole: 'UPDATE cluster_node SET asked = ? WHERE id = ?',
   // At most one node is asked to lead.
   nodeRoleOnce: "UPDATE cluster_node SET asked = 'auto' WHERE asked = 'leader' AND id <> ?",
+  secretPin: `INSERT INTO meta (key, value)
+    SELECT ?1, ?2 || iif(EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1), ' ' || CAST(?3 AS INTEGER), '')
+    WHERE true ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE ?4`,
   nodePrune: 'DELETE FROM cluster_node WHERE beat_at < ?',
 } as const;

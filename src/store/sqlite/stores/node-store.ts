@@ -1,5 +1,5 @@
 import type { NodeStore } from '../../store.ts';
-import { askNode, beatNode, leaveNode, listNodes } from '../verbs/admin/node.ts';
+import { askNode, beatNode, leaveNode, listNodes, pinSecret, readPin } from '../verbs/admin/node.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function nodeStore({ writer }: StoreParts): NodeStore {
@@ -11,5 +11,9 @@ export function nodeStore({ writer }: StoreParts): NodeStore {
     },
     nodeLeave: ({ id, incarnation }) => writer.write('rest', (tx) => leaveNode(tx, id, incarnation)),
     nodeRole: ({ id, role }) => writer.write('rest', (tx) => askNode(tx, id, role)),
+    secretPin: ({ fingerprint, replace = false }) =>
+      fingerprint === undefined
+        ? writer.read(({ sql }) => readPin(sql))
+        : writer.write('rest', (tx) => pinSecret(tx, fingerprint, replace)),
   };
 }

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../../core/errors.ts';
@@ -37,8 +37,6 @@ export async function backupSqlite(options: BackupOptions): Promise<Contents> {
     from = new DatabaseSync(existing(file), { timeout: 5000 });
     from.exec('PRAGMA query_only = ON');
     await copyDatabase(from, temporary, options);
-    // The copy has the permissions of the store.
-    chmodSync(temporary, statSync(file).mode & 0o777);
     const contents = checkCopy(temporary);
     options.signal?.throwIfAborted();
     publish(temporary, to, { replace: force });

@@ -44,6 +44,8 @@ export async function copyDatabase(from: DatabaseSync, to: string, wishes: CopyW
   from.exec('BEGIN');
   try {
     from.prepare('SELECT count(*) FROM sqlite_schema').get();
+    // Only its user may read it, from its first byte on.
+    closeSync(openSync(to, 'wx', 0o600));
     const pages = await backup(from, to, {
       rate: PAGES_A_STEP,
       progress: ({ totalPages, remainingPages }) => report(totalPages - remainingPages, totalPages),

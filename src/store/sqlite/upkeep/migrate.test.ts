@@ -281,6 +281,11 @@ for (const { what, version: newest, adds } of [
     ],
   },
   { what: 'the saved views and the schemas of handlers', version: 8, adds: ['handler_schema', 'saved_view'] },
+  {
+    what: 'the sessions of browsers',
+    version: 12,
+    adds: ['browser_session', 'browser_session_expires', 'sqlite_autoindex_browser_session_1'],
+  },
 ]) {
   test(`${what} only add to what a program of the version before works on`, () => {
     const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];
@@ -298,7 +303,10 @@ for (const { what, version: newest, adds } of [
       now?.filter((one) => !added.includes(one)),
       old,
     );
-    assert.equal(MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom, newest < 5 ? 3 : 5);
+    assert.equal(
+      MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom,
+      newest < 5 ? 3 : newest < 9 ? 5 : 9,
+    );
   });
 }
 

@@ -13,6 +13,8 @@ export interface Highs {
   readonly attempt: number;
   readonly worker: number;
   readonly event: number;
+  readonly token: number;
+  readonly session: number;
 }
 
 export interface Moved {
@@ -41,7 +43,7 @@ const FIRST_DAY = Date.UTC(2026, 0, 1);
  * - Attempts of all tasks, with their logs and earlier attempts. Finished tasks too, because they may be run again.
  *   Attempts only grow, so a fence in another system holds as well.
  * - Ids: a hidden row without a lane reserves the place, and the next task comes after it. Ids of workers and epochs of
- *   duties too; the duties are free at once.
+ *   duties too; the duties are free at once. Numbers of tokens and sessions too: what was signed for one does not fit the next.
  * - Events keep their order under new numbers. Every reader gets a reset, wherever it is.
  *
  * Tasks that were never started are recognized by attempt 0, which they lose here. So those whose wait timeout has
@@ -56,7 +58,9 @@ export function moveAhead(db: DatabaseSync, now: number, rival?: Highs): Moved {
     const own = highsOf(db);
     const by = Math.max(
       PER_MS * (past + MARGIN_MS),
-      ...(rival === undefined ? [] : [rival.task - own.task, rival.attempt, rival.worker - own.worker].map(after)),
+      ...(rival === undefined
+        ? []
+        : [rival.task - own.task, rival.attempt, rival.worker - own.worker, rival.token - own.token].map(after)),
     );
     if (own.task + by >= MAX_ID) throw fault('CONFLICT', { problem: 'its ids have come to the end of their range' });
     shift(db, by, own, now);
@@ -75,6 +79,8 @@ export function highsOf(db: DatabaseSync): Highs {
     task: number('SELECT max(id) FROM task'),
     attempt: number('SELECT max(attempt) FROM task'),
     worker: number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'"),
+    token: number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'"),
+    session: number("SELECT max(seq) FROM sqlite_sequence WHERE name = 'browser_session'"),
     event: number('SELECT max(seq + n) FROM event'),
   };
 }
@@ -98,8 +104,12 @@ function shift(db: DatabaseSync, by: number, own: Highs, now: number): void {
   if (has('dep')) db.exec(`UPDATE dep SET gen = gen + ${by}`);
   db.prepare(`INSERT INTO task (id, lane, spec, state, prio, max_tries, created_at, ended_at, reason)
     VALUES (?, 0, 0, 6, 0, 1, ?, ?, 0)`).run(own.task + by, now, now);
-  db.exec("DELETE FROM sqlite_sequence WHERE name = 'worker'");
-  db.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('worker', ?)").run(own.worker + by);
+  const sequences = { worker: own.worker, entry_token: own.token, browser_session: own.session };
+  for (const [table, last] of Object.entries(sequences)) {
+    if (!has(table)) continue;
+    db.prepare('DELETE FROM sqlite_sequence WHERE name = ?').run(table);
+    db.prepare('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)').run(table, last + by);
+  }
 }
 
 /** The founding row holds no event. It goes if another row has the next number, and stays if it is alone. */

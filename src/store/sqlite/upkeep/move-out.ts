@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/world.ts';
+import { SECRET_PIN } from '../../rows/node-rows.ts';
 import { bootId } from '../file/clock.ts';
 import { existing } from '../file/connection.ts';
 import { LockedFile } from '../file/locked-file.ts';
@@ -26,6 +27,8 @@ export interface MoveStatus {
   /** Names this move. The target keeps it, so that a move that was cut off is recognized. */
   readonly move: string;
   readonly clusterKey: string;
+  /** What the store keeps of the secret that its nodes share; empty: nothing. */
+  readonly secretPin: string;
   /** Lease time now. */
   readonly leaseNow: number;
 }
@@ -52,7 +55,8 @@ export class MoveOut implements Rows {
       const move = mark(locked.db, to);
       locked.db.exec('COMMIT');
       const clusterKey = readMeta(locked.db, 'moved_cluster_key') ?? '';
-      return new MoveOut(locked, { move, clusterKey, leaseNow: leaseNow(locked.db, clock) });
+      const secretPin = readMeta(locked.db, SECRET_PIN) ?? '';
+      return new MoveOut(locked, { move, clusterKey, secretPin, leaseNow: leaseNow(locked.db, clock) });
     } catch (error) {
       locked?.close();
       throw explain(error, file);

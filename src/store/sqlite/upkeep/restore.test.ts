@@ -8,6 +8,7 @@ import type { Lease } from '../../../core/task/lease.ts';
 import { DAY, HOUR, MINUTE, refusal, Scene } from '../../conformance/kit/scene.ts';
 import { checkBooks } from '../../conformance/kit/snapshot.ts';
 import { tempFolder } from '../../conformance/kit/temp-folder.ts';
+import { hashOf, token } from '../../conformance/kit/token-scene.ts';
 import { parkAll, rememberAll } from '../../conformance/kit/turning.ts';
 import { VirtualWorld } from '../../conformance/kit/virtual-world.ts';
 import { openSqlite } from '../open.ts';
@@ -39,8 +40,8 @@ class Trial {
   }
 
   /** As the command does it, after all processes have closed the store. */
-  async restore(from: string, { force = true } = {}): Promise<Restored> {
-    return restoreSqlite({ file: this.file, from, force, now: this.world.clock.wall() });
+  async restore(from: string, { force = true, keepTokens = false } = {}): Promise<Restored> {
+    return restoreSqlite({ file: this.file, from, force, keepTokens, now: Math.floor(this.world.clock.wall()) });
   }
 
   /** The same, and opens it again. */
@@ -450,4 +451,83 @@ test('a restore that is stopped leaves the store and nothing else', async () => 
   await assert.rejects(restoreSqlite({ ...wishes, onCopied: () => stop.abort(reason) }), (error) => error === reason);
   assert.equal(statSync(trial.file).ino, ino);
   assert.ok(!existsSync(`${trial.file}.partial-${process.pid}`));
+});
+
+/** Of the tokens of this trial those that let somebody in. */
+async function comeIn(scene: Scene, ...names: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(names.map((name) => scene.store.tokenFind({ hash: hashOf(name) })));
+  return names.filter((_, i) => found[i] !== undefined);
+}
+
+const make = ({ store }: Scene, text: string, kind: 'bearer' | 'secret' | 'code' = 'bearer') =>
+  store.tokenAdd({ token: token(text, { kind, name: text, role: kind === 'bearer' ? 'operator' : 'worker' }) });
+
+const browse = ({ store }: Scene, text: string, id: number) =>
+  store.browserSessionAdd({ hash: hashOf(text), began: { token: id }, ttlMs: HOUR, most: 9 });
+
+test('what was revoked since the backup does not come back, and sessions of browsers have ended', async () => {
+  const trial = new Trial();
+  const before = await trial.open();
+  const good = await make(before, 'good');
+  const leaked = await make(before, 'leaked');
+  const worker = await make(before, 'worker', 'secret');
+  await make(before, 'code', 'code');
+  const rotated = await make(before, 'rotated');
+  await browse(before, 'session', good.id);
+  const backup = await trial.backup();
+  await before.store.tokenRevoke({ id: leaked.id });
+  await before.store.tokenRevoke({ id: worker.id });
+  await before.store.tokenExchange({ hash: hashOf('code'), token: token('enrolled', { name: 'code' }) });
+  await before.store.tokenAdd({
+    token: token('newer', { kind: 'bearer', name: 'rotated' }),
+    replaces: { graceMs: MINUTE },
+  });
+  await before.close();
+  const { ended, knewTokens } = await trial.restore(backup);
+  assert.deepEqual({ ended, knewTokens }, { ended: { sessions: 1, tokens: 1, secrets: 2 }, knewTokens: true });
+  const after = await trial.open();
+  assert.deepEqual(await comeIn(after, 'good', 'leaked', 'worker', 'code', 'rotated'), ['good', 'rotated']);
+  assert.equal(await after.store.browserSessionFind({ hash: hashOf('session') }), undefined);
+  await after.pass(MINUTE);
+  assert.deepEqual(await comeIn(after, 'rotated'), [], 'it ends when it would have ended');
+  const next = await make(after, 'next');
+  assert.ok(next.id > rotated.id + 1_000_000, 'no number of a token that the backup does not know comes again');
+  await after.close();
+});
+
+test('where no store says what is still good nothing is, and a wish keeps all', async () => {
+  const trial = new Trial();
+  const before = await trial.open();
+  const { id } = await make(before, 'one');
+  await browse(before, 'session', id);
+  const backup = await trial.backup();
+  await before.close();
+  const [other, kept] = [new Trial(), new Trial()];
+  const { ended, knewTokens } = await other.restore(backup, { force: false });
+  assert.deepEqual({ ended, knewTokens }, { ended: { sessions: 1, tokens: 1, secrets: 0 }, knewTokens: false });
+  const bare = await other.open();
+  assert.deepEqual(await comeIn(bare, 'one'), []);
+  await bare.close();
+  assert.equal((await kept.restore(backup, { force: false, keepTokens: true })).ended, undefined);
+  const full = await kept.open();
+  assert.deepEqual(await comeIn(full, 'one'), ['one']);
+  assert.ok(await full.store.browserSessionFind({ hash: hashOf('session') }));
+  await full.close();
+});
+
+test('the secret that nodes share stays that of the store which is replaced, if it is the same cluster', async () => {
+  const trial = new Trial();
+  const before = await trial.open();
+  await before.store.secretPin({ fingerprint: 'leaked' });
+  const backup = await trial.backup();
+  await before.store.secretPin({ fingerprint: 'renewed', replace: true });
+  const after = await trial.goBack(backup);
+  assert.equal((await after.store.secretPin({}))?.fingerprint, 'renewed');
+  await after.close();
+  const other = new Trial();
+  const there = await other.open();
+  await there.store.secretPin({ fingerprint: 'foreign' });
+  const restored = await other.goBack(backup);
+  assert.equal((await restored.store.secretPin({}))?.fingerprint, 'leaked');
+  await restored.close();
 });

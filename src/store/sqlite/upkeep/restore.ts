@@ -14,6 +14,7 @@ import {
   publish,
   temporaryName,
 } from './copy.ts';
+import { accessIn, type EndedAccess, endAccess, type KnownAccess, keepSecret } from './end-access.ts';
 import { schemaStatus } from './migrate.ts';
 import { type Highs, highsOf, type Moved, moveAhead } from './move-ahead.ts';
 
@@ -22,22 +23,30 @@ export interface RestoreOptions extends CopyWishes {
   readonly from: string;
   /** Whether a store at `file` may be replaced. */
   readonly force: boolean;
+  /** Whether tokens, secrets and sessions stay as they are in the backup. */
+  readonly keepTokens?: boolean | undefined;
   /** Calendar time. */
   readonly now: number;
 }
 
-export interface Restored extends Contents, Moved {}
+export interface Restored extends Contents, Moved {
+  /** Whether there was a store that could tell which tokens are live. */
+  readonly knewTokens: boolean;
+  /** Undefined: all of them were kept. */
+  readonly ended: EndedAccess | undefined;
+}
 
 /**
  * Replaces a store by a backup. Nothing at the place is touched until a copy of the backup is beside it, was read from
- * end to end, and was moved ahead of everything that was handed out since (move-ahead.ts). Then the copy is renamed.
+ * end to end, was moved ahead of everything that was handed out since (move-ahead.ts), and lost the tokens that may have
+ * been revoked since (end-access.ts). Then the copy is renamed.
  */
 export async function restoreSqlite(options: RestoreOptions): Promise<Restored> {
   const { file, from, force } = options;
   requireWish(file, from, force);
   const temporary = temporaryName(file);
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     discard(temporary);
     const contents = await copyChecked(from, temporary, options);
     options.signal?.throwIfAborted();
@@ -78,10 +87,11 @@ async function copyChecked(from: string, temporary: string, wishes: CopyWishes):
   }
 }
 
-function putInPlace(temporary: string, { file, now }: RestoreOptions): Moved {
+function putInPlace(temporary: string, options: RestoreOptions): Omit<Restored, keyof Contents> {
+  const { file } = options;
   const old = existsSync(file) ? new LockedFile(file, 'restore') : undefined;
   try {
-    const moved = moveFile(temporary, now, old && highsIn(old));
+    const moved = changeFile(temporary, options, old && knownIn(old, options.now));
     if (old !== undefined) giveOwner(temporary, old);
     // The WAL of a store whose file is gone. If there was a file, its WAL went into it when it was locked.
     for (const tail of ['-wal', '-shm']) rmSync(`${file}${tail}`, { force: true });
@@ -93,25 +103,37 @@ function putInPlace(temporary: string, { file, now }: RestoreOptions): Moved {
   }
 }
 
-function moveFile(temporary: string, now: number, rival: Highs | undefined): Moved {
+/** What is read of the store that is replaced. */
+interface Known {
+  readonly highs: Highs;
+  readonly access: KnownAccess;
+}
+
+function changeFile(
+  temporary: string,
+  { now, keepTokens = false }: RestoreOptions,
+  known: Known | undefined,
+): Omit<Restored, keyof Contents> {
   const db = new DatabaseSync(temporary);
   try {
     // No other process has it open, and it is synced as a whole before it gets its name.
     db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
-    const moved = moveAhead(db, now, rival);
+    const moved = moveAhead(db, now, known?.highs);
+    if (known !== undefined) keepSecret(db, known.access);
+    const ended = keepTokens ? undefined : endAccess(db, now, known?.access);
     // As every store. A process that opens it then makes no rollback journal, which would be removed with the lock on
     // the old file.
     db.exec('PRAGMA journal_mode = WAL');
-    return moved;
+    return { ...moved, knewTokens: known !== undefined, ended };
   } finally {
     db.close();
   }
 }
 
 /** Undefined if it is no store or cannot be read any more. */
-function highsIn({ db }: LockedFile): Highs | undefined {
+function knownIn({ db }: LockedFile, now: number): Known | undefined {
   try {
-    return schemaStatus(db).version === 0 ? undefined : highsOf(db);
+    return schemaStatus(db).version === 0 ? undefined : { highs: highsOf(db), access: accessIn(db, now) };
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { NodeOverride } from '../../../../core/node.ts';
-import { type NodeRow, nodeOf } from '../../../rows/node-rows.ts';
-import type { DutyRecord, DutySnapshot, NodeAnswer, NodeBeat, NodeSnapshot } from '../../../store.ts';
+import { type NodeRow, nodeOf, SECRET_PIN, secretPinOf } from '../../../rows/node-rows.ts';
+import type { DutyRecord, DutySnapshot, NodeAnswer, NodeBeat, NodeSnapshot, SecretPin } from '../../../store.ts';
 import type { Session } from '../../connect/database.ts';
 
 export async function beatNode(session: Session, beat: NodeBeat): Promise<NodeAnswer> {
@@ -32,6 +32,17 @@ export async function leaveNode(session: Session, id: string, incarnation: strin
 
 export async function askNode(session: Session, id: string, role: NodeOverride): Promise<boolean> {
   return (await session.rows('nodeRole', [id, role])).length > 0;
+}
+
+/** May be repeated. Read by a second statement, which also sees what another process has kept meanwhile. */
+export async function pinSecret(
+  session: Session,
+  fingerprint: string | undefined,
+  replace: boolean,
+): Promise<SecretPin | undefined> {
+  if (fingerprint !== undefined) await session.rows('secretPin', [SECRET_PIN, fingerprint, replace]);
+  const [row] = await session.all<{ value: string }>('secretPinned', [SECRET_PIN]);
+  return row && secretPinOf(row.value);
 }
 
 export async function listDuties(session: Session): Promise<DutySnapshot> {

@@ -45,6 +45,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
     const results = (await session.rows('pruneResults', [limit])).length;
     const signals = (await session.rows('pruneSignals', [before, limit, retentionMs])).length;
     const tokens = (await session.rows('pruneTokens', [before, limit])).length;
+    const sessions = (await session.rows('pruneBrowserSessions', [limit])).length;
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
     await session.rows('nodePrune', []);
     const workers = await pruneWorkers(session, retentionMs, limit);
@@ -52,7 +53,7 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
       tasks: walk.tasks + (day ?? 0),
       events: events.removed,
       workers,
-      done: walk.done && events.done && Math.max(workers, signals, results, tokens) < limit,
+      done: walk.done && events.done && Math.max(workers, signals, results, tokens, sessions) < limit,
     };
   });
 }

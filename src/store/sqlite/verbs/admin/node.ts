@@ -1,6 +1,6 @@
 import type { NodeOverride } from '../../../../core/node.ts';
-import { NODE_KEPT_MS, type NodeRow, nodeOf } from '../../../rows/node-rows.ts';
-import type { DutyRecord, NodeAnswer, NodeBeat, NodeRecord } from '../../../store.ts';
+import { NODE_KEPT_MS, type NodeRow, nodeOf, SECRET_PIN, secretPinOf } from '../../../rows/node-rows.ts';
+import type { DutyRecord, NodeAnswer, NodeBeat, NodeRecord, SecretPin } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
@@ -27,6 +27,16 @@ export function askNode(tx: Transaction, id: string, role: NodeOverride): boolea
   const known = tx.sql.get('nodeRole').run(role, id).changes > 0;
   if (known && role === 'leader') tx.sql.get('nodeRoleOnce').run(id);
   return known;
+}
+
+export function pinSecret(tx: Transaction, fingerprint: string, replace: boolean): SecretPin | undefined {
+  tx.sql.get('secretPin').run(SECRET_PIN, fingerprint, tx.now, replace ? 1 : 0);
+  return readPin(tx.sql);
+}
+
+export function readPin(sql: Prepared): SecretPin | undefined {
+  const row = sql.get('metaGet').get(SECRET_PIN) as { value: string } | undefined;
+  return row && secretPinOf(row.value);
 }
 
 export function pruneNodes(tx: Transaction): void {

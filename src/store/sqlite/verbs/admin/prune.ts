@@ -23,6 +23,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
   const results = Number(tx.sql.get('pruneResults').run(tx.now, query.limit).changes);
   const signals = walk.round ? pruneSignals(tx, before, query) : 0;
   const tokens = Number(tx.sql.get('pruneTokens').run(before, query.limit).changes);
+  const sessions = Number(tx.sql.get('pruneBrowserSessions').run(tx.now, query.limit).changes);
   pruneNodes(tx);
   // Beats are in lease time.
   const workers = Number(tx.sql.get('pruneWorkers').run(tx.leaseNow - query.retentionMs, query.limit).changes);
@@ -31,7 +32,7 @@ export function prune(tx: Transaction, query: PruneQuery, cursor: number): Prune
     tasks: walk.tasks,
     events: events.removed,
     workers,
-    done: walk.round && events.done && Math.max(workers, signals, results, tokens) < query.limit,
+    done: walk.round && events.done && Math.max(workers, signals, results, tokens, sessions) < query.limit,
   };
 }
 
