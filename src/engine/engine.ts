@@ -2,9 +2,9 @@ import type { Duration } from '../core/duration.ts';
 import { fault } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import { checkName } from '../core/names.ts';
+import type { Permissions } from '../core/placement/permissions.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/task/event.ts';
 import type { Lease } from '../core/task/lease.ts';
-import type { Permissions } from '../core/task/permissions.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type {

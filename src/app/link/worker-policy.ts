@@ -1,13 +1,13 @@
 import { fault } from '../../core/errors.ts';
-import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
-import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import {
   isGuarded,
   type PermissionKind,
   type Permissions,
   permits,
   permitsHandler,
-} from '../../core/task/permissions.ts';
+} from '../../core/placement/permissions.ts';
+import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
+import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ChildRequest, TurnEntry, TurnThen } from '../../protocol/link.ts';
 import type { LaneRules } from '../../store/store.ts';

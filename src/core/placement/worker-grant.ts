@@ -1,6 +1,6 @@
 import { fault } from '../errors.ts';
 import { checkName } from '../names.ts';
-import { normalizePermissions, type Permissions } from '../task/permissions.ts';
+import { normalizePermissions, type Permissions } from './permissions.ts';
 
 /** What was granted to the name of a worker. A field that is not given sets no bound. */
 export interface WorkerGrant {

@@ -1,8 +1,8 @@
 import type { Duration } from '../duration.ts';
 import type { LimitUseInput } from '../limits/limit.ts';
 import type { FairnessInput } from '../placement/lane.ts';
+import type { Permissions } from '../placement/permissions.ts';
 import type { PlacementInput } from '../placement/placement.ts';
-import type { Permissions } from './permissions.ts';
 import type { RetryInput } from './retry.ts';
 import type { ReuseInput } from './reuse.ts';
 

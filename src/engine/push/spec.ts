@@ -1,4 +1,4 @@
-import type { Permissions } from '../../core/task/permissions.ts';
+import type { Permissions } from '../../core/placement/permissions.ts';
 import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../../core/task/retry.ts';
 
 /** The part of a task that has few distinct values: interned, so that a task row needs no columns for it. */
