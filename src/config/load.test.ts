@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
 import { type Environment, loadCall, loadConfig, sourceOf } from './load.ts';
+import { GRANT_OPTIONS } from './options/grants.ts';
 import { OPTION_KEYS } from './options.ts';
 import { defaultWorkerName, hostWorkerName, workerNameFor } from './worker-name.ts';
 
-const UP = { name: 'up', options: OPTION_KEYS };
+/** Without flags that mean something else to the commands of grants. */
+const UP = { name: 'up', options: OPTION_KEYS.filter((key) => !Object.hasOwn(GRANT_OPTIONS, key)) };
 const load = (args: readonly string[], env: Environment = {}) => loadConfig(UP, args, env);
 
 function refused(args: readonly string[], env: Environment, code: ErrorCode, says: RegExp): void {

@@ -1,6 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
 import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import {
   isGuarded,
   type PermissionKind,
@@ -162,12 +163,12 @@ export class WorkerPolicy {
   #refuse(what: string, name: string | undefined, kind: PermissionKind | 'reuse'): Error {
     const { name: worker } = this.#deps;
     const shown = name === undefined ? '' : ` ${JSON.stringify(name)}`;
-    const flag = kind === 'reuse' ? '--reuse' : `--${kind.slice(0, -1)} ${name ?? ''}`;
+    const flag = name === undefined ? '--reuse' : `--${kind.slice(0, -1)} ${shellWord(name)}`;
     return fault(
       'FORBIDDEN',
       { problem: `the worker ${worker} may not ${what}${shown}` },
       {
-        hint: `"leasehold workers permit ${worker} ${flag}" permits it to the worker; "permissions" of a push permit it to a run.`,
+        hint: `"leasehold workers permit ${shellWord(worker)} ${flag}" permits it to the worker; "permissions" of a push permit it to a run.`,
       },
     );
   }
