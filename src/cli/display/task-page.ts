@@ -1,4 +1,3 @@
-import { shellWord } from '../../core/shell-word.ts';
 import type { AttemptView, TaskDetailView } from '../../operate/views.ts';
 import { errorLine } from './error-line.ts';
 import type { Out } from './out.ts';
@@ -144,17 +143,17 @@ type Situation = Pick<
 /** The commands that end the wait, if an operator can. */
 function waitNext({ id, wait }: Situation): readonly string[] {
   if (wait === undefined) return ['nothing to do: it goes on when what it waits for has come'];
-  if (wait.kind === 'signal') return [`leasehold signal ${shownWord(wait.channel)} JSON`];
+  if (wait.kind === 'signal') return [`leasehold signal ${shellWord(wait.channel)} JSON`];
   const own = (['approve', 'reject'] as const).filter((action) => wait.actions.includes(action));
   const others = wait.actions.filter((action) => action !== 'approve' && action !== 'reject');
   return [
     ...own.map((action) => `leasehold ${action} ${id}`),
-    ...others.map((action) => `leasehold approve ${id} --action ${shownWord(action)}`),
+    ...others.map((action) => `leasehold approve ${id} --action ${shellWord(action)}`),
   ];
 }
 
-function shownWord(text: string): string {
-  return safeLine(shellWord(text));
+function shellWord(text: string): string {
+  return /^[\w.:@/-]+$/.test(text) ? text : safeLine(`'${text.replaceAll("'", `'\\''`)}'`);
 }
 
 /** What to do about a task in this state: a sentence, or commands. */

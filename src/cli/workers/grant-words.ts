@@ -1,5 +1,4 @@
-import { DEFAULT_MAX_SLOTS } from '../../core/placement/worker-grant.ts';
-import { PERMISSION_KINDS } from '../../core/task/permissions.ts';
+import { DEFAULT_MAX_SLOTS, PERMISSION_KINDS } from '../../operate/calls/worker-calls.ts';
 import type { WorkerSettingView } from '../../operate/views.ts';
 import { safeLine } from '../display/safe.ts';
 

@@ -1,7 +1,6 @@
-import { loadCall } from '../../config/load.ts';
-import type { Config } from '../../config/options.ts';
-import { joinPermissions, type Permissions } from '../../core/task/permissions.ts';
-import { permitWorker, settingsOf } from '../../operate/calls/worker-calls.ts';
+import { loadCall, sourceOf } from '../../config/load.ts';
+import type { Config, OptionKey } from '../../config/options.ts';
+import { type Permissions, permitWorker, settingsOf } from '../../operate/calls/worker-calls.ts';
 import type { WorkerSettingView } from '../../operate/views.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
@@ -10,22 +9,24 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { permissionRows } from './grant-words.ts';
 import { NAME, unknownWords, workerNames } from './name.ts';
 
+/** Options that change something. */
+const CHANGES = [
+  'permitHandler',
+  'permitQueue',
+  'permitTag',
+  'permitWorker',
+  'permitLimit',
+  'permitChannel',
+  'permitReuse',
+  'none',
+] as const satisfies readonly OptionKey[];
+
 /** `leasehold workers permit NAME`. */
 export const permit: Command = {
   name: 'workers permit',
   doc: 'Permit to the tasks that a worker of another host runs what they may do to others',
   args: [NAME],
-  options: [
-    'permitHandler',
-    'permitQueue',
-    'permitTag',
-    'permitWorker',
-    'permitLimit',
-    'permitChannel',
-    'permitReuse',
-    'none',
-    ...OPERATOR_OPTIONS,
-  ],
+  options: [...CHANGES, ...OPERATOR_OPTIONS],
   examples: [
     { line: "workers permit gpu-box --handler 'render-*' --queue media", does: 'spawn these handlers, also there' },
     { line: "workers permit gpu-box --channel 'orders:*'", does: 'wait on these channels, and signal them' },
@@ -38,7 +39,7 @@ export const permit: Command = {
     const names = workerNames(words) as [string];
     const permissions = permissionsOf(config);
     const out = outFor(config);
-    const isShown = Object.keys(permissions).length === 0 && !config.none;
+    const isShown = CHANGES.every((key) => sourceOf(config, key) === 'default');
     const [answer] = await withOperator(config, async (operator) =>
       isShown
         ? await settingsOf(operator, names)
@@ -51,7 +52,7 @@ export const permit: Command = {
 };
 
 function permissionsOf(config: Config): Permissions {
-  return joinPermissions({
+  return {
     handlers: config.permitHandler,
     queues: config.permitQueue,
     tags: config.permitTag,
@@ -59,7 +60,7 @@ function permissionsOf(config: Config): Permissions {
     limits: config.permitLimit,
     channels: config.permitChannel,
     reuse: config.permitReuse,
-  });
+  };
 }
 
 function tell(answer: WorkerSettingView, out: Out): void {

@@ -5,6 +5,9 @@ import type { TagAnswer } from '../operations/workers.ts';
 import type { Caller } from '../operator.ts';
 import type { WorkerSettingView } from '../views.ts';
 
+export { DEFAULT_MAX_SLOTS } from '../../core/placement/worker-grant.ts';
+export { PERMISSION_KINDS, type Permissions } from '../../core/task/permissions.ts';
+
 /** The settings of these names. */
 export function settingsOf(caller: Caller, names: readonly string[]): Promise<readonly WorkerSettingView[]> {
   return Promise.all([...new Set(names)].map(async (name) => (await carried(caller, name)).setting));
