@@ -97,7 +97,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   workers: {
-    doc: 'See and manage workers',
+    doc: 'Manage workers',
     commands: {
       list: {
         doc: 'List workers, where they run and how busy they are',

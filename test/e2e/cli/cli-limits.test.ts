@@ -132,7 +132,15 @@ test('workers are disabled, enabled, tagged and ranked by name, also before they
     'tester carries eu.',
   ]);
   const [set] = (await call(['workers', 'priority', 'tester', '7', '--json'])).objects();
-  assert.deepEqual(set, { name: 'tester', enabled: true, priority: 7, tags: ['eu'], workers: 1, running: 0 });
+  assert.deepEqual(set, {
+    name: 'tester',
+    enabled: true,
+    priority: 7,
+    tags: ['eu'],
+    grant: {},
+    workers: 1,
+    running: 0,
+  });
 });
 
 test('a drain ends when the last task of the worker has ended', async (t) => {
