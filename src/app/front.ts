@@ -62,7 +62,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     silence: cluster?.silence,
     connected: () => gateway.connected,
   });
-  const insight = new InsightService({ engine });
+  const insight = new InsightService({ engine, schemas: handlerSchemas });
   const broadcaster = new EventBroadcaster(engine, (event) => {
     metrics.count(event);
     insight.addEvent(event);

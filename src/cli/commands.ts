@@ -97,7 +97,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   workers: {
-    doc: 'See and manage workers',
+    doc: 'Manage workers',
     commands: {
       list: {
         doc: 'List workers, where they run and how busy they are',
@@ -130,6 +130,14 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       tag: {
         doc: 'Add tags to a worker beside its own, or remove added ones',
         load: async () => (await import('./workers/tag.ts')).tag,
+      },
+      grant: {
+        doc: 'Say which handlers and queues a worker of another host may serve, and how many tasks at a time',
+        load: async () => (await import('./workers/grant.ts')).grant,
+      },
+      permit: {
+        doc: 'Permit to the tasks that a worker of another host runs what they may do to others',
+        load: async () => (await import('./workers/permit.ts')).permit,
       },
       priority: {
         doc: 'Override the priority of a worker: higher ones get work first',

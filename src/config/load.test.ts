@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
 import { type Environment, loadCall, loadConfig, sourceOf } from './load.ts';
+import { GRANT_OPTIONS } from './options/grants.ts';
 import { OPTION_KEYS } from './options.ts';
 import { defaultWorkerName, hostWorkerName, workerNameFor } from './worker-name.ts';
 
-const UP = { name: 'up', options: OPTION_KEYS };
+/** Without flags that mean something else to the commands of grants. */
+const UP = { name: 'up', options: OPTION_KEYS.filter((key) => !Object.hasOwn(GRANT_OPTIONS, key)) };
 const load = (args: readonly string[], env: Environment = {}) => loadConfig(UP, args, env);
 
 function refused(args: readonly string[], env: Environment, code: ErrorCode, says: RegExp): void {
@@ -97,6 +99,7 @@ test('without flags and variables there are the documented defaults', () => {
     limitUse: [],
     useCost: 0,
     fair: undefined,
+    permissions: undefined,
     follow: false,
     concurrent: undefined,
     perKey: undefined,
@@ -113,6 +116,18 @@ test('without flags and variables there are the documented defaults', () => {
     by: undefined,
     add: [],
     remove: [],
+    grantHandler: [],
+    grantQueue: [],
+    grantSlots: undefined,
+    any: false,
+    permitHandler: [],
+    permitQueue: [],
+    permitTag: [],
+    permitWorker: [],
+    permitLimit: [],
+    permitChannel: [],
+    permitReuse: false,
+    none: false,
     yes: false,
     force: false,
     from: undefined,

@@ -4,6 +4,7 @@ import { fault } from '../core/errors.ts';
 import { type LimitUseInput, normalizeUses } from '../core/limits/limit.ts';
 import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { NODE_OVERRIDES, type NodeOverride } from '../core/node.ts';
+import { checkPattern, normalizePermissions, type Permissions } from '../core/placement/permissions.ts';
 import { parseTest } from '../core/placement/tag.ts';
 
 /** Parses the text of a flag or a variable. `name` is its name in errors. */
@@ -124,6 +125,23 @@ export function keyText(text: string, name: string): string {
 export function tagTest(text: string, name: string): readonly string[] {
   parseTest(name, text);
   return [text];
+}
+
+/** A name, or the beginning of names followed by `*`. */
+export function namePattern(text: string, name: string): readonly string[] {
+  return [checkPattern(name, text)];
+}
+
+export function permissionsJson(text: string, name: string): Permissions | undefined {
+  return normalizePermissions(jsonText(text, name), name);
+}
+
+function jsonText(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw refuse(name, `it is not JSON (${(error as Error).message})`);
+  }
 }
 
 /** `none` removes a bound. */

@@ -1,5 +1,6 @@
 import { formatDuration } from '../core/duration.ts';
 import type { Limit, Rate } from '../core/limits/limit.ts';
+import type { WorkerGrant } from '../core/placement/worker-grant.ts';
 import type { Reason, TaskState } from '../core/task/task.ts';
 import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../engine/records.ts';
 import type { AttemptView, LimitBounds, LimitView, RateView, TaskView, WorkerView } from '../protocol/views.ts';
@@ -95,8 +96,12 @@ export function viewWorker(
   {
     id,
     tasks,
+    grant,
     calendarOf,
-  }: { readonly id: string; readonly tasks: readonly string[] } & Pick<ViewContext, 'calendarOf'>,
+  }: { readonly id: string; readonly tasks: readonly string[]; readonly grant: WorkerGrant } & Pick<
+    ViewContext,
+    'calendarOf'
+  >,
 ): WorkerView {
   const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
   const { state, host, pid, address, status, metadata, startedAt, seenAt, totalTasks } = record;
@@ -111,6 +116,7 @@ export function viewWorker(
     tags,
     handlers,
     ...(queues === undefined ? {} : { queues }),
+    ...(Object.keys(grant).length === 0 ? {} : { grant }),
     ...(version === undefined ? {} : { version }),
     ...(host === undefined ? {} : { host }),
     ...(pid === undefined ? {} : { pid }),

@@ -7,7 +7,7 @@ const CONNECT = { name: 'a', incarnation: 'one', slots: 1, tags: [], handlers: [
 
 test('words that a newer worker says are ignored, at the beginning and in every request', () => {
   const extra = { later: { much: 1 } };
-  const { holding, ...join } = CONNECT;
+  const { holding: _, ...join } = CONNECT;
   const connect = Connect.parse({ type: 'connect', secret: 's', ...CONNECT, ...extra });
   assert.deepEqual(connect, { type: 'connect', secret: 's', ...join, holding: [{ task: 1, attempt: 1, token: 't' }] });
   assert.deepEqual(Join.parse({ ...join, ...extra }), join);

@@ -15,6 +15,7 @@ export type LimitDetail = AnswerOf<'getLimit'>;
 export type Overview = AnswerOf<'overview'>;
 export type FailureGroup = AnswerOf<'listFailures'>['groups'][number];
 export type Histogram = AnswerOf<'countTasks'>;
+export type WorkerGrant = NonNullable<AnswerOf<'getWorker'>['grant']>;
 export type Handler = AnswerOf<'listHandlers'>['handlers'][number];
 export type Cluster = AnswerOf<'getCluster'>;
 export type Me = AnswerOf<'me'>;

@@ -145,8 +145,9 @@ test('leases that run when the first secret comes keep their tokens, and those g
     await store.taskPush({ items: [item] });
     const lanes = [{ lane: lane?.id as number, max: 1 }];
     const [answer] = await store.taskClaim({ claims: [{ holder: worker, ttlMs: 60_000, max: 1, lanes }] });
-    const { task, attempt } = answer?.grants[0] as { task: number; attempt: number };
-    return { task, attempt };
+    const grant = answer?.grants[0];
+    assert.ok(grant);
+    return { task: grant.task, attempt: grant.attempt };
   };
   const before = await claim();
   const first = await admitNode(store, source());

@@ -125,9 +125,9 @@ function upstreamOf(given: NonNullable<GraphTaskInput['after']>[number]): NonNul
 
 function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushOptions): PushRequest {
   const { name, queue, retry, maxAttempts, timeoutMs: timeout, waitTimeoutMs: waitTimeout } = task;
-  const { placement, limits, reuse } = task;
+  const { placement, limits, reuse, permissions } = task;
   const defined = { queue, handler: name, input, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse };
-  return { ...defined, ...withoutUndefined(options) };
+  return { ...defined, permissions, ...withoutUndefined(options) };
 }
 
 /** Without the options that are undefined: these must not hide what the definition sets. */

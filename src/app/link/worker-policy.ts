@@ -8,6 +8,7 @@ import {
 } from '../../core/placement/permissions.ts';
 import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
 import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ChildRequest, TurnEntry, TurnThen } from '../../protocol/link.ts';
 import type { LaneRules } from '../../store/store.ts';
@@ -77,10 +78,12 @@ export class WorkerPolicy {
     return checked;
   }
 
+  /** A task that names no queue has that of its own name: who may spawn the handler may use that queue. */
   async #child(all: Held, child: ChildRequest): Promise<ChildRequest> {
     const { handler, queue } = child;
     if (!this.#maySpawn(all, handler)) throw this.#refuse('spawn the handler', handler, 'handlers');
-    if (!this.#mayUseQueue(all, queue)) throw this.#refuse('spawn into the queue', queue, 'queues');
+    if (queue !== handler && !this.#mayUseQueue(all, queue))
+      throw this.#refuse('spawn into the queue', queue, 'queues');
     await this.#checkPlacement(all, child);
     await this.#checkLimits(all, child);
     const shares = all.permissions.some(({ reuse }) => reuse === true);
@@ -162,12 +165,12 @@ export class WorkerPolicy {
   #refuse(what: string, name: string | undefined, kind: PermissionKind | 'reuse'): Error {
     const { name: worker } = this.#deps;
     const shown = name === undefined ? '' : ` ${JSON.stringify(name)}`;
-    const flag = kind === 'reuse' ? '--reuse' : `--${kind.slice(0, -1)} ${name ?? ''}`;
+    const flag = name === undefined ? '--reuse' : `--${kind.slice(0, -1)} ${shellWord(name)}`;
     return fault(
       'FORBIDDEN',
       { problem: `the worker ${worker} may not ${what}${shown}` },
       {
-        hint: `"leasehold workers permit ${worker} ${flag}" permits it to the worker; "permissions" of a push permit it to a run.`,
+        hint: `"leasehold workers permit ${shellWord(worker)} ${flag}" permits it to the worker; "permissions" of a push permit it to a run.`,
       },
     );
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fault } from '../../core/errors.ts';
+import { shellWord } from '../../core/shell-word.ts';
 import { leavesRoomFor, type Migration, planMigrations, type SchemaStatus } from '../../store/migrations.ts';
 import { backupSqlite } from '../../store/sqlite/upkeep/backup.ts';
 import type { Contents, OnCopied } from '../../store/sqlite/upkeep/copy.ts';
@@ -195,8 +196,4 @@ function migrationView(migration: Migration): MigrationView {
 function requireFile(file: string): void {
   if (existsSync(file)) return;
   throw fault('NOT_FOUND', { kind: 'store', id: file }, { hint: '--store URL or --data-dir DIR name another.' });
-}
-
-function shellWord(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,11 +1,10 @@
-import { formatDuration } from '../../core/duration.ts';
 import type { LimitDetailView } from '../../operate/views.ts';
 import { formatCount } from '../kit/figures.ts';
 import { boundsBrief, boundsText, usedText } from './limit-words.ts';
 import type { Out } from './out.ts';
 import { safeLine } from './safe.ts';
 import { aligned, type Column } from './table.ts';
-import { formatRelative, formatTime, formatWhen } from './time.ts';
+import { formatRelative, formatTime, formatTook, formatWhen } from './time.ts';
 
 type PageOut = Pick<Out, 'paint' | 'columns' | 'mode'>;
 type Key = LimitDetailView['keys'][number];
@@ -64,8 +63,7 @@ function keyColumns(now: number): readonly Column<Key>[] {
 }
 
 function changeText({ limit, paused }: Change): string {
-  if (paused !== undefined)
-    return `${paused.key === '' ? '' : `${paused.key} `}paused for ${formatDuration(paused.forMs)}`;
+  if (paused !== undefined) return `${paused.key === '' ? '' : `${paused.key} `}paused for ${formatTook(paused.forMs)}`;
   return limit === undefined ? 'removed' : boundsBrief(limit);
 }
 

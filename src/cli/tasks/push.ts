@@ -50,6 +50,7 @@ export const push: Command = {
     'limitUse',
     'useCost',
     'fair',
+    'permissions',
     'follow',
     'durability',
     ...OPERATOR_OPTIONS,
@@ -224,7 +225,7 @@ function* copies(input: unknown, count: number): Generator<readonly unknown[]> {
 }
 
 function request(input: unknown, { queue, config }: PushCall): PushRequest {
-  const { handler = queue, priority, delay, unique, maxAttempts, timeout, waitTimeout } = config;
+  const { handler = queue, priority, delay, unique, maxAttempts, timeout, waitTimeout, permissions } = config;
   return {
     queue,
     handler,
@@ -235,6 +236,7 @@ function request(input: unknown, { queue, config }: PushCall): PushRequest {
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(timeout === undefined ? {} : { timeout }),
     ...(waitTimeout === undefined ? {} : { waitTimeout }),
+    ...(permissions === undefined ? {} : { permissions }),
     ...reuseOf(config),
     ...rules(config),
   };

@@ -72,3 +72,16 @@ test('the page of a worker has its processes and what they run, without what a t
   assert.match(text, /runs +task_1\n +task_2/);
   for (const line of page) assert.doesNotMatch(line, /\p{Cc}|\u202e/u);
 });
+
+test('the page of a worker says what its name may run and what is permitted to its tasks, if that is bounded', () => {
+  const page = (grant: Parameters<typeof workerPage>[0]['grant']): string =>
+    workerPage(
+      { name: 'gpu', enabled: true, tags: [], grant, workers: 0, running: 0, carries: [], processes: [] },
+      bare,
+    )(100, NOW).join('\n');
+  assert.doesNotMatch(page({}), /may run|permitted/);
+  const text = page({ handlers: ['render'], permissions: { channels: ['orders:*\u001b'], reuse: true } });
+  assert.match(text, /may run +handlers +render\n +queues +all\n +slots +at most 1000/);
+  assert.match(text, /permitted +channels +orders:\*.*\n +reuse +kept results/);
+  assert.doesNotMatch(text.replaceAll('\n', ''), /\p{Cc}/u);
+});

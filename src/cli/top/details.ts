@@ -16,6 +16,7 @@ import { aligned } from '../display/table.ts';
 import { describeTask } from '../display/task-page.ts';
 import { formatRelative, formatTook, formatWhen } from '../display/time.ts';
 import { formatCount } from '../kit/figures.ts';
+import { grantRows, permissionRows } from '../workers/grant-words.ts';
 import { QUICK_CALL } from './node-poller.ts';
 import type { Open } from './state.ts';
 import type { Detail } from './view-model.ts';
@@ -111,11 +112,14 @@ export function queuePage(
 }
 
 export function workerPage(worker: AnswerOf<'getWorker'>, paint: Paint): Page {
-  const { enabled, priority, carries, processes } = worker;
+  const { enabled, priority, carries, grant = {}, processes } = worker;
+  const { permissions: _, ...bounds } = grant;
   return (_columns, now) => [
     fact(paint, 'takes', enabled ? 'tasks' : paint('yellow', 'nothing more: it is disabled')),
     ...(priority === undefined ? [] : [fact(paint, 'priority', String(priority))]),
     fact(paint, 'tags', safeLine(carries.join(', ')) || '–'),
+    ...(Object.keys(bounds).length === 0 ? [] : factRows(paint, 'may run', grantRows(grant))),
+    ...factRows(paint, 'permitted', permissionRows(grant)),
     ...processes.flatMap((one) => processLines(one, paint, now)),
   ];
 }
@@ -140,6 +144,11 @@ function processLines(one: WorkerView, paint: Paint, now: number): readonly stri
     fact(paint, 'queues', one.queues === undefined ? 'all' : safeLine(one.queues.join(', '))),
     ...one.currentTasks.map((id, i) => fact(paint, i === 0 ? 'runs' : '', safeLine(id))),
   ];
+}
+
+/** Several rows of one fact: each has its own word after the name. */
+function factRows(paint: Paint, name: string, rows: readonly (readonly [string, string])[]): readonly string[] {
+  return rows.map(([word, text], i) => fact(paint, i === 0 ? name : '', `${word.padEnd(9)} ${text}`));
 }
 
 function fact(paint: Paint, name: string, text: string): string {

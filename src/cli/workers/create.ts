@@ -12,17 +12,28 @@ export const create: Command = {
   name: 'workers create',
   doc: 'Create a worker for another host, and show the secret that it joins with',
   args: [NAME],
-  options: ['tag', 'workerPriority', 'asCode', ...OPERATOR_OPTIONS],
+  options: ['tag', 'workerPriority', 'grantHandler', 'grantQueue', 'grantSlots', 'asCode', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other host, good once' },
+    {
+      line: 'workers create renderer --handler render --queue media',
+      does: 'it may run that handler, in that queue, and nothing else',
+    },
     { line: 'workers create ci', does: 'its secret, to be kept where secrets are kept' },
   ],
 
   async run(args) {
     const { config, args: words } = loadCall(create, args);
     const [name] = workerNames(words) as [string];
-    const { tag: tags, workerPriority, asCode: code } = config;
-    const worker = { tags, code, ...(workerPriority === 0 ? {} : { priority: workerPriority }) };
+    const { tag: tags, workerPriority, asCode: code, grantHandler, grantQueue, grantSlots } = config;
+    const worker = {
+      tags,
+      code,
+      ...(workerPriority === 0 ? {} : { priority: workerPriority }),
+      ...(grantHandler.length === 0 ? {} : { handlers: [...grantHandler] }),
+      ...(grantQueue.length === 0 ? {} : { queues: [...grantQueue] }),
+      ...(grantSlots === undefined ? {} : { slots: grantSlots }),
+    };
     const out = outFor(config);
     const { join: _, ...made } = await withOperator(config, (operator) =>
       operator.call('createWorker', { body: { name, ...worker }, by: actingUser(undefined) }),

@@ -7,6 +7,7 @@ import { formatRelative } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
 import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
+import { grantWords } from './grant-words.ts';
 
 /** `leasehold workers list`. */
 export const list: Command = {
@@ -30,6 +31,8 @@ export const list: Command = {
       show(workers, out) {
         printList(out, columns(out, Date.now(), workers), workers);
         if (out.mode === 'screen' && workers.length === 0) out.note('No workers yet: "leasehold up" brings one.');
+        const bounded = grantNote(workers);
+        if (out.mode === 'screen' && bounded !== '') out.note(out.paint('dim', bounded));
         if (strays.length > 0) out.note(out.paint('dim', strayWords(strays)));
       },
       keyOf: ({ id }) => id,
@@ -41,15 +44,22 @@ export const list: Command = {
 
 /** Settings of absent workers: a name that was disabled and forgotten would surprise the next worker under it. */
 function strayWords(strays: readonly WorkerSettingView[]): string {
-  const words = strays.map(({ name, enabled, priority, tags }) => {
+  const words = strays.map(({ name, enabled, priority, tags, grant }) => {
     const said = [
       enabled ? '' : 'disabled',
       priority === undefined ? '' : `priority ${priority}`,
       tags.length === 0 ? '' : `tags ${tags.map(safeLine).join(', ')}`,
+      grantWords(grant ?? {}),
     ];
     return `${name} (${said.filter((word) => word !== '').join('; ')})`;
   });
   return `Settings of workers that are not here: ${words.join(', ')}.`;
+}
+
+/** What the workers of the list may run, where their names were granted something. */
+function grantNote(workers: readonly WorkerView[]): string {
+  const words = new Map(workers.flatMap(({ name, grant }) => (grant === undefined ? [] : [[name, grantWords(grant)]])));
+  return words.size === 0 ? '' : `Granted: ${[...words].map(([name, grant]) => `${name} (${grant})`).join(', ')}.`;
 }
 
 const STATE_STYLES: Readonly<Record<string, readonly [symbol: string, colour: Format]>> = {
@@ -68,6 +78,7 @@ const PLACING: readonly Column<WorkerView>[] = [
 
 /** The total of the name, over all its processes. */
 const ENDED: Column<WorkerView> = { head: 'ended', cell: ({ totalTasks }) => String(totalTasks), right: true };
+const GRANT: Column<WorkerView> = { head: 'granted', cell: ({ grant = {} }) => grantWords(grant) || '–' };
 const ADDRESS: Column<WorkerView> = { head: 'address', cell: ({ address }) => address ?? '–' };
 
 /** What a worker says of itself with its heartbeats. The list has room for the beginning; `--json` has all of it. */
@@ -101,6 +112,8 @@ function columns(out: Out, now: number, workers: readonly WorkerView[]): readonl
       show: ({ lastSeenAt }) => formatRelative(lastSeenAt, now),
     },
     // In a pipe new columns come last, because scripts count columns.
-    ...(out.mode === 'screen' ? [ENDED, ...PLACING, ...said, HANDLERS] : [HANDLERS, ...PLACING, ENDED, ADDRESS, SAID]),
+    ...(out.mode === 'screen'
+      ? [ENDED, ...PLACING, ...said, HANDLERS]
+      : [HANDLERS, ...PLACING, ENDED, ADDRESS, SAID, GRANT]),
   ];
 }

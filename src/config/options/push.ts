@@ -7,6 +7,7 @@ import {
   keyText,
   limitUse,
   oneOf,
+  permissionsJson,
   queueName,
   tagTest,
   wholeNumber,
@@ -181,5 +182,13 @@ export const PUSH_OPTIONS = {
     env: [],
     fallback: () => undefined,
     fallbackDoc: 'none',
+  },
+  permissions: {
+    doc: 'What it and its children may do to others while a joined worker runs them, such as {"handlers": ["render-*"]}',
+    value: 'JSON',
+    parse: permissionsJson,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'spawn what the worker may run, in the same queue',
   },
 } satisfies OptionTable;

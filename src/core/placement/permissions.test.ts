@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEngineError } from '../errors.ts';
-import { isGuarded, normalizePermissions, type Permissions, permits, permitsHandler } from './permissions.ts';
+import {
+  isGuarded,
+  joinPermissions,
+  normalizePermissions,
+  type Permissions,
+  permits,
+  permitsHandler,
+} from './permissions.ts';
 
 test('permissions have one form: sorted, without repeats and without what is empty', () => {
   const given = { queues: ['b', 'a', 'b'], handlers: [], channels: ['mail-*'], reuse: false };
@@ -52,4 +59,15 @@ test('a star does not stand for handlers that run code or reach a network', () =
     assert.equal(permitsHandler(undefined, handler), false);
   }
   assert.equal(permitsHandler(['*'], 'render'), true);
+});
+
+test('two permissions together permit what either of them does', () => {
+  assert.deepEqual(joinPermissions(), {});
+  assert.deepEqual(joinPermissions({ queues: ['b'], reuse: true }, { queues: ['a', 'b'], tags: ['gpu'] }), {
+    queues: ['a', 'b'],
+    tags: ['gpu'],
+    reuse: true,
+  });
+  assert.deepEqual(joinPermissions({ reuse: false }, { reuse: true }), { reuse: true });
+  assert.deepEqual(joinPermissions({ queues: [] }, { reuse: false }), {});
 });

@@ -67,12 +67,26 @@ function checkPatterns(field: string, list: unknown): readonly string[] {
   if (list.length > MAX_ENTRIES) {
     throw fault('INVALID_INPUT', { field, problem: `it has more than ${MAX_ENTRIES} entries` });
   }
-  for (const entry of list) {
-    const star = checkKey(field, entry).indexOf('*');
-    if (star === -1 || star === (entry as string).length - 1) continue;
-    throw fault('INVALID_INPUT', { field, problem: `${JSON.stringify(entry)} has a * that is not at its end` });
+  return [...new Set(list.map((entry) => checkPattern(field, entry)))].sort();
+}
+
+/** A name, or the beginning of names followed by `*`. */
+export function checkPattern(field: string, entry: unknown): string {
+  const checked = checkKey(field, entry);
+  const star = checked.indexOf('*');
+  if (star === -1 || star === checked.length - 1) return checked;
+  throw fault('INVALID_INPUT', { field, problem: `${JSON.stringify(checked)} has a * that is not at its end` });
+}
+
+/** What either of them permits. */
+export function joinPermissions(one: Permissions = {}, other: Permissions = {}): Permissions {
+  const joined: { -readonly [K in keyof Permissions]: Permissions[K] } = {};
+  for (const kind of PERMISSION_KINDS) {
+    const entries = [...new Set([...(one[kind] ?? []), ...(other[kind] ?? [])])].sort();
+    if (entries.length > 0) joined[kind] = entries;
   }
-  return [...new Set(list as string[])].sort();
+  if (one.reuse === true || other.reuse === true) joined.reuse = true;
+  return joined;
 }
 
 /** Whether one of the entries stands for the name. */

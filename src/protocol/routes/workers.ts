@@ -34,7 +34,7 @@ export const WORKER_ROUTES = {
     method: 'PATCH',
     path: `${API}/workers/{name}`,
     access: 'operator',
-    does: 'Enables, disables, ranks and tags a worker by its name',
+    does: 'Enables, disables, ranks and tags a worker by its name, and grants it what it may do',
     params: oneWorker,
     body: WorkerEdit,
     answer: WorkerSetting,

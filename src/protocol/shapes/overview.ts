@@ -113,7 +113,15 @@ export const HandlerInfo = z
     name: z.string(),
     workers: z.number().describe('Worker processes that offer it'),
     queues: z.array(z.string()).readonly().describe('Queues that have tasks for it'),
-    schema: z.record(z.string(), z.unknown()).optional().describe('JSON Schema of its input, where that is known'),
+    schema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('JSON Schema of its input, where that is known and the workers that offer it agree'),
+    disagreement: z
+      .array(z.object({ workers: z.array(z.string()).readonly(), schema: z.record(z.string(), z.unknown()) }))
+      .readonly()
+      .optional()
+      .describe('The different schemas that workers tell, where they do not agree'),
   })
   .meta({ id: 'HandlerInfo' });
 

@@ -3,32 +3,6 @@ import type { WorkerState } from '../../core/placement/worker.ts';
 import { Json, Time, word } from './common.ts';
 import { PermissionsInput } from './task.ts';
 
-/** A worker process that has registered. */
-export const Worker = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    state: word<WorkerState>(),
-    enabled: z.boolean(),
-    slots: z.number(),
-    running: z.number(),
-    priority: z.number().describe('Workers with a higher priority get work first'),
-    tags: z.array(z.string()).readonly(),
-    handlers: z.array(z.string()).readonly(),
-    queues: z.array(z.string()).readonly().optional(),
-    version: z.string().optional(),
-    host: z.string().optional(),
-    pid: z.number().optional(),
-    address: z.string().optional().describe('The address that a server has seen it come from'),
-    status: z.string().optional().describe('Its own word for it, if it sends one with its heartbeats'),
-    metrics: Json.optional().describe('The figures that it sent with its last heartbeat that had some'),
-    startedAt: Time.optional(),
-    lastSeenAt: Time,
-    totalTasks: z.number().describe('Tasks that all workers of this name have ended'),
-    currentTasks: z.array(z.string()).readonly().describe('The tasks that it holds now'),
-  })
-  .meta({ id: 'Worker' });
-
 const names = z.array(z.string()).max(1000);
 
 /** What was granted to a worker's name. */
@@ -47,6 +21,33 @@ const WorkerGrant = z
     permissions: granted.permissions.readonly().optional(),
   })
   .readonly();
+
+/** A worker process that has registered. */
+export const Worker = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    state: word<WorkerState>(),
+    enabled: z.boolean(),
+    slots: z.number(),
+    running: z.number(),
+    priority: z.number().describe('Workers with a higher priority get work first'),
+    tags: z.array(z.string()).readonly(),
+    handlers: z.array(z.string()).readonly(),
+    queues: z.array(z.string()).readonly().optional(),
+    grant: WorkerGrant.optional().describe('What was granted to its name; absent: nothing was bounded or permitted'),
+    version: z.string().optional(),
+    host: z.string().optional(),
+    pid: z.number().optional(),
+    address: z.string().optional().describe('The address that a server has seen it come from'),
+    status: z.string().optional().describe('Its own word for it, if it sends one with its heartbeats'),
+    metrics: Json.optional().describe('The figures that it sent with its last heartbeat that had some'),
+    startedAt: Time.optional(),
+    lastSeenAt: Time,
+    totalTasks: z.number().describe('Tasks that all workers of this name have ended'),
+    currentTasks: z.array(z.string()).readonly().describe('The tasks that it holds now'),
+  })
+  .meta({ id: 'Worker' });
 
 /** The settings of a worker's name. They hold for the workers that have it now and for those that come. */
 export const WorkerSetting = z

@@ -13,11 +13,18 @@ export interface CardOptions {
   readonly handlers: readonly string[];
 }
 
+/** A card is read by anyone, without a token, and each of its skills comes from what a worker says. */
+const MOST_SKILLS = 100;
+const MAX_NAME_LENGTH = 63;
+
 /** How this node describes itself to other agents: each handler is a skill. */
 export function agentCard({ address, version, handlers }: CardOptions): AgentCard {
+  const shown = handlers.filter(isName).toSorted().slice(0, MOST_SKILLS);
+  const more = handlers.length - shown.length;
+  const besides = more === 0 ? '' : ` Only ${shown.length} of its ${handlers.length} handlers are listed as skills.`;
   return {
     name: 'Leasehold',
-    description: 'Hands work to fleets of workers and gets every piece finished. A message becomes a task.',
+    description: `Hands work to fleets of workers and gets every piece finished. A message becomes a task.${besides}`,
     supportedInterfaces: [
       { url: `${address}${A2A_PATH}`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: A2A_VERSION },
       { url: `${address}${A2A_PATH}`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: A2A_LEGACY_VERSION },
@@ -36,7 +43,7 @@ export function agentCard({ address, version, handlers }: CardOptions): AgentCar
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: ['application/json', 'text/plain'],
     defaultOutputModes: ['application/json'],
-    skills: handlers.map((handler) => ({
+    skills: shown.map((handler) => ({
       id: handler,
       name: handler,
       description: `Runs the handler ${handler}: a data part is its input, a text part becomes {text}`,
@@ -66,4 +73,9 @@ export function cardMessage(card: AgentCard): Record<string, unknown> {
     protocolVersion: A2A_LEGACY_VERSION,
     supportsAuthenticatedExtendedCard: false,
   };
+}
+
+/** Handlers are names already; what is none is not shown to strangers. */
+function isName(handler: string): boolean {
+  return handler.length <= MAX_NAME_LENGTH;
 }

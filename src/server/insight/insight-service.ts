@@ -11,10 +11,13 @@ import { lookAround, oldestAge, totals } from '../../engine/read/overview.ts';
 import type { AnswerOf, BodyOf, QueryOf } from '../../protocol/routes.ts';
 import { Incidents } from './incidents.ts';
 import { type Sample, Series } from './series.ts';
+import { knowledgeOf } from './told-schemas.ts';
 import { TtlCache } from './ttl-cache.ts';
 
 export interface InsightOptions {
   readonly engine: Engine;
+  /** The schemas of the built-in handlers, by name. They count before what workers tell. */
+  readonly schemas: () => Promise<Readonly<Record<string, object>>>;
 }
 
 type View = AnswerOf<'saveView'>;
@@ -33,6 +36,7 @@ const HOUR_MS = 3_600_000;
 /** What people look at: the overview, tasks by time, failures, handlers and saved views. */
 export class InsightService {
   readonly #engine: Engine;
+  readonly #builtIn: InsightOptions['schemas'];
   readonly #series: Series;
   readonly #incidents: Incidents;
   readonly #overviews: TtlCache<AnswerOf<'overview'>>;
@@ -40,8 +44,9 @@ export class InsightService {
   readonly #failures: TtlCache<AnswerOf<'listFailures'>>;
   readonly #handlers: TtlCache<readonly HandlerInfo[]>;
 
-  constructor({ engine }: InsightOptions) {
+  constructor({ engine, schemas }: InsightOptions) {
     this.#engine = engine;
+    this.#builtIn = schemas;
     const { clock } = engine.world;
     this.#series = new Series({ world: engine.world, look: () => this.#sample() });
     this.#incidents = new Incidents({ idOf: (task) => engine.idOf(task) });
@@ -172,11 +177,12 @@ export class InsightService {
 
   async #lookForHandlers(): Promise<readonly HandlerInfo[]> {
     const { store, workerStaleMs } = this.#engine;
-    const [{ now, members }, scan, recent, schemas] = await Promise.all([
+    const [{ now, members }, scan, recent, told, builtIn] = await Promise.all([
       store.workerFleet(),
       store.laneScan({ after: 0, limit: MOST_LANES }),
       store.handlerQueues({ limit: MOST_LANES }),
       this.#engine.workers.schemas(),
+      this.#builtIn(),
     ]);
     const waiting = (await store.laneGet({ lanes: scan.map(({ id }) => id) })).filter((lane) => lane !== undefined);
     const live = members.filter(({ enabled, seenAt }) => enabled && now - seenAt <= workerStaleMs);
@@ -184,18 +190,18 @@ export class InsightService {
     for (const { handler, queue } of [...waiting, ...recent]) {
       queuesOf.set(handler, (queuesOf.get(handler) ?? new Set()).add(queue));
     }
-    const schemaOf = new Map(schemas.map(({ handler, schema }) => [handler, schema]));
+    const toldOf = Map.groupBy(told, ({ handler }) => handler);
     const names = new Set([...live.flatMap(({ handlers }) => handlers), ...queuesOf.keys()]);
     return [...names].sort().map((name) => {
-      const workers = live.filter(({ handlers }) => handlers.includes(name)).length;
-      // A handler that nobody offers now may have an old schema.
-      const schema = workers > 0 ? schemaOf.get(name) : undefined;
-      return {
-        name,
-        workers,
-        queues: [...(queuesOf.get(name) ?? [])].sort(),
-        ...(schema === undefined ? {} : { schema: JSON.parse(schema) as Record<string, unknown> }),
-      };
+      const offering = live.filter(({ handlers }) => handlers.includes(name));
+      const ours = offering.length > 0 && Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
+      const known =
+        ours === undefined ? knowledgeOf(toldOf.get(name) ?? [], namesOf(offering)) : { schema: { ...ours } };
+      return { name, workers: offering.length, queues: [...(queuesOf.get(name) ?? [])].sort(), ...known };
     });
   }
+}
+
+function namesOf(members: readonly { readonly name: string }[]): ReadonlySet<string> {
+  return new Set(members.map(({ name }) => name));
 }

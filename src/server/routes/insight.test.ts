@@ -189,6 +189,30 @@ test('what the handlers of a program take is known to the node that its worker j
   assert.equal(handlers.filter(({ name, schema }: Wire) => name.startsWith('long') && schema !== undefined).length, 8);
 });
 
+test('no worker speaks for another about the input of a handler, and none for the built-in ones', async (t) => {
+  const node = await scene(t);
+  const join = (name: string, schema: object) =>
+    node.engine.workers.register({
+      name,
+      incarnation: name,
+      slots: 1,
+      handlers: ['echo', 'render'],
+      schemas: ['echo', 'render'].map((handler) => ({ handler, schema: JSON.stringify(schema) })),
+    });
+  await join('good', { type: 'object', default: { to: 'me' } });
+  await join('twin', { type: 'object' });
+  await join('liar', { type: 'string' });
+  const { handlers } = await node.call('listHandlers', '/api/v1/handlers');
+  const [echo, render] = handlers as [Wire, Wire];
+  assert.equal(echo.disagreement, undefined);
+  assert.notDeepEqual(echo.schema, { type: 'string' });
+  assert.equal(render.schema, undefined);
+  assert.deepEqual(render.disagreement, [
+    { workers: ['good', 'twin'], schema: { type: 'object' } },
+    { workers: ['liar'], schema: { type: 'string' } },
+  ]);
+});
+
 test('a view is saved under its name, replaced, listed and removed', async (t) => {
   const node = await scene(t);
   const view = { name: 'my failures', screen: 'tasks', query: 'state=failed' };

@@ -15,7 +15,7 @@ import type { Principal } from '../auth/access.ts';
 import { checked } from '../http/caller.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { CallSession } from './call-session.ts';
-import { requireGiven } from './given-to-name.ts';
+import { grantedHandlers, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { UNBOUNDED } from './send-buffer.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
@@ -88,9 +88,12 @@ export class HttpWorkers {
     if (hello.handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'handlers', problem: 'it names no handler that the worker runs' });
     }
-    requireGiven(principal.name, hello, await this.#options.settingOf(principal.name));
+    const setting = await this.#options.settingOf(principal.name);
+    const handlers = [...grantedHandlers(hello.handlers, setting)];
+    requireGiven(principal.name, { ...hello, handlers }, setting);
     const session: WorkerSession = {
       ...hello,
+      handlers,
       name: principal.name,
       worker: incarnation,
       token: principal.token,
@@ -104,7 +107,12 @@ export class HttpWorkers {
         { hint: 'The handlers go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
       );
     }
-    const { leaseMs } = (await this.#sessionOf(session, schemas)).service.session;
+    const { leaseMs } = (
+      await this.#sessionOf(
+        session,
+        schemas?.filter(({ handler }) => handlers.includes(handler)),
+      )
+    ).service.session;
     return { worker: session.worker, session: token, leaseMs, can: REQUEST_TYPES };
   }
 

@@ -21,7 +21,7 @@ import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
-import { requireGiven } from './given-to-name.ts';
+import { grantedHandlers, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { SharedTimer } from './shared-timer.ts';
 import { MAX_STRANGER_BYTES, StrangerSockets } from './stranger-sockets.ts';
@@ -199,10 +199,19 @@ export class WorkerGateway {
   ): Promise<FrameReceiver | undefined> {
     const principal = await this.#authenticate(connect);
     const setting = await this.#options.settings.of(connect.name);
-    requireGiven(connect.name, connect, setting);
+    const handlers = grantedHandlers(connect.handlers, setting);
+    requireGiven(connect.name, { ...connect, handlers }, setting);
     const named = this.#takeName(socket, connect);
     try {
-      const service = await this.#serviceOf({ ...helloOf(connect, address), token: principal.token }, named);
+      const service = await this.#serviceOf(
+        {
+          ...helloOf(connect, address),
+          handlers,
+          schemas: connect.schemas?.filter(({ handler }) => handlers.includes(handler)),
+          token: principal.token,
+        },
+        named,
+      );
       await service.reconcile(connect.holding);
       // The worker may have hung up meanwhile, or have reconnected.
       if (named.hangUp.signal.aborted) return undefined;

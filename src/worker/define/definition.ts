@@ -1,5 +1,6 @@
 import type { Duration } from '../../core/duration.ts';
 import type { LimitUseInput } from '../../core/limits/limit.ts';
+import type { Permissions } from '../../core/placement/permissions.ts';
 import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
@@ -46,6 +47,11 @@ export interface TaskOptions<S extends StandardSchema | undefined, R> {
   readonly limits?: readonly (string | LimitUseInput)[];
   /** Whether a kept result for the same input, or key, replaces a run, and up to which age; default no. */
   readonly reuse?: ReuseInput;
+  /**
+   * What a run of it may do to others while joined workers run its tasks. Whoever pushes the task grants this; a worker that spawns it
+   * cannot. Default: spawn what the worker may run, in the same queue.
+   */
+  readonly permissions?: Permissions;
   /** `inline` (default): in the worker's own loop. `process`: in a child process, which can be killed. */
   readonly isolation?: 'inline' | 'process';
   /** Where a child process finds this task: `import.meta.url` of the module that exports it. */

@@ -1,4 +1,5 @@
 import type { LimitUseInput } from '../../core/limits/limit.ts';
+import type { Permissions } from '../../core/placement/permissions.ts';
 import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
@@ -16,6 +17,7 @@ export interface PushableTask<Input = never, Result = unknown> {
   readonly placement: PlacementInput | undefined;
   readonly limits: readonly (string | LimitUseInput)[] | undefined;
   readonly reuse: ReuseInput | undefined;
+  readonly permissions: Permissions | undefined;
   /** Only for the types of `push` and `result`. */
   readonly '~types'?: (input: Input) => Result;
 }

@@ -2,6 +2,7 @@ import { parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { normalizeUses } from '../../core/limits/limit.ts';
 import { checkName } from '../../core/names.ts';
+import { normalizePermissions } from '../../core/placement/permissions.ts';
 import { normalizePlacement } from '../../core/placement/placement.ts';
 import { normalizeRetry } from '../../core/task/retry.ts';
 import { normalizeReuse } from '../../core/task/reuse.ts';
@@ -20,6 +21,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'placement',
   'limits',
   'reuse',
+  'permissions',
   'isolation',
   'module',
   'run',
@@ -39,7 +41,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
     }
   }
   const { input, queue, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse, module } = options;
-  const { isolation = 'inline' } = options;
+  const { isolation = 'inline', permissions } = options;
   if (typeof options.run !== 'function') throw refuse(name, 'run must be a function');
   if (input !== undefined && typeof input['~standard']?.validate !== 'function') {
     throw refuse(name, 'input must be a Standard Schema, such as those of zod, valibot or arktype');
@@ -58,6 +60,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
   if (placement !== undefined) normalizePlacement(placement);
   if (limits !== undefined) normalizeUses(limits);
   if (reuse !== undefined) normalizeReuse(reuse);
+  if (permissions !== undefined) normalizePermissions(permissions);
   return Object.freeze({
     name,
     queue: checkName('queue', queue ?? name),
@@ -69,6 +72,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
     placement,
     limits,
     reuse,
+    permissions,
     isolation,
     module,
     run: (value: unknown, ctx: TaskContext) => options.run(value as never, ctx),

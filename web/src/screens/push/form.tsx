@@ -109,6 +109,7 @@ export function Form({
         <InputPanel
           fields={fields}
           known={info !== undefined}
+          disagreement={info?.disagreement}
           mode={mode}
           written={written}
           json={json}

@@ -1,5 +1,6 @@
 /** The panel that takes the input of a push, as a form or as JSON. */
 
+import type { Handler } from '../../api.ts';
 import type { Draft, Field as FormField } from '../../model/schema-form.ts';
 import { Field, Segmented } from '../../ui/fields.tsx';
 import { Panel } from '../../ui/layout.tsx';
@@ -16,6 +17,7 @@ export interface WrittenInput {
 export function InputPanel({
   fields,
   known,
+  disagreement,
   mode,
   written,
   json,
@@ -28,6 +30,8 @@ export function InputPanel({
   readonly fields: readonly FormField[] | undefined;
   /** Whether a worker offers the handler. */
   readonly known: boolean;
+  /** The different schemas that workers tell of its input. */
+  readonly disagreement: Handler['disagreement'];
   readonly mode: InputMode;
   readonly written: WrittenInput;
   readonly json: string;
@@ -72,7 +76,7 @@ export function InputPanel({
           <Field
             label="Input as JSON"
             problem={problems.input}
-            hint={fields === undefined && known ? 'This handler has no schema for its input.' : undefined}
+            hint={fields === undefined && known ? hintOf(disagreement) : undefined}
           >
             {(props) => (
               <textarea
@@ -89,4 +93,11 @@ export function InputPanel({
       </div>
     </Panel>
   );
+}
+
+/** Why there is no form. */
+function hintOf(disagreement: Handler['disagreement']): string {
+  if (disagreement === undefined) return 'This handler has no schema for its input.';
+  const sides = disagreement.map(({ workers }) => workers.join(', ')).join(' against ');
+  return `Workers disagree about the input of this handler: ${sides}.`;
 }

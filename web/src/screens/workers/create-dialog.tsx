@@ -14,6 +14,8 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [tags, setTags] = useState('');
   const [priority, setPriority] = useState('');
+  const [handlers, setHandlers] = useState('');
+  const [queues, setQueues] = useState('');
   const [created, setCreated] = useState<{
     readonly name: string;
     readonly join: string;
@@ -69,6 +71,8 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
               name: name.trim(),
               tags: commaList(tags),
               ...(priority === '' ? {} : { priority: Number(priority) }),
+              ...(handlers.trim() === '' ? {} : { handlers: commaList(handlers) }),
+              ...(queues.trim() === '' ? {} : { queues: commaList(queues) }),
               code: true,
             },
           }),
@@ -96,6 +100,29 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
             value={tags}
             onChange={(event) => setTags(event.target.value)}
             placeholder="gpu, gpu=nvidia"
+            autoComplete="off"
+          />
+        )}
+      </Field>
+      <Field label="Handlers" hint="What it may run, separated by commas. Without any: whatever it offers">
+        {(props) => (
+          <input
+            {...props}
+            className="input"
+            value={handlers}
+            onChange={(event) => setHandlers(event.target.value)}
+            placeholder="render, echo, http"
+            autoComplete="off"
+          />
+        )}
+      </Field>
+      <Field label="Queues" hint="The queues it may serve, separated by commas. Without any: all">
+        {(props) => (
+          <input
+            {...props}
+            className="input"
+            value={queues}
+            onChange={(event) => setQueues(event.target.value)}
             autoComplete="off"
           />
         )}

@@ -15,7 +15,7 @@ import { Priority, Tags } from './cells.tsx';
 import { editWorker } from './edit.ts';
 import { RotateDialog } from './rotate-dialog.tsx';
 import type { Row } from './use-workers.ts';
-import { Leases, Process } from './worker-panels.tsx';
+import { Granted, Leases, Process } from './worker-panels.tsx';
 
 /** The dialogs of this drawer. */
 type DialogName = 'rotate' | 'remove';
@@ -90,6 +90,7 @@ export function WorkerDrawer({ name, onChanged }: { readonly name: string; reado
                   />
                 </div>
               </Panel>
+              <Granted grant={data.grant ?? {}} />
               <Leases ids={current} tasks={leases.data?.tasks ?? []} />
               {data.processes.slice(0, 5).map((one) => (
                 <Process key={one.id} of={one} />

@@ -1,6 +1,6 @@
 /** Panels of the worker drawer: the leases that the worker holds, and each of its processes. */
 
-import type { Task, Worker } from '../../api.ts';
+import type { Task, Worker, WorkerGrant } from '../../api.ts';
 import { shortId } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
@@ -70,5 +70,45 @@ export function Process({ of: one }: { readonly of: Worker }) {
         />
       </div>
     </Panel>
+  );
+}
+
+const NOTHING_PERMITTED = 'Spawn what it may run, in the same queue';
+
+/** What was granted to the name, and what its tasks may do to others. */
+export function Granted({ grant }: { readonly grant: WorkerGrant }) {
+  const { handlers, queues, slots, permissions = {} } = grant;
+  const { reuse, ...kinds } = permissions;
+  const permitted = Object.entries(kinds).filter(([, entries]) => (entries?.length ?? 0) > 0);
+  return (
+    <Panel title="What it may do">
+      <div className="panel-body">
+        <KeyValues
+          of={[
+            ['May run', handlers === undefined ? 'Any handler that it offers' : <Names key="h" of={handlers} />],
+            ['In the queues', queues === undefined ? 'All' : <Names key="q" of={queues} />],
+            ['At a time', String(slots ?? 1000)],
+            permitted.length === 0 && reuse !== true && ['Its tasks may', NOTHING_PERMITTED],
+            ...permitted.map(
+              ([kind, entries]) => [`Permitted ${kind}`, <Names key={kind} of={entries ?? []} />] as const,
+            ),
+            reuse === true && ['Permitted', 'Kept results and unique keys of others'],
+          ]}
+        />
+      </div>
+    </Panel>
+  );
+}
+
+function Names({ of }: { readonly of: readonly string[] }) {
+  if (of.length === 0) return <span className="quiet">None</span>;
+  return (
+    <span className="tags">
+      {of.map((name) => (
+        <span key={name} className="tag">
+          {name}
+        </span>
+      ))}
+    </span>
   );
 }
