@@ -7,6 +7,8 @@ import { task } from '../../src/worker/define/task.ts';
 
 /** The queue of all of them. A joined worker spawns into the queue of its own task. */
 export const QUEUE = 'work';
+/** Another queue, and a channel that belongs to no handler. */
+export const ABROAD = 'abroad-queue';
 /** What each run has done, one line each, in the folder of the worker. */
 export const TRACES = 'traces';
 
@@ -74,6 +76,16 @@ export function handlersIn(folder: string): readonly AnyTask[] {
         const slow = await ctx.spawn(held, input);
         const { outcome, value } = await ctx.wait('children', { children: [child, slow] });
         return { outcome, results: value.map(({ state, result }) => ({ state, result })) };
+      },
+    }),
+    // A node may want permissions of its worker for both.
+    task('abroad', {
+      queue,
+      run: async (_, ctx) => {
+        const child = await ctx.spawn({ queue: ABROAD, handler: 'echo' }, 'abroad');
+        const { value } = await ctx.wait('child', { children: [child] });
+        const heard = await ctx.wait('go', { signal: ABROAD });
+        return [value[0]?.result, heard.value];
       },
     }),
     task('signal', {
