@@ -180,6 +180,8 @@ const GRANTED = {
 class NewerNode {
   readonly ended = Promise.withResolvers<Wire>();
   #granted = false;
+  /** Ends the claim that waits. */
+  stopClaim = (): void => {};
 
   /** Undefined: a claim that finds nothing waits. */
   answer(request: Wire): object | undefined {
@@ -191,6 +193,7 @@ class NewerNode {
       ...NEWER,
     });
     if (type === 'task_claim') return this.#granted ? undefined : ok(this.grant());
+    if (type === 'claim_stop') this.stopClaim();
     if (type === 'task_complete') this.ended.resolve(request);
     if (type === 'task_failed' || type === 'task_release') this.ended.reject(new Error(JSON.stringify(request)));
     if (type === 'lease_renew') return ok(request.leases.map(() => 'held'));
@@ -226,6 +229,7 @@ async function overWebSocket(t: TestContext, node: NewerNode): Promise<{ url: st
         }
         const answer = node.answer(one);
         if (answer !== undefined) say([UNKNOWN, answer]);
+        else node.stopClaim = () => say({ type: 'ok', re: one.n, value: [], ...NEWER });
       }
     });
   });
@@ -251,8 +255,8 @@ async function overHttp(t: TestContext, node: NewerNode): Promise<{ url: string;
   const server = createServer((request, response) => {
     void Array.fromAsync(request as AsyncIterable<Buffer>).then((chunks) => {
       const answer = answerTo(request, JSON.parse(Buffer.concat(chunks).toString()));
-      // A claim that finds nothing waits until the test is over.
       if (answer !== undefined) response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+      else node.stopClaim = () => void response.writeHead(204).end();
     });
   });
   server.listen(0, '127.0.0.1');
@@ -293,6 +297,7 @@ for (const [way, serve, linkTo] of WAYS) {
     t.after(() => worker.stop({ drain: false }));
     const { lease, result } = await node.ended.promise;
     assert.deepEqual([lease.task, lease.attempt, lease.token, result], [1, 1, 'proof', GRANTED.payload]);
+    await worker.stop();
     assert.deepEqual([connections(), said], [1, []]);
   });
 }
