@@ -12,7 +12,7 @@ const MOST_LONG_FILES = 2;
 
 const files = globSync('{src,web/src,test,bench}/**/*', {
   cwd: root,
-  exclude: (path) => /node_modules|planted|migrations|fixtures|dist$/.test(path),
+  exclude: (path) => /node_modules|planted|landed|migrations|fixtures|dist$/.test(path),
 }).filter((path) => /\.(ts|tsx|md|css|json)$/.test(path));
 const code = files.filter((path) => /\.tsx?$/.test(path));
 const product = code.filter((path) => /^(src|web)\//.test(path) && !/\.test\.ts$|\/conformance\//.test(path));

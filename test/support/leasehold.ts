@@ -26,6 +26,8 @@ export function temporaryFolder(t: Ends): string {
 export interface RunOptions {
   readonly cwd: string;
   readonly command?: string;
+  /** Of Node; default `leasehold`. */
+  readonly program?: string;
   /** Flags of Node itself. */
   readonly nodeArgs?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -83,8 +85,8 @@ export class Running {
 
 /** Starts `leasehold ARGS` (or another command) with a closed standard input. */
 export function run(t: Ends, args: readonly string[], options: RunOptions): Running {
-  const { cwd, command = process.execPath, nodeArgs = [], group = false } = options;
-  const child = spawn(command, command === process.execPath ? [...nodeArgs, BIN, ...args] : [...args], {
+  const { cwd, command = process.execPath, program = BIN, nodeArgs = [], group = false } = options;
+  const child = spawn(command, command === process.execPath ? [...nodeArgs, program, ...args] : [...args], {
     cwd,
     detached: group,
     env: { ...cleanEnvironment(), ...options.env },

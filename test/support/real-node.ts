@@ -35,6 +35,11 @@ export class RealNode {
     return node;
   }
 
+  /** One that was started otherwise. */
+  static of(process: Running, url: string, token: string): RealNode {
+    return new RealNode(process, url, token);
+  }
+
   async ask(method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly body: Wire }> {
     const response = await fetch(`${this.url}/api/v1${path}`, {
       method,

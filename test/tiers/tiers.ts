@@ -84,7 +84,7 @@ function mergeStages(files: readonly TestFile[], seeds: number, commit?: string)
     PAGES,
     {
       name: 'rest',
-      what: 'end to end, attacks, properties, interleavings, guides, the simulator',
+      what: 'end to end, attacks, properties, interleavings, different ages, guides, the simulator',
       atOnce: AT_ONCE,
       jobs: [simulator(seeds), ...own(of(files, 'rest')).map((job) => ofCommit(job, commit))],
     },

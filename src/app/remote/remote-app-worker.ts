@@ -60,6 +60,17 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
   return makeWorker(rest, { link, world, log, name });
 }
 
+/** This process has a token that may push whatever it likes: its tasks may do the same. */
+const EVERYTHING = {
+  handlers: ['*', 'shell', 'js', 'http'],
+  queues: ['*'],
+  tags: ['*'],
+  workers: ['*'],
+  limits: ['*'],
+  channels: ['*'],
+  reuse: true,
+};
+
 interface Identity {
   readonly name: string;
   readonly secret: string;
@@ -80,13 +91,17 @@ async function credentials(
   if (secret !== undefined) return { name, secret, made: false };
   if (code !== undefined) return { ...(await client.call('enrolWorker', { body: { code }, signal })), made: false };
   try {
-    const made = await client.call('createWorker', { body: { name, tags: [...tags] }, signal });
+    const made = await client.call('createWorker', {
+      body: { name, tags: [...tags], permissions: EVERYTHING },
+      signal,
+    });
     return { name, secret: made.secret as string, made: true };
   } catch (error) {
     if (!isEngineError(error, 'CONFLICT')) throw error;
   }
   // There is a worker of that name already: it gets another secret, and the tags that it reports.
-  if (tags.length > 0) await client.call('editWorker', { params: { name }, body: { addTags: [...tags] }, signal });
+  const body = { permissions: EVERYTHING, ...(tags.length === 0 ? {} : { addTags: [...tags] }) };
+  await client.call('editWorker', { params: { name }, body, signal });
   return { ...(await client.call('rotateWorker', { params: { name }, body: { grace: GRACE }, signal })), made: false };
 }
 

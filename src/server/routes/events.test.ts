@@ -290,14 +290,14 @@ test('events have the words of documents, workers are told of, and both are filt
   const everything = await read('queue=q&queue=end');
   assert.deepEqual(everything, [
     'created:created',
-    'claimed:assigned+started+LEASE_GRANTED',
-    'completed:completed',
+    'claimed:assigned+started+LEASE_GRANTED@ada',
+    'completed:completed@ada',
     'created:created',
-    'claimed:assigned+started+LEASE_GRANTED',
-    'failed:failed',
+    'claimed:assigned+started+LEASE_GRANTED@bob',
+    'failed:failed@bob',
     'created:created',
-    'claimed:assigned+started+LEASE_GRANTED',
-    'released:reassigned',
+    'claimed:assigned+started+LEASE_GRANTED@ada',
+    'released:reassigned@ada',
   ]);
   // A queue names no worker; what ends the reading is a task that was cancelled.
   const words = await read('kind=WORKER_REGISTERED&kind=WORKER_HEARTBEAT&kind=LEASE_GRANTED&kind=cancelled');

@@ -110,7 +110,7 @@ export class HttpWorkers {
     const { leaseMs } = (
       await this.#sessionOf(
         session,
-        schemas?.filter(({ handler }) => handlers.includes(handler)),
+        schemas?.filter(({ handler }) => handlers.includes(handler) || !hello.handlers.includes(handler)),
       )
     ).service.session;
     return { worker: session.worker, session: token, leaseMs, can: REQUEST_TYPES };

@@ -207,7 +207,9 @@ export class WorkerGateway {
         {
           ...helloOf(connect, address),
           handlers,
-          schemas: connect.schemas?.filter(({ handler }) => handlers.includes(handler)),
+          schemas: connect.schemas?.filter(
+            ({ handler }) => handlers.includes(handler) || !connect.handlers.includes(handler),
+          ),
           token: principal.token,
         },
         named,
