@@ -25,6 +25,10 @@ import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import type { CallerTransaction } from '../store/store.ts';
 import { open } from './open.ts';
 
+/** Of the file, not of a test: it is removed after everything is closed. */
+const folder = tempFolder('hostile');
+let files = 0;
+
 /**
  * Values that only one of the stores could keep, or would fail on, are refused or replaced at the edge. Every entry point that takes a text
  * or a number gets all of these on each store. It must answer the same on each, and never with a bug.
@@ -43,7 +47,7 @@ interface Place {
 const PUSH = { queue: 'mail', handler: 'send' };
 
 async function sqlitePlace(t: TestContext): Promise<Place> {
-  const file = join(tempFolder('hostile'), 'store.db');
+  const file = join(folder, `${++files}.db`);
   const made = await place(t, `sqlite:${file}`, { type: 'sqlite', sqlite_path: file }, async (body) => {
     db.exec('BEGIN IMMEDIATE');
     try {

@@ -21,7 +21,7 @@ test('words that a newer worker says are ignored, at the beginning and in every 
     type: 'task_turn',
     n: 1,
     lease: LEASE,
-    entries: [{ key: 'c', kind: 'child', child: { queue: 'q', handler: 'h', ...extra }, ...extra }],
+    entries: [{ key: 'c', kind: 'child', child: { queue: 'q', handler: 'h' }, ...extra }],
     then: { go: 'park', key: 'w', timeoutMs: 5, ...extra },
     ...extra,
   };

@@ -86,7 +86,8 @@ export const Granted = z
   })
   .meta({ id: 'Granted' });
 
-const Child = z.object({
+/** Strict, because a handler says it: what a user asks for must not be left out in silence. */
+const Child = z.strictObject({
   queue: text,
   handler: text,
   input: text.optional(),

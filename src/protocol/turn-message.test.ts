@@ -121,6 +121,8 @@ test('a frame is held to its shape and its bounds', () => {
     { entries: Array.from({ length: 1001 }, () => value), then: on },
     { entries: [{ ...value, value: 1 }], then: on },
     { entries: [{ ...value, kind: 'gift' }], then: on },
+    { entries: [{ ...child, child: { ...child.child, op: 'o' } }], then: on },
+    { entries: [{ ...child, child: { ...child.child, parent: 7 } }], then: on },
     { entries: [{ ...child, after: Array.from({ length: 1001 }, () => ({ on: 7 })) }], then: on },
     { entries: [{ ...child, afterFailure: 'shrug' }], then: on },
     { entries: [], then: { go: 'away' } },

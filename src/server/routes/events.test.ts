@@ -305,9 +305,9 @@ test('events have the words of documents, workers are told of, and both are filt
     'registered:WORKER_REGISTERED@ada',
     'registered:WORKER_REGISTERED@bob',
     'beat:WORKER_HEARTBEAT@ada',
-    'claimed:assigned+started+LEASE_GRANTED',
-    'claimed:assigned+started+LEASE_GRANTED',
-    'claimed:assigned+started+LEASE_GRANTED',
+    'claimed:assigned+started+LEASE_GRANTED@ada',
+    'claimed:assigned+started+LEASE_GRANTED@bob',
+    'claimed:assigned+started+LEASE_GRANTED@ada',
   ]);
   assert.equal((await node.ask('/api/v1/events?worker=-x')).status, 400);
   assert.equal((await node.ask('/api/v1/events?kind=LEASE_LOST')).status, 400);

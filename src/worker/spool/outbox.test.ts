@@ -37,7 +37,8 @@ async function rig(t: TestContext, leaseMs = 30_000): Promise<Rig> {
   const node = await nodeScene(t, { leaseMs });
   const proxy = await TcpProxy.before(node.service.address);
   t.after(() => proxy.close());
-  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'a' } });
+  const permissions = { handlers: ['play'], queues: ['children'], channels: ['heard'] };
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'a', permissions } });
   const folder = join(FOLDER, String(++folders));
   const warnings: string[] = [];
   const warn = (message: string, fields?: object): void => void warnings.push(`${message} ${JSON.stringify(fields)}`);
