@@ -92,6 +92,11 @@ export class Trial {
     await this.pass(10);
   }
 
+  async decide(channel: string, decision: unknown): Promise<void> {
+    await this.engine.waits.decide({ channel }, decision);
+    await this.pass(10);
+  }
+
   async brief(number: number): Promise<string> {
     const record = await this.engine.get(number);
     assert.ok(record);

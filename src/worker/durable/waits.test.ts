@@ -148,13 +148,13 @@ test('an approval has a form that people see, a channel of its own, and comes ba
   const it = await trial(t);
   const approval = { title: 'Publish?', actions: ['yes', 'no'], context: { words: 800 }, form: { type: 'string' } };
   await it.serve({ publish: (_, ctx) => ctx.wait('review', { approval, timeout: '2d' }) });
-  const { task, id } = await it.push('publish');
+  const { task } = await it.push('publish');
   const [open] = await it.engine.waits.open();
   assert.equal(open?.task, task);
   assert.equal(open.key, 'review#0');
-  assert.equal(open.channel, `approval:${id}:review#0`);
+  assert.equal(open.channel, `approval:${task}:review#0`);
   assert.deepEqual(JSON.parse(open.form ?? ''), approval);
-  await it.signal(open.channel, { action: 'yes', by: 'ada' });
+  await it.decide(open.channel, { action: 'yes', by: 'ada' });
   assert.deepEqual(await it.result(task), { outcome: 'woken', value: { action: 'yes', by: 'ada' } });
 });
 
