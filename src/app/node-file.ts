@@ -1,4 +1,5 @@
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '../client/client.ts';
 import { fault } from '../core/errors.ts';
@@ -56,6 +57,12 @@ function readNode(dataDir: string): NodeAddress | undefined {
   }
 }
 
+/** Loopback, or an address of this host, where a node may listen for others. */
+function isHere(hostname: string): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return isLoopback(hostname) || own.some(({ address }) => address === hostname);
+}
+
 /** Bits of a mode that let the group or everybody write. */
 const OTHERS_WRITE = 0o022;
 
@@ -64,7 +71,7 @@ function requireOwn(dataDir: string, url: string): void {
   const problem =
     foreignness(dataDir) ??
     foreignness(file) ??
-    (isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')) ? undefined : 'it names an address of another host');
+    (isHere(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')) ? undefined : 'it names an address of another host');
   if (problem === undefined) return;
   throw fault(
     'FORBIDDEN',

@@ -16,6 +16,9 @@ export interface Known {
   leaseUntil: number;
   /** Wall time before which it may not be claimed. */
   dueAt: number;
+  /** How far the wall clock had been set back when the due time was set, and when it was pushed. */
+  dueBack: number;
+  bornBack: number;
   cancelRequested: boolean;
   /** The worker incarnation of the newest attempt. */
   holder: number;
@@ -62,6 +65,8 @@ export interface Wait extends Omit<WaitRecord, 'task' | 'outcome'> {
   readonly turn: number;
   outcome: WaitRecord['outcome'];
   body: string | undefined;
+  /** How far the wall clock had been set back when it began. */
+  readonly setBack: number;
 }
 
 /** All tasks, for the parts of the model: each part is about one side of them, and every end concerns who depends on it. */
@@ -84,6 +89,15 @@ export class Board {
 
   get wall(): number {
     return this.#scheduler.wall;
+  }
+
+  get setBack(): number {
+    return this.#scheduler.setBack;
+  }
+
+  /** Whether this time of the calendar has come, or would have come if the clock had not been set back since it was set. */
+  hasCome(at: number, setBackThen: number): boolean {
+    return this.wall >= at - (this.setBack - setBackThen);
   }
 
   task(task: number): Known {

@@ -84,6 +84,7 @@ export async function rage(run: Run): Promise<void> {
     if (rng.chance(run.faults.clockJump)) {
       const ms = rng.int(-4000, 4000);
       scheduler.wallOffset += ms;
+      if (ms < 0) scheduler.setBack -= ms;
       run.gates.reach('wall clock jumped');
       run.trace.say('nature', `wall clock jumps by ${ms} ms`);
     }

@@ -25,6 +25,8 @@ export class Scheduler {
   now = 1_000;
   /** What the wall clock shows beyond that; it jumps. */
   wallOffset = 1_700_000_000_000;
+  /** By how much the wall clock was ever set back. The store follows that, so that durations stay what they are. */
+  setBack = 0;
   steps = 0;
   readonly #rng: Rng;
   #happenings: Happening[] = [];

@@ -37,7 +37,7 @@ function masked(text: string): string {
       .replaceAll(/ +\d+ms/g, ' TOOK')
       .replaceAll(/ +/g, ' ')
       // Where the worker of the node comes from; the other one has the store itself.
-      .replaceAll(/\t127\.0\.0\.1$/gm, '\t–')
+      .replaceAll(/\t127\.0\.0\.1(?=\t|$)/gm, '\t–')
       .replaceAll(/(\t[\w.-]+\t)\d+(\tDATE)/g, '$1PID$2')
   );
 }

@@ -184,12 +184,13 @@ class Trial {
       ...(roll(8) === 0 ? { version: `>=${1 + roll(3)}` } : {}),
     };
     const known = LIMITS.filter((name) => this.#model.limits.has(name));
-    const limits = this.#some(known, 3).map((name) => ({
-      name,
-      ...(roll(2) === 0 ? { key: this.#one(KEYS) } : {}),
-      weight: 1 + roll(2),
-      cost: roll(5),
-    }));
+    const limits = this.#some(known, 3).map((name) => {
+      const key = roll(2) === 0 ? { key: this.#one(KEYS) } : {};
+      const { concurrent, perKey } = this.#model.limits.get(name) ?? {};
+      // More than the whole limit is refused; 0 is a pause, which ends some day.
+      const caps = [concurrent, perKey].filter((cap) => cap !== undefined && cap > 0) as number[];
+      return { name, ...key, weight: Math.min(1 + roll(2), ...caps), cost: roll(5) };
+    });
     return { queue: this.#one(QUEUES), placement, limits };
   }
 

@@ -146,6 +146,7 @@ export class Model {
     if (item.change === 'retried') task.suspect = false;
     task.state = item.delayMs > 0 ? 'scheduled' : 'ready';
     task.dueAt = item.delayMs > 0 ? this.board.wall + item.delayMs : 0;
+    task.dueBack = this.board.setBack;
   }
 
   renewed(item: RenewItem, answer: RenewAnswer): void {
@@ -236,7 +237,7 @@ export class Model {
         break;
       case 'staged':
         must(task.state === 'scheduled', 'I3', () => `${key} staged while ${task.state}`);
-        must(this.board.wall >= task.dueAt, 'I17', () => `${key} was staged before it was due`);
+        must(this.board.hasCome(task.dueAt, task.dueBack), 'I17', () => `${key} was staged before it was due`);
         task.state = 'ready';
         task.dueAt = 0; // due once is due for good, wherever the wall clock jumps
         this.gates.reach('scheduled task staged');
@@ -247,7 +248,7 @@ export class Model {
           'I3',
           () => `${key} timed out while ${task.state}`,
         );
-        must(this.board.wall >= task.expiresAt, 'I17', () => `${key} timed out before its time`);
+        must(this.board.hasCome(task.expiresAt, task.bornBack), 'I17', () => `${key} timed out before its time`);
         this.board.end(event.task, 'failed');
         this.gates.reach('task waited too long');
         break;
@@ -292,7 +293,7 @@ export class Model {
   #grant(request: NewClaim, grant: Grant, task: Known, key: string): void {
     must(task.state === 'ready', 'I3', () => `${key} was granted while ${task.state}`);
     must(grant.attempt === task.attempt + 1, 'I1', () => `${key} follows attempt ${task.attempt}`);
-    must(this.board.wall >= task.dueAt, 'I17', () => `${key} was granted before it was due`);
+    must(this.board.hasCome(task.dueAt, task.dueBack), 'I17', () => `${key} was granted before it was due`);
     task.state = 'running';
     task.attempt = grant.attempt;
     task.tries++;

@@ -166,6 +166,8 @@ export class PushModel {
       maxTries: item.maxTries,
       leaseUntil: 0,
       dueAt,
+      dueBack: this.#board.setBack,
+      bornBack: this.#board.setBack,
       cancelRequested: false,
       holder: 0,
       suspect: false,

@@ -88,7 +88,7 @@ export class WaitModel {
       return;
     }
     must(
-      wait?.outcome === 'open' && wait.deadline !== undefined && this.#board.wall >= wait.deadline,
+      wait?.outcome === 'open' && wait.deadline !== undefined && this.#board.hasCome(wait.deadline, wait.setBack),
       'I17',
       () => `${task} was woken, and nothing that it waited for had come: ${JSON.stringify(wait)}`,
     );
@@ -122,7 +122,11 @@ export class WaitModel {
     const due = known === undefined || this.#board.isPruned(task) ? undefined : recordOf(task, known.wait);
     if (due === undefined && record?.key === known?.mute?.key && record?.body === undefined) return;
     const is = (): string => `wait ${JSON.stringify(record)} was shown, it is ${JSON.stringify(due)}`;
-    must(JSON.stringify(record && recordOf(task, record)) === JSON.stringify(due), 'wait', is);
+    // The store moves deadlines when the clock is set back.
+    const moved = (due?.deadline ?? 0) - (record?.deadline ?? 0);
+    must(moved >= 0 && moved <= this.#board.setBack - (known?.wait?.setBack ?? 0), 'wait', is);
+    const shown = record && { ...recordOf(task, record), deadline: due?.deadline };
+    must(JSON.stringify(shown) === JSON.stringify(due), 'wait', is);
   }
 
   /** What people are asked to decide. */
@@ -208,7 +212,18 @@ export class WaitModel {
   #waitOf({ attempt: gen, nth: turn = 0, key, channel, form, timeoutMs }: ParkItem): Wait {
     const since = this.#board.wall;
     const deadline = timeoutMs === undefined ? undefined : since + timeoutMs;
-    return { gen, turn, key, channel, form, since, deadline, outcome: 'open', body: undefined };
+    return {
+      gen,
+      turn,
+      key,
+      channel,
+      form,
+      since,
+      deadline,
+      outcome: 'open',
+      body: undefined,
+      setBack: this.#board.setBack,
+    };
   }
 
   #hear(known: Known, body: string): void {
