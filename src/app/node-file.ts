@@ -31,13 +31,13 @@ export function announceNode(dataDir: string, node: NodeAddress): () => void {
 }
 
 /**
- * The node of this directory, if its process runs and it answers. A command sends its token there, so an address that
+ * The node of this directory, if its process runs and it answers. `token`: whether the one of the directory is sent there. A command sends its token there, so an address that
  * somebody else can have written is refused, and not even asked.
  */
-export async function liveNode(dataDir: string): Promise<string | undefined> {
+export async function liveNode(dataDir: string, token: 'own' | 'other' = 'other'): Promise<string | undefined> {
   const node = readNode(dataDir);
   if (node === undefined || !isThere(node.pid) || !URL.canParse(node.url)) return undefined;
-  requireOwn(dataDir, node.url);
+  requireOwn(dataDir, node.url, token);
   try {
     // Without a token: another process may listen at that address by now.
     const client = new Client({ url: node.url });
@@ -66,12 +66,15 @@ function isHere(hostname: string): boolean {
 /** Bits of a mode that let the group or everybody write. */
 const OTHERS_WRITE = 0o022;
 
-function requireOwn(dataDir: string, url: string): void {
+function requireOwn(dataDir: string, url: string, token: 'own' | 'other'): void {
   const file = join(dataDir, FILE);
   const problem =
     foreignness(dataDir) ??
     foreignness(file) ??
-    (isHere(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')) ? undefined : 'it names an address of another host');
+    // The token in the same folder is worth nothing elsewhere: whoever made up the folder has it already.
+    (token === 'own' || isHere(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'))
+      ? undefined
+      : 'it names an address of another host');
   if (problem === undefined) return;
   throw fault(
     'FORBIDDEN',

@@ -16,7 +16,7 @@ test(
     const cluster = await house.call('getCluster');
     assert.equal(cluster.nodes.length, 2);
     const leader = cluster.leader?.node as string;
-    await nodes.getByRole('row').filter({ hasText: leader }).getByText('leader', { exact: true }).waitFor();
+    await nodes.getByRole('row').filter({ hasText: leader }).getByText('leader', { exact: true }).first().waitFor();
     const store = page.getByRole('region', { name: 'Store' });
     assert.match(await store.innerText(), /sqlite/);
     assert.match(await store.innerText(), new RegExp(`Epoch\\s+${cluster.leader?.epoch}`));

@@ -36,7 +36,7 @@ function attemptOf(lease: object): readonly Request[] {
     {
       key: 'spawn:echo#0',
       kind: 'child',
-      child: { queue: 'children', handler: 'echo', delay: 3_600_000, ...NEWER },
+      child: { queue: 'children', handler: 'echo', delay: 3_600_000 },
       ...NEWER,
     },
   ];

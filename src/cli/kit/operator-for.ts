@@ -88,7 +88,7 @@ async function nodeFor(config: Config): Promise<Node | undefined> {
   if (node === 'environment') return named;
   if (store === 'environment') return undefined;
   const { liveNode } = await import('../../app/node-file.ts');
-  const url = await liveNode(dataDir);
+  const url = await liveNode(dataDir, sourceOf(config, 'token') === 'default' ? 'own' : 'other');
   return url === undefined ? undefined : { url, seen: true };
 }
 
