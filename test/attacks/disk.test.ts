@@ -200,6 +200,12 @@ describe('who has read the whole store', () => {
       body: { max: 1, waitMs: 1000, n: 1, holding: [] },
     });
     const [{ task, attempt, token }] = taken.body;
+    // It goes without a word about the task; a name has one holder.
+    await node.call('askNode', `/workers/${joined.worker}/ask`, {
+      token: null,
+      headers: { 'x-session-token': joined.session },
+      body: { asked: [{ type: 'heartbeat', n: 1, state: 'offline' }] },
+    });
     const { RawWorker } = await import('../support/raw-worker.ts');
     const thief = await RawWorker.dial(node.service.address);
     t.after(() => thief.socket.terminate());

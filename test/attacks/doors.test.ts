@@ -205,7 +205,7 @@ test('A44: each role reaches what is its own and nothing else, streams and logs 
     [lease.task],
   );
   const entries = [
-    { key: 'c', kind: 'child', child: { queue: 'w', handler: 'x' } },
+    { key: 'c', kind: 'child', child: { queue: 'w', handler: 'echo' } },
     // What only looks like a child is none.
     { key: 'spawn:x#0', kind: 'value', value: JSON.stringify({ task: other.task }) },
   ];
