@@ -44,6 +44,7 @@ const SOMETIMES: readonly string[] = [
   'unique key led to its task',
   'unique key refused for another input',
   'push repeated by its op',
+  'operation id refused for other content',
   'claim repeated by its op',
   'claim waited and got work',
   'disabled worker got nothing',

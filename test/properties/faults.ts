@@ -13,7 +13,7 @@ const days = operation(0.5, { days: 31 }, async (rig, n) => {
   rig.gates.reach(n.days > 24 ? 'more than 24.8 days passed' : 'days passed');
 });
 const setWallClock = operation(1, { minutes: 2 * 24 * 60 + 1 }, async (rig, n) => {
-  rig.setWall((n.minutes - 24 * 60) * 60_000);
+  await rig.setWall((n.minutes - 24 * 60) * 60_000);
   rig.gates.reach(n.minutes < 24 * 60 ? 'wall clock set back' : 'wall clock set ahead');
 });
 

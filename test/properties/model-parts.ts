@@ -9,6 +9,10 @@ export const RETENTION_MS = 7 * DAY_MS;
 export const OP_MS = 24 * 3_600_000;
 /** How often the reaper notes how far lease time has come. */
 export const NOTE_MS = 10_000;
+/** A calendar that goes back by less than this against lease time was not set. */
+export const STEP_MS = 1_000;
+/** Smaller differences between calendar and lease time are not written down. */
+export const NOTABLE_MS = 100;
 export const MAX_BOUNCES = 20;
 /** A text that the design does not fix. */
 export const ANY_TEXT = '\u0000any';
@@ -70,6 +74,8 @@ export interface ModelTask {
   startedAt: number | undefined;
   finishedAt: number | undefined;
   runAt: number | undefined;
+  /** Its first start was asked for at a time of the calendar, not after a while. */
+  atTime: boolean;
   leaseUntil: number | undefined;
   cancelRequestedAt: number | undefined;
   result: string | undefined;
@@ -97,10 +103,19 @@ export interface ModelAttempt {
 
 /** The first answer under an operation id: a task, or (without its time) the task that held the key. */
 export interface ModelOp {
+  /** What the id stands for: queue, handler and input. */
+  readonly content: string;
   readonly task: number;
   readonly createdAt: number | undefined;
   readonly until: number;
 }
+
+/** What a valid push must lead to. */
+export type Due =
+  | 'create'
+  | { readonly existing: ModelTask | GoneTask }
+  /** Another task has the unique key, or with CONFLICT the operation id. */
+  | { readonly conflict: number; readonly error: 'UNIQUE_CONFLICT' | 'CONFLICT' };
 
 export interface HeldKey {
   readonly task: number;
@@ -221,6 +236,11 @@ export function slotAfter(trigger: Pick<ModelTrigger, 'periodMs'>, after: number
 
 export function printOf(push: ModelPush): string {
   return push.unique?.print ?? `${push.handler} ${canonical(JSON.parse(push.payload))}`;
+}
+
+/** What pushes with the same operation id must share. */
+export function contentOf({ queue, handler, payload }: ModelPush): string {
+  return `${queue} ${handler} ${canonical(JSON.parse(payload))}`;
 }
 
 function canonical(value: unknown): string {

@@ -5,8 +5,10 @@ import {
   again,
   backoff,
   type Call,
+  contentOf,
   DAY_MS,
   DUTY_MS,
+  type Due,
   type DutyName,
   emptyStats,
   type Fate,
@@ -28,12 +30,14 @@ import {
   type ModelTask,
   type ModelTrigger,
   must,
+  NOTABLE_MS,
   NOTE_MS,
   type Note,
   OP_MS,
   type Outcome,
   printOf,
   RETENTION_MS,
+  STEP_MS,
   slotAfter,
   slotKey,
 } from './model-parts.ts';
@@ -69,6 +73,8 @@ export class Model {
   notes: Note[] = [];
   lastTask = 0;
   #notedLease = 0;
+  /** How far the calendar was ahead of lease time when that was written down. */
+  #notedAhead = 0;
 
   constructor(start: { readonly wall: number; readonly monotonic: number; readonly workers: readonly number[] }) {
     this.wall = start.wall;
@@ -86,8 +92,19 @@ export class Model {
     this.lease += ms;
   }
 
+  /** Everybody who writes has noticed it: what is due after a while still is, also when the clock went back. */
   setWall(by: number): void {
     this.wall += by;
+    this.#followCalendar(this.#notedAhead - (this.wall - this.lease));
+  }
+
+  /** A clock that is set ahead moves nothing: the host may have slept. */
+  #followCalendar(back: number): void {
+    for (const task of this.tasks.values()) {
+      if (back >= STEP_MS && task.state === 'scheduled' && !task.atTime) task.runAt = (task.runAt as number) - back;
+    }
+    const ahead = this.wall - this.lease;
+    if (Math.abs(ahead - this.#notedAhead) >= NOTABLE_MS) this.#notedAhead = ahead;
   }
 
   /** Somebody sets the calendar of the host, and the store has its own. */
@@ -95,10 +112,15 @@ export class Model {
     this.ahead += by;
   }
 
-  /** Lease time goes on from what the reaper noted last, or from the calendar if that is later. */
-  reboot(monotonic: number): void {
+  /**
+   * Lease time goes on from what the reaper noted last, or from the calendar if that is later. The calendar has gone back
+   * if it is behind what it was at that note.
+   */
+  reboot(monotonic: number, wallBy: number): void {
     this.monotonic = monotonic;
+    this.wall += wallBy;
     this.lease = Math.max(this.#notedLease, this.wall);
+    this.#followCalendar(this.#notedLease === 0 ? 0 : this.#notedLease + this.#notedAhead - this.wall);
     this.processes[0] = this.newProcess();
     this.processes[1] = this.newProcess();
   }
@@ -123,22 +145,24 @@ export class Model {
   }
 
   /** What a valid push must lead to. */
-  judgePush(push: ModelPush): { readonly existing: ModelTask | GoneTask } | { readonly conflict: number } | 'create' {
+  judgePush(push: ModelPush): Due {
     const before = push.op === undefined ? undefined : this.pushOps.get(push.op);
     if (before !== undefined && before.until > this.wall) {
-      if (before.createdAt === undefined) return { conflict: before.task };
+      if (before.content !== contentOf(push)) return { conflict: before.task, error: 'CONFLICT' };
+      if (before.createdAt === undefined) return { conflict: before.task, error: 'UNIQUE_CONFLICT' };
       return { existing: this.tasks.get(before.task) ?? { id: before.task, createdAt: before.createdAt, gone: true } };
     }
     const held = push.unique === undefined ? undefined : this.holder(push.queue, push.unique.key);
     if (held === undefined) return 'create';
-    return held.print === printOf(push) ? { existing: held.task } : { conflict: held.task.id };
+    if (held.print === printOf(push)) return { existing: held.task };
+    return { conflict: held.task.id, error: 'UNIQUE_CONFLICT' };
   }
 
   /** The answer of a push: a repeat with the same operation id must get it again, also when it was a refusal. */
   remember(push: ModelPush, task: number, createdAt: number | undefined): void {
     const before = push.op === undefined ? undefined : this.pushOps.get(push.op);
     if (push.op === undefined || (before !== undefined && before.until > this.wall)) return;
-    this.pushOps.set(push.op, { task, createdAt, until: this.wall + OP_MS });
+    this.pushOps.set(push.op, { content: contentOf(push), task, createdAt, until: this.wall + OP_MS });
   }
 
   /** The task that holds a unique key: while it is unfinished, and for its window after the push. */
@@ -174,6 +198,7 @@ export class Model {
       startedAt: undefined,
       finishedAt: undefined,
       runAt: later ? runAt : undefined,
+      atTime: push.runAt !== undefined,
       leaseUntil: undefined,
       cancelRequestedAt: undefined,
       result: undefined,
@@ -566,6 +591,7 @@ export class Model {
     task.worker = undefined;
     task.leaseUntil = undefined;
     task.runAt = delayMs > 0 ? this.wall + delayMs : undefined;
+    task.atTime = false;
     this.#move(task, change, delayMs > 0 ? 'scheduled' : 'ready');
   }
 

@@ -70,8 +70,10 @@ export function judgePushed(rig: Rig, by: number, wanted: ModelPush, answer: Ans
   const due = model.judgePush(wanted);
   model.queue(wanted.queue); // its lane is made first, whatever becomes of the push
   if (due !== 'create' && 'conflict' in due) {
-    must('error' in answer && answer.error === 'UNIQUE_CONFLICT', `the key of task ${due.conflict} was given away`);
-    gates.reach('unique key refused for another input');
+    must('error' in answer && answer.error === due.error, `the key of task ${due.conflict} was given away`);
+    gates.reach(
+      due.error === 'CONFLICT' ? 'operation id refused for other content' : 'unique key refused for another input',
+    );
     model.remember(wanted, due.conflict, undefined);
     return undefined;
   }
@@ -153,9 +155,11 @@ const pushUnique = operation(
     ),
 );
 
-const pushWithOp = operation(4, { by: BY, ...TASK, op: OPS.length }, (rig, n) =>
-  push(rig, n.by, pushOf(n, { op: at(OPS, n.op) })),
-);
+/** Mostly each id with content of its own, so that some are repeats. Values 3 and 12 are the same input. */
+const pushWithOp = operation(4, { by: BY, ...TASK, op: OPS.length, other: 3 }, (rig, n) => {
+  const own = { ...n, queue: n.op, handler: 0, value: at([3, 12], n.value) };
+  return push(rig, n.by, pushOf(n.other === 0 ? n : own, { op: at(OPS, n.op) }));
+});
 
 const pushPoison = operation(4, { by: BY, poison: POISON.length + WRONG.length }, async (rig, n) => {
   const poison = POISON[n.poison];

@@ -158,11 +158,13 @@ export class Rig {
     this.model.advance(ms);
   }
 
-  setWall(by: number): void {
+  async setWall(by: number): Promise<void> {
     this.host.setWall(by);
     // A server has a clock of its own.
-    if (this.kind === 'postgres') this.model.setHost(by);
-    else this.model.setWall(by);
+    if (this.kind === 'postgres') return this.model.setHost(by);
+    // A process notices with its next write, so both write something that the model does not know of.
+    for (const n of [0, 1]) await this.store(n).workerBeat({ beats: this.workers.map((worker) => ({ worker })) });
+    this.model.setWall(by);
   }
 
   /** Lets everything that is under way go on as far as it can without the clock. */
@@ -193,8 +195,7 @@ export class Rig {
     }
     this.host.reboot();
     this.host.setWall(wallMs);
-    this.model.setWall(wallMs);
-    this.model.reboot(this.host.monotonic);
+    this.model.reboot(this.host.monotonic, wallMs);
     this.#boots++;
     this.#processes = [await this.#start(), await this.#start()];
   }

@@ -32,7 +32,7 @@ test('a grant says what a name may run: what is given replaces, what is not give
     '  slots     at most 2',
   ]);
   assert.deepEqual(await grant('--any', '--handler', 'd'), { handlers: ['d'] });
-  assert.deepEqual(await grant('--any'), {});
+  assert.equal(await grant('--any'), undefined);
   assert.deepEqual((await call(['workers', 'grant', 'box'])).lines.slice(1), [
     '  handlers  any that it offers',
     '  queues    all',
@@ -83,7 +83,7 @@ test('permissions of a name are added to, shown, and taken away', async (t) => {
     '  reuse     kept results and unique keys of others',
   ]);
   assert.deepEqual(await permit('--none', '--tag', 'eu'), { permissions: { tags: ['eu'] } });
-  assert.deepEqual(await permit('--none'), {});
+  assert.equal(await permit('--none'), undefined);
   const wrong = await call(['workers', 'permit', 'box', '--queue', 'a*b']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /a \* that is not at its end/);

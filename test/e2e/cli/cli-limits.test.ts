@@ -124,7 +124,7 @@ test('workers are disabled, enabled, tagged and ranked by name, also before they
   const cells = row.split('\t');
   assert.deepEqual(
     [cells[0], cells[1], cells.length, ...cells.slice(8, 10)],
-    ['tester', 'starting,disabled', 13, '-5', 'gpu=nvidia'],
+    ['tester', 'starting,disabled', 14, '-5', 'gpu=nvidia'],
   );
   assert.deepEqual(await engine.claim({ worker, max: 1 }), []);
   assert.deepEqual((await call(['workers', 'enable', 'tester'])).lines, ['tester is enabled.']);
@@ -137,7 +137,6 @@ test('workers are disabled, enabled, tagged and ranked by name, also before they
     enabled: true,
     priority: 7,
     tags: ['eu'],
-    grant: {},
     workers: 1,
     running: 0,
   });
