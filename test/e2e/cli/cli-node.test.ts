@@ -70,6 +70,8 @@ async function workers(t: TestContext, { through, direct }: Both): Promise<void>
   const made = await through.call(['workers', 'create', 'box', '--tag', 'gpu', '--json']);
   const [{ secret }] = made.objects() as [{ secret: string }];
   await direct.call(['workers', 'create', 'box', '--tag', 'gpu']);
+  // The worker of the node has joined it: the channel that its task waits on is not one of its own.
+  for (const place of [through, direct]) await place.call(['workers', 'permit', 'box', '--channel', 'word:*']);
   const file = readFileSync(join(through.cwd, '.leasehold/node.json'), 'utf8');
   const { url } = JSON.parse(file) as { readonly url: string };
   const common = ['--name', 'box', '--tag', 'gpu', '--handlers', 'tasks.ts', '--allow', 'none', '--slots', '1'];
