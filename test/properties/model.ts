@@ -12,7 +12,6 @@ import {
   type DutyName,
   emptyStats,
   type Fate,
-  type GoneTask,
   type HeldKey,
   type Intent,
   isFinal,
