@@ -57,8 +57,9 @@ test('fifty calls at once on two connections are all answered, in the order in w
     ),
   );
   assert.deepEqual(answers, [...Array(50).keys()]);
-  // Two run at a time, so neighbours may swap while the first connections open.
-  for (const [at, i] of order.entries()) assert.ok(Math.abs(at - i) <= 2, order.join(' '));
+  // The first call of each connection waits until that is open, which may take longer for one than for the other.
+  const rest = order.filter((i) => i > 1);
+  for (const [at, i] of rest.entries()) assert.ok(Math.abs(at + 2 - i) <= 1, order.join(' '));
   const { rows } = await admin.query('SELECT 1 FROM pg_stat_activity WHERE application_name = $1', [name]);
   assert.equal(rows.length, 2);
 });
