@@ -25,7 +25,7 @@ async function scene(t: TestContext, { tags = [], grant = {}, handlers = ['rende
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
   t.after(() => node.close());
   const { engine } = node;
-  await engine.limits.set('openai', { concurrent: 1 });
+  await engine.limits.set('openai', { concurrent: 9 });
   const { task } = await engine.push({ queue: 'media', handler: 'render', ...held });
   const record = await engine.get(task);
   assert.ok(record);
@@ -45,6 +45,7 @@ async function scene(t: TestContext, { tags = [], grant = {}, handlers = ['rende
   });
   return {
     own,
+    engine,
     /** The child as it would be written. */
     spawn: async (more: Partial<ChildRequest> = {}): Promise<ChildRequest> => {
       const [entry] = await check([child(more)]);
@@ -133,6 +134,27 @@ test('children take from limits of the task itself, and from permitted ones', as
   await refused(plain.spawn({ limits: [{ name: 'openai' }] }), /may not take from the limit/, '--limit openai');
   await (await scene(t, { held: { limits: ['openai'] } })).spawn({ limits: ['openai'] });
   await (await scene(t, { grant: { permissions: { limits: ['open*'] } } })).spawn({ limits: ['openai'] });
+});
+
+test('of an inherited limit children take as much as the task itself, and under its key', async (t) => {
+  const own = { name: 'openai', key: 'ada', weight: 2, cost: 5 };
+  const { spawn } = await scene(t, { held: { limits: [own] } });
+  for (const use of [own, { ...own, weight: 1 }, { ...own, cost: 0 }]) await spawn({ limits: [use] });
+  for (const use of ['openai', { ...own, key: 'bob' }, { ...own, weight: 3 }, { ...own, cost: 6 }])
+    await refused(
+      spawn({ limits: [use] }),
+      /may not take more, or under another key, from the limit "openai"/,
+      '--limit openai',
+    );
+});
+
+test('an inherited limit that ends tasks for new ones is not for children', async (t) => {
+  for (const strategy of ['cancel_oldest', 'replace_pending'] as const) {
+    const { spawn, engine } = await scene(t, { held: { limits: ['openai'] } });
+    await engine.limits.set('openai', { concurrent: 1, strategy });
+    await refused(spawn({ limits: ['openai'] }), /may not end other tasks by the limit "openai"/, '--limit openai');
+    await (await scene(t, { grant: { permissions: { limits: ['openai'] } } })).spawn({ limits: ['openai'] });
+  }
 });
 
 test('channels begin with the handler, or with the id of the task and a colon; others are permitted', async (t) => {

@@ -1,4 +1,5 @@
 import { fault } from '../../core/errors.ts';
+import { type LimitUse, normalizeUses, type Strategy } from '../../core/limits/limit.ts';
 import {
   isGuarded,
   type PermissionKind,
@@ -50,6 +51,7 @@ interface Held {
  */
 export class WorkerPolicy {
   readonly #deps: WorkerPolicyDeps;
+  #ending: { readonly at: number; readonly names: Promise<ReadonlySet<string>> } | undefined;
 
   constructor(deps: WorkerPolicyDeps) {
     this.#deps = deps;
@@ -127,13 +129,32 @@ export class WorkerPolicy {
     if (wrong !== undefined) throw this.#refuse('require the tag', wrong, 'tags');
   }
 
+  /** What the task itself takes its children may take: as much, under the same key, and never so that tasks of others end for it. */
   async #checkLimits({ held, permissions }: Held, { limits = [] }: ChildRequest): Promise<void> {
-    const names = limits.map((use) => (typeof use === 'string' ? use : use.name));
-    const open = names.filter((name) => !permissions.some((one) => permits(one.limits, name)));
+    const open = normalizeUses(limits).filter(({ name }) => !permissions.some((one) => permits(one.limits, name)));
     if (open.length === 0) return;
-    const inherited = (await this.#rulesOf(held))?.uses.map(({ name }) => name) ?? [];
-    const wrong = open.find((name) => !inherited.includes(name));
-    if (wrong !== undefined) throw this.#refuse('take from the limit', wrong, 'limits');
+    const inherited = (await this.#rulesOf(held))?.limits ?? [];
+    const wrong = open.find((use) => !inherited.some((own) => isWithin(use, own)));
+    if (wrong !== undefined) {
+      const beyond = inherited.some(({ name }) => name === wrong.name) ? ' more, or under another key,' : '';
+      throw this.#refuse(`take${beyond} from the limit`, wrong.name, 'limits');
+    }
+    const ending = await this.#endingOthers();
+    const deadly = open.find(({ name }) => ending.has(name));
+    if (deadly !== undefined) throw this.#refuse('end other tasks by the limit', deadly.name, 'limits');
+  }
+
+  /** The limits that end tasks for new ones, as they were less than a second ago: one turn may have hundreds of children. */
+  #endingOthers(): Promise<ReadonlySet<string>> {
+    const { limits, world } = this.#deps.engine;
+    const now = world.clock.monotonic();
+    if (this.#ending !== undefined && now - this.#ending.at < KNOWN_MS) return this.#ending.names;
+    const names = limits
+      .list()
+      .then((all) => new Set(all.filter(({ limit }) => ENDS_OTHERS.has(limit.strategy)).map(({ name }) => name)));
+    this.#ending = { at: now, names };
+    names.catch(() => (this.#ending = undefined));
+    return names;
   }
 
   async #checkChannel({ held, permissions }: Held, verb: string, channel: string): Promise<void> {
@@ -174,6 +195,15 @@ export class WorkerPolicy {
       },
     );
   }
+}
+
+const KNOWN_MS = 1000;
+
+/** A push into these ends tasks that were there before. */
+const ENDS_OTHERS: ReadonlySet<Strategy> = new Set(['cancel_oldest', 'replace_pending']);
+
+function isWithin(use: LimitUse, own: LimitUse): boolean {
+  return use.name === own.name && use.key === own.key && use.weight <= own.weight && use.cost <= own.cost;
 }
 
 /** An approval has a channel that the node makes. */
