@@ -46,6 +46,7 @@ async function scene(t: TestContext, { tags = [], grant = {}, handlers = ['rende
   return {
     own,
     engine,
+    policy,
     /** The child as it would be written. */
     spawn: async (more: Partial<ChildRequest> = {}): Promise<ChildRequest> => {
       const [entry] = await check([child(more)]);
@@ -165,6 +166,30 @@ test('channels begin with the handler, or with the id of the task and a colon; o
   }
   await refused(signal('renders'), /may not signal the channel "renders"/, '--channel renders');
   await refused(waitOn('crop:1'), /may not wait on the channel "crop:1"/, '--channel crop:1');
+});
+
+test('the handler of a child names channels where it was granted or began the run, not where a worker chose it', async (t) => {
+  const spawned = async (handler: string, grant: WorkerGrant = {}) => {
+    const { engine, policy, own } = await scene(t, { grant });
+    const worker = await engine.workers.register({ name: 'box', incarnation: 'i', slots: 1 });
+    const [claimed] = await engine.claim({ worker, max: 1 });
+    assert.ok(claimed);
+    const { entries } = await engine.turn(claimed, {
+      entries: [{ kind: 'child', key: 'c', child: { queue: 'media', handler } }],
+    });
+    const child = entries[0]?.child;
+    assert.ok(child);
+    const held = { ...own, task: child.task, id: child.id, handler };
+    return {
+      root: own.id,
+      signal: (channel: string) => policy.check(held, [{ kind: 'signal', key: 's', channel, body: 1 }], GO_ON),
+    };
+  };
+  const made = await spawned('orders');
+  await refused(made.signal('orders:7'), /may not signal the channel "orders:7"/, '--channel orders:7');
+  await made.signal(`${made.root}:x`);
+  await (await spawned('render')).signal('render:7');
+  await (await spawned('orders', { handlers: ['orders'] })).signal('orders:7');
 });
 
 test('kept results are for those that may share, and unique keys of others mean nothing to the rest', async (t) => {

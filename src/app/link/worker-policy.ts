@@ -12,7 +12,7 @@ import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import { shellWord } from '../../core/shell-word.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ChildRequest, TurnEntry, TurnThen } from '../../protocol/link.ts';
-import type { LaneRules } from '../../store/store.ts';
+import type { LaneRules, TaskRecord } from '../../store/store.ts';
 
 /** What was given to the name of a worker. */
 export interface GivenToName {
@@ -47,7 +47,8 @@ interface Held {
 
 /**
  * What a joined worker may do to others with a task that it runs. It may spawn what it may run, in the queue of that task, and use
- * channels that begin with the handler or the id of that task. Everything else is granted to its name, or by whoever pushed the run.
+ * channels that begin with the handler that was pushed or granted, or with the id of that task or its run. Everything else is granted to
+ * its name, or by whoever pushed the run.
  */
 export class WorkerPolicy {
   readonly #deps: WorkerPolicyDeps;
@@ -157,11 +158,20 @@ export class WorkerPolicy {
     return names;
   }
 
-  async #checkChannel({ held, permissions }: Held, verb: string, channel: string): Promise<void> {
+  /**
+   * The name of a handler stands for channels where somebody else chose it: it was granted, or the run began with it. A worker without a
+   * grant offers and spawns handlers of any name.
+   */
+  async #checkChannel({ held, given, permissions }: Held, verb: string, channel: string): Promise<void> {
     const isOf = (name: string): boolean => channel === name || channel.startsWith(`${name}:`);
-    if (isOf(held.handler) || isOf(held.id) || permissions.some(({ channels }) => permits(channels, channel))) return;
-    const root = await this.#rootOf(held);
-    if (root !== undefined && isOf(root)) return;
+    if (isOf(held.id) || permissions.some(({ channels }) => permits(channels, channel))) return;
+    const ofHandler = isOf(held.handler);
+    if (ofHandler && given.grant.handlers?.includes(held.handler)) return;
+    const pushed = await this.#pushed(held);
+    if (pushed !== undefined) {
+      if (ofHandler && pushed.handler === held.handler) return;
+      if (isOf(this.#deps.engine.idOf(pushed))) return;
+    }
     throw this.#refuse(`${verb} the channel`, channel, 'channels');
   }
 
@@ -170,12 +180,11 @@ export class WorkerPolicy {
     return typeof unique === 'string' ? own(unique) : { ...unique, key: own(unique.key) };
   }
 
-  /** The id of the run that the task is part of. */
-  async #rootOf({ task }: HeldTask): Promise<string | undefined> {
+  /** The task that somebody outside pushed, which the run began with. */
+  async #pushed({ task }: HeldTask): Promise<TaskRecord | undefined> {
     const { engine } = this.#deps;
-    const root = (await engine.get(task))?.root;
-    const record = root === undefined ? undefined : await engine.get(root);
-    return record && engine.idOf(record);
+    const record = await engine.get(task);
+    return record?.root === undefined ? record : engine.get(record.root);
   }
 
   async #rulesOf({ lane }: HeldTask): Promise<LaneRules | undefined> {
