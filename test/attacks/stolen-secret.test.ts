@@ -4,33 +4,38 @@
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ROUTES, type RouteName } from '../../src/protocol/routes.ts';
 import type { NodeScene } from '../support/node-scene.ts';
 import { proofOf, RawWorker } from '../support/raw-worker.ts';
+import { RawHttpWorker } from './raw-http-worker.ts';
 import { comeIn, STORES, target } from './scene.ts';
+import {
+  Attacker,
+  type Lease,
+  type Task,
+  tryDazflow,
+  tryLeases,
+  tryLoopd,
+  tryParents,
+  tryRegistrations,
+  tryRoutes,
+  tryRpc,
+  tryTurns,
+  type Victims,
+} from './stolen-secret-tries.ts';
 
 const SALARY = 4711;
 
-/** What others have at the node. */
-interface Victims {
-  /** Runs on the worker of its owner. */
-  readonly running: Task;
-  /** Waits for a signal, and for a decision. */
-  readonly waiting: Task;
-  readonly asking: Task;
-  readonly ready: Task;
-  readonly ended: Task;
-}
-
-interface Task {
-  readonly task: number;
-  readonly id: string;
-}
-
 async function victims({ engine }: NodeScene, owner: RawWorker): Promise<Victims> {
-  const push = (queue: string): Promise<Task> =>
-    engine.push({ queue, handler: 'pay', input: { salary: SALARY }, unique: `key of ${queue}`, op: `op of ${queue}` });
-  const hold = async (queue: string): Promise<[Task, ReturnType<typeof proofOf>]> => {
+  const push = (queue: string, more: object = {}): Promise<Task> =>
+    engine.push({
+      queue,
+      handler: 'pay',
+      input: { salary: SALARY },
+      unique: `key of ${queue}`,
+      op: `op of ${queue}`,
+      ...more,
+    });
+  const hold = async (queue: string): Promise<[Task, Lease]> => {
     const task = await push(queue);
     return [task, proofOf(await owner.claimOne())];
   };
@@ -42,7 +47,8 @@ async function victims({ engine }: NodeScene, owner: RawWorker): Promise<Victims
   const [asking, second] = await hold('asking');
   await turn(second, { go: 'park', key: 'ok', form: '{"title":"Pay?"}' });
   const [running] = await hold('running');
-  return { running, waiting, asking, ended, ready: await push('private') };
+  const ready = await push('private', { limits: [{ name: 'bank', key: 'owner' }] });
+  return { running, waiting, asking, ended, ready };
 }
 
 /** Everything of the victims that anybody could change. */
@@ -53,236 +59,131 @@ async function snapshot(node: NodeScene, owned: Victims): Promise<string> {
   const waits = await Promise.all(tasks.map(({ task }) => engine.waits.of(task)));
   const journals = await Promise.all(tasks.map(({ task }) => engine.journal(task)));
   const logs = await Promise.all(tasks.map(({ task }) => engine.logs.read(task)));
-  const limits = await engine.limits.list();
+  const limits = (await engine.limits.list()).map(({ name, limit, changedBy }) => ({ name, limit, changedBy }));
+  const counters = (await engine.limits.use('bank')).filter(({ key }) => key === 'owner');
   const queues = (await engine.queues()).filter(({ name }) => name !== 'work');
   const known = (await engine.store.workerSettings()).filter(({ name }) => name !== 'gpu-1');
-  return JSON.stringify({ records, waits, journals, logs, limits, queues, known });
+  return JSON.stringify({ records, waits, journals, logs, limits, counters, queues, known });
 }
 
 async function enrol(node: NodeScene, body: object): Promise<string> {
   return (await node.call('createWorker', '/api/v1/workers', { body })).secret;
 }
 
-/** The attacker counts what it was refused. */
-class Attacker {
-  tried = 0;
-  readonly #heard: string[] = [];
-
-  refused(what: string, code: string | undefined, codes: readonly string[]): void {
-    this.tried++;
-    assert.ok(code !== undefined && codes.includes(code), `${what}: ${String(code)}`);
-  }
-
-  hear(text: string): void {
-    this.#heard.push(text);
-  }
-
-  get learned(): string {
-    return this.#heard.join('\n');
-  }
+/** A lease of its own, of a run that takes from the limit of its victims, under another key. */
+async function pushOwn({ engine }: NodeScene): Promise<Task> {
+  return engine.push({ queue: 'work', handler: 'echo', input: 1, limits: [{ name: 'bank', key: 'work' }] });
 }
 
-/** Every route that a worker has no business with. */
-async function tryRoutes(
-  attacker: Attacker,
-  node: NodeScene,
-  secret: string,
-  { running, asking }: Victims,
-): Promise<void> {
-  const bodies: Partial<Record<RouteName, unknown>> = {
-    pushTasks: { queue: 'work', handler: 'shell', input: { command: 'id' } },
-    sendSignal: { channel: 'pay:go' },
-    decideApproval: { action: 'approve' },
-  };
-  for (const [name, route] of Object.entries(ROUTES) as [RouteName, (typeof ROUTES)[RouteName]][]) {
-    if (route.access === 'open' || route.access === 'any' || route.access === 'worker' || 'methods' in route) continue;
-    const path = route.path
-      .replace('{id}', name === 'decideApproval' ? asking.id : running.id)
-      .replace(/\{\w+\}/g, 'private');
-    const body = route.method === 'GET' ? undefined : (bodies[name] ?? {});
-    const answer = await node.ask(path, {
-      method: route.method,
-      token: secret,
-      ...(body === undefined ? {} : { body }),
-    });
-    attacker.hear(JSON.stringify(answer.body));
-    attacker.refused(name, answer.body?.error?.code, ['FORBIDDEN']);
-  }
-}
-
-/** Registrations beyond what the name was given, over each link. */
-async function tryRegistrations(attacker: Attacker, node: NodeScene, secret: string): Promise<void> {
-  const wishes = [
-    { handlers: ['pay'] },
-    { queues: ['private'] },
-    { queues: ['work', 'private'] },
-    { tags: ['gpu'] },
-    { slots: 5 },
-    { slots: 10_000 },
-    { priority: 1 },
-    { name: 'owner' },
+/** Over the WebSocket. What it offers beyond its grant is left out. */
+async function overWebSocket(attacker: Attacker, handlers: readonly string[]): Promise<void> {
+  const { node, name, secret, owned } = attacker;
+  const worker = await comeIn(node, { name, secret, slots: 4, handlers });
+  const own = await pushOwn(node);
+  const lease = proofOf(await worker.claimOne());
+  assert.equal(lease.task, own.task, 'what it may run it gets, and nothing else');
+  assert.deepEqual(await worker.claim(10), []);
+  await tryTurns(attacker, worker, lease);
+  await tryLeases(attacker, worker, lease);
+  await tryParents(attacker, worker, lease, async () => proofOf(await worker.claimOne()));
+  if (handlers.includes('pay:go')) await tryMadeUpHandlers(attacker, worker, lease);
+  // A unique key that it takes in advance is not that of anybody else.
+  const entries = [
+    { key: 'c', kind: 'child', child: { queue: 'work', handler: 'echo', input: '7', unique: 'of the operator' } },
   ];
-  for (const wish of wishes) {
-    const hello = { name: 'gpu-1', secret, handlers: ['echo'], slots: 1, ...wish };
-    const raw = await RawWorker.dial(node.service.address);
-    const said = await raw.greet(hello);
-    attacker.refused(`connect ${JSON.stringify(wish)}`, said.error?.code, ['FORBIDDEN']);
-    await raw.closed;
-    const { secret: _, ...join } = { incarnation: 'evil', tags: [], ...hello };
-    const joined = await node.ask('/workers/join', { token: secret, body: join });
-    attacker.refused(`join ${JSON.stringify(wish)}`, joined.body.error?.code, ['FORBIDDEN']);
-  }
+  await worker.told('task_turn', { lease, entries, then: { go: 'on' } });
+  const pushed = await node.engine.push({ queue: 'work', handler: 'echo', input: 7, unique: 'of the operator' });
+  assert.equal(pushed.fresh, true);
+  for (const one of await worker.claim(10)) await worker.told('task_complete', { lease: proofOf(one) });
+  // Its own it may finish.
+  await worker.told('task_complete', { lease, result: '"done"' });
+  assert.equal((await node.engine.get(own.task))?.state, 'completed');
+  assert.equal((await node.engine.get(owned.waiting.task))?.state, 'waiting');
+  await worker.hangUp();
 }
 
-/** Everything that a turn can do to others. */
-async function tryTurns(attacker: Attacker, worker: RawWorker, lease: object, owned: Victims): Promise<void> {
-  const on = { go: 'on' };
-  const { running, waiting, ended, asking } = owned;
-  const child = (wish: object): object[] => [
-    { key: 'c', kind: 'child', child: { queue: 'work', handler: 'echo', ...wish } },
-  ];
-  const turns: readonly (readonly [string, object])[] = [
-    ...['shell', 'js', 'http', 'pay', 'other'].map(
-      (handler) => [`spawn ${handler}`, { entries: child({ handler }), then: on }] as const,
-    ),
-    ...['private', 'running', 'nowhere'].map(
-      (queue) => [`spawn into ${queue}`, { entries: child({ queue }), then: on }] as const,
-    ),
-    ['spawn for a worker', { entries: child({ placement: { only: ['owner'] } }), then: on }],
-    ['spawn for a tag', { entries: child({ placement: { requires: ['gpu'] } }), then: on }],
-    ['spawn for a credential', { entries: child({ placement: { credentials: ['bank'] } }), then: on }],
-    ['spawn with a limit', { entries: child({ limits: ['bank'] }), then: on }],
-    ['spawn with a result', { entries: child({ reuse: { key: 'k' } }), then: on }],
-    ['spawn with a result of the same input', { entries: child({ reuse: true }), then: on }],
-    ['wait for the channel', { entries: [], then: { go: 'park', key: 'w', channel: 'pay:go' } }],
-    ...['pay:go', 'pay', waiting.id, `approval:${asking.task}:ok`, 'leasehold:x'].map(
-      (channel) =>
-        [`signal ${channel}`, { entries: [{ key: 's', kind: 'signal', channel, body: '1' }], then: on }] as const,
-    ),
-    ['wait on the approval', { entries: [], then: { go: 'park', key: 'w', channel: `approval:${asking.task}:ok` } }],
-    ...[running.task, running.id, ended.task, ended.id].flatMap(
-      (ref) =>
-        [
-          [`wait for ${ref}`, { entries: [], then: { go: 'park', key: 'w', children: [ref] } }],
-          [`depend on ${ref}`, { entries: [{ ...child({})[0], after: [{ on: ref }] }], then: on }],
-        ] as const,
-    ),
-  ];
-  for (const [what, turn] of turns) {
-    const error = await worker.denied('task_turn', { lease, ...turn });
-    attacker.hear(JSON.stringify(error));
-    attacker.refused(what, error.code, ['FORBIDDEN', 'NOT_FOUND', 'INVALID_INPUT']);
-  }
-  for (const ref of [running.task, running.id, ended.task, ended.id]) {
-    const [result] = await worker.told('results', { lease, tasks: [ref] });
-    attacker.hear(JSON.stringify(result));
-    attacker.refused(`read ${ref}`, result.state, ['gone']);
-  }
-}
-
-/** Leases of others, by guesses. */
-async function tryLeases(
-  attacker: Attacker,
-  worker: RawWorker,
-  own: { readonly token: string },
-  { running }: Victims,
-): Promise<void> {
-  const { task } = running;
-  for (const attempt of [1, 2]) {
-    const lease = { ...own, task, attempt };
-    for (const [type, fields] of [
-      ['task_complete', { result: '1' }],
-      ['task_failed', { error: '1', giveUp: true }],
-      ['task_release', {}],
-      ['task_cancelled', {}],
-      ['journal', {}],
-      ['dependencies', {}],
-      ['waited', {}],
-      ['task_progress', { logs: [{ seq: 1, at: 0, stream: 'log', text: 'mine' }] }],
-      ['task_turn', { entries: [], then: { go: 'complete' } }],
-    ] as const) {
-      const error = await worker.denied(type, { lease, ...fields });
-      attacker.refused(`${type} of another`, error.code, ['LEASE_LOST']);
+/** A name without a grant offers handlers of any name. Their names open it no channel. */
+async function tryMadeUpHandlers(attacker: Attacker, worker: RawWorker, lease: Lease): Promise<void> {
+  const channels = ['pay:go', attacker.owned.waiting.id];
+  const entries = channels.map((handler) => ({ key: handler, kind: 'child', child: { queue: 'work', handler } }));
+  await worker.told('task_turn', { lease, entries, then: { go: 'on' } });
+  const made = await worker.claim(2);
+  assert.equal(made.length, 2);
+  for (const one of made) {
+    const own = proofOf(one);
+    for (const channel of channels) {
+      const signals = [{ key: 's', kind: 'signal', channel, body: '1' }];
+      const error = await worker.denied('task_turn', { lease: own, entries: signals, then: { go: 'on' } });
+      attacker.refused(`signal ${channel} by a handler of that name`, error.code, ['FORBIDDEN']);
     }
-    attacker.refused('renew of another', (await worker.told('lease_renew', { leases: [lease] }))[0], ['lost']);
+    await worker.told('task_complete', { lease: own });
   }
 }
 
-/** The doors of other programs. */
-async function tryFaces(
-  attacker: Attacker,
-  node: NodeScene,
-  secret: string,
-  { running, ready }: Victims,
-): Promise<void> {
-  const rpc = async (method: string, params: object): Promise<{ readonly error?: { readonly code: unknown } }> => {
-    const { body } = await node.ask('/rpc', { token: secret, body: { jsonrpc: '2.0', id: 7, method, params } });
-    attacker.hear(JSON.stringify(body));
-    return body;
-  };
-  const calls: readonly (readonly [string, object])[] = [
-    ['register_node', { node_id: 'owner', executor_types: ['pay'] }],
-    ['register_node', { node_id: 'gpu-1', executor_types: ['pay'] }],
-    ['register_node', { node_id: 'gpu-1', executor_types: ['echo'], capabilities: ['gpu'] }],
-    ['acquire_lease', { node_id: 'gpu-1', task_id: ready.id }],
-    ['acquire_lease', { node_id: 'owner', task_id: ready.id }],
-    ['tasks.get', { task_id: running.id }],
-    ['tasks.list', {}],
-    ['tasks.cancel', { task_ids: [running.id] }],
-    ['tasks.delete', { task_id: ready.id }],
-    ['recover_stale_leases', {}],
-  ];
-  for (const [method, params] of calls) {
-    const { error } = await rpc(method, params);
-    attacker.refused(method, typeof error?.code, ['number']);
-  }
-  for (const path of ['/a2a', '/mcp']) {
-    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_tasks', arguments: {} } };
-    const answer = await node.ask(path, { token: secret, body });
-    attacker.hear(JSON.stringify(answer.body));
-    attacker.refused(path, String(answer.status >= 400 || answer.body?.error !== undefined), ['true']);
-  }
+async function overHttp(attacker: Attacker): Promise<void> {
+  const { node, name, secret } = attacker;
+  const worker = await RawHttpWorker.join(node, { name, secret, slots: 4, handlers: ['echo'] });
+  const own = await pushOwn(node);
+  const [granted] = await worker.claim(10);
+  const lease = proofOf(granted);
+  assert.equal(lease.task, own.task);
+  await tryTurns(attacker, worker, lease);
+  await tryLeases(attacker, worker, lease);
+  await tryParents(attacker, worker, lease, async () => proofOf((await worker.claim(10, [lease]))[0]));
+  await worker.told('task_complete', { lease });
+  await worker.hangUp();
 }
+
+const NAMES = {
+  'with a grant': { handlers: ['echo'], queues: ['work'], slots: 4 },
+  // It gets the tasks of every handler that it offers: see SECURITY.md. It never offers to run those of others here.
+  'without a grant': {},
+};
 
 for (const [store, place] of Object.entries(STORES)) {
-  test(`${store}: the secret of a worker is worth the tasks of that worker, and nothing else`, async (t: TestContext) => {
-    const { node } = await target(t, { store: await place() });
-    await node.call('createLimit', '/api/v1/limits', { body: { name: 'bank', concurrent: 1 } });
-    const ownerSecret = await enrol(node, { name: 'owner', handlers: ['pay'], tags: ['gpu'] });
-    const owner = await comeIn(node, { name: 'owner', secret: ownerSecret, handlers: ['pay'] });
-    const owned = await victims(node, owner);
-    const secret = await enrol(node, { name: 'gpu-1', handlers: ['echo'], queues: ['work'], slots: 4 });
+  for (const [what, grant] of Object.entries(NAMES)) {
+    test(`${store}: the secret of a worker ${what} is worth the tasks of that worker, and nothing else`, async (t: TestContext) => {
+      // No lease of a victim runs out meanwhile.
+      const { node } = await target(t, { store: await place(), leaseMs: '10m' });
+      await node.call('createLimit', '/api/v1/limits', {
+        body: { name: 'bank', perKey: 1, strategy: 'cancel_oldest' },
+      });
+      const ownerSecret = await enrol(node, { name: 'owner', handlers: ['pay'], tags: ['gpu'] });
+      const owner = await comeIn(node, { name: 'owner', secret: ownerSecret, handlers: ['pay'] });
+      const owned = await victims(node, owner);
+      const isGranted = 'handlers' in grant;
+      // Of its handler, and in a queue that was not granted to it.
+      if (isGranted) await node.engine.push({ queue: 'hidden', handler: 'echo', input: { salary: SALARY } });
+      const secret = await enrol(node, { name: 'gpu-1', ...grant });
+      const before = await snapshot(node, owned);
+      const attacker = new Attacker(node, 'gpu-1', secret, owned);
+
+      await tryRoutes(attacker);
+      await tryRegistrations(attacker, isGranted);
+      await overWebSocket(attacker, isGranted ? ['echo', 'pay'] : ['echo', 'pay:go', owned.waiting.id]);
+      await overHttp(attacker);
+      await tryLoopd(attacker);
+      await tryRpc(attacker, isGranted);
+      assert.equal(await snapshot(node, owned), before, 'nothing of anybody else has changed');
+      assert.doesNotMatch(attacker.learned, new RegExp(String(SALARY)));
+      assert.ok(attacker.tried >= 500, `${attacker.tried} tries`);
+      t.diagnostic(`${attacker.tried} tries with the secret of a worker, all refused`);
+    });
+  }
+
+  // Without a grant an agent is offered everything.
+  test(`${store}: a dazflow agent with a grant speaks for no task of others`, async (t: TestContext) => {
+    const { node } = await target(t, { store: await place(), leaseMs: '10m' });
+    await node.call('createLimit', '/api/v1/limits', { body: { name: 'bank', perKey: 1 } });
+    const ownerSecret = await enrol(node, { name: 'owner', handlers: ['pay'] });
+    const owned = await victims(node, await comeIn(node, { name: 'owner', secret: ownerSecret, handlers: ['pay'] }));
+    const secret = await enrol(node, { name: 'gpu-1', handlers: ['echo'], queues: ['work'] });
     const before = await snapshot(node, owned);
-    const attacker = new Attacker();
-
-    await tryRoutes(attacker, node, secret, owned);
-    await tryRegistrations(attacker, node, secret);
-
-    // What it offers beyond that is left out.
-    const worker = await comeIn(node, { name: 'gpu-1', secret, slots: 4, handlers: ['echo', 'pay'] });
-    const own = await node.engine.push({ queue: 'work', handler: 'echo', input: 1 });
-    const lease = proofOf(await worker.claimOne());
-    assert.equal(lease.task, own.task, 'what it may run it gets, and nothing else');
-    assert.deepEqual(await worker.claim(10), []);
-    await tryTurns(attacker, worker, lease, owned);
-    await tryLeases(attacker, worker, lease, owned);
-    await tryFaces(attacker, node, secret, owned);
-
-    // A unique key that it takes in advance is not that of anybody else.
-    const entries = [
-      { key: 'c', kind: 'child', child: { queue: 'work', handler: 'echo', input: '7', unique: 'of the operator' } },
-    ];
-    await worker.told('task_turn', { lease, entries, then: { go: 'on' } });
-    const pushed = await node.engine.push({ queue: 'work', handler: 'echo', input: 7, unique: 'of the operator' });
-    assert.equal(pushed.fresh, true);
-    // Its own it may finish.
-    await worker.told('task_complete', { lease, result: '"done"' });
-    assert.equal((await node.engine.get(own.task))?.state, 'completed');
-
-    assert.equal(await snapshot(node, owned), before, 'nothing of anybody else has changed');
+    const attacker = new Attacker(node, 'gpu-1', secret, owned);
+    await tryDazflow(attacker);
+    assert.equal(await snapshot(node, owned), before);
     assert.doesNotMatch(attacker.learned, new RegExp(String(SALARY)));
-    assert.ok(attacker.tried >= 100, `${attacker.tried} tries`);
-    t.diagnostic(`${attacker.tried} tries with the secret of a worker, all refused`);
+    t.diagnostic(`${attacker.tried} tries of an agent, all refused`);
   });
 }
 

@@ -12,7 +12,8 @@ export interface NamedTask {
 /**
  * The tasks that a joined worker may read: those that it has run or spawned, all of the run that it works for, and those whose public ids are
  * in the input of the task that it runs. Numbers can be guessed by counting, and ids get around, so neither gives access to the results of
- * others. The node itself writes which tasks are children.
+ * others. The node itself writes which tasks are children. The input of a child is written by a worker, so an id in it counts only where
+ * whoever pushed the run named it too: otherwise a worker would spawn itself a child for each id that it has heard of.
  */
 export class ReadableTasks {
   readonly #store: Pick<Store, 'taskGet' | 'journalList'>;
@@ -41,16 +42,28 @@ export class ReadableTasks {
     const open = named.filter(isOpen);
     if (open.length > 0) {
       const [own, ...records] = await this.#store.taskGet({ tasks: [held, ...open.map(({ task }) => task)] });
+      const pushed = own && (await this.#pushed(own));
       for (const [i, one] of open.entries())
-        if (own !== undefined && isReadable(own, one, records[i])) this.meet(one.task);
+        if (own !== undefined && isReadable({ own, pushed }, one, records[i])) this.meet(one.task);
     }
     return new Set(named.map(({ task }) => task).filter((task) => this.#met.has(task)));
   }
+
+  /** The task that somebody outside pushed, which the run began with. */
+  async #pushed(own: TaskRecord): Promise<TaskRecord | undefined> {
+    return own.root === undefined ? own : (await this.#store.taskGet({ tasks: [own.root] }))[0];
+  }
 }
 
-function isReadable(own: TaskRecord, { id }: NamedTask, record: TaskRecord | undefined): boolean {
+interface Run {
+  readonly own: TaskRecord;
+  readonly pushed: TaskRecord | undefined;
+}
+
+function isReadable({ own, pushed }: Run, { id }: NamedTask, record: TaskRecord | undefined): boolean {
   if (record === undefined) return false;
-  return rootOf(record) === rootOf(own) || (id !== undefined && own.payload.includes(id));
+  if (rootOf(record) === rootOf(own)) return true;
+  return id !== undefined && own.payload.includes(id) && pushed?.payload.includes(id) === true;
 }
 
 function rootOf({ task, root }: TaskRecord): number {

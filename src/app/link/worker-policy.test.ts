@@ -25,7 +25,7 @@ async function scene(t: TestContext, { tags = [], grant = {}, handlers = ['rende
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
   t.after(() => node.close());
   const { engine } = node;
-  await engine.limits.set('openai', { concurrent: 1 });
+  await engine.limits.set('openai', { concurrent: 9 });
   const { task } = await engine.push({ queue: 'media', handler: 'render', ...held });
   const record = await engine.get(task);
   assert.ok(record);
@@ -45,6 +45,8 @@ async function scene(t: TestContext, { tags = [], grant = {}, handlers = ['rende
   });
   return {
     own,
+    engine,
+    policy,
     /** The child as it would be written. */
     spawn: async (more: Partial<ChildRequest> = {}): Promise<ChildRequest> => {
       const [entry] = await check([child(more)]);
@@ -135,6 +137,27 @@ test('children take from limits of the task itself, and from permitted ones', as
   await (await scene(t, { grant: { permissions: { limits: ['open*'] } } })).spawn({ limits: ['openai'] });
 });
 
+test('of an inherited limit children take as much as the task itself, and under its key', async (t) => {
+  const own = { name: 'openai', key: 'ada', weight: 2, cost: 5 };
+  const { spawn } = await scene(t, { held: { limits: [own] } });
+  for (const use of [own, { ...own, weight: 1 }, { ...own, cost: 0 }]) await spawn({ limits: [use] });
+  for (const use of ['openai', { ...own, key: 'bob' }, { ...own, weight: 3 }, { ...own, cost: 6 }])
+    await refused(
+      spawn({ limits: [use] }),
+      /may not take more, or under another key, from the limit "openai"/,
+      '--limit openai',
+    );
+});
+
+test('an inherited limit that ends tasks for new ones is not for children', async (t) => {
+  for (const strategy of ['cancel_oldest', 'replace_pending'] as const) {
+    const { spawn, engine } = await scene(t, { held: { limits: ['openai'] } });
+    await engine.limits.set('openai', { concurrent: 1, strategy });
+    await refused(spawn({ limits: ['openai'] }), /may not end other tasks by the limit "openai"/, '--limit openai');
+    await (await scene(t, { grant: { permissions: { limits: ['openai'] } } })).spawn({ limits: ['openai'] });
+  }
+});
+
 test('channels begin with the handler, or with the id of the task and a colon; others are permitted', async (t) => {
   const { own, signal, waitOn } = await scene(t, { grant: { permissions: { channels: ['orders:*'] } } });
   for (const channel of ['render', 'render:1', own.id, `${own.id}:x`, 'orders:7']) {
@@ -143,6 +166,30 @@ test('channels begin with the handler, or with the id of the task and a colon; o
   }
   await refused(signal('renders'), /may not signal the channel "renders"/, '--channel renders');
   await refused(waitOn('crop:1'), /may not wait on the channel "crop:1"/, '--channel crop:1');
+});
+
+test('the handler of a child names channels where it was granted or began the run, not where a worker chose it', async (t) => {
+  const spawned = async (handler: string, grant: WorkerGrant = {}) => {
+    const { engine, policy, own } = await scene(t, { grant });
+    const worker = await engine.workers.register({ name: 'box', incarnation: 'i', slots: 1 });
+    const [claimed] = await engine.claim({ worker, max: 1 });
+    assert.ok(claimed);
+    const { entries } = await engine.turn(claimed, {
+      entries: [{ kind: 'child', key: 'c', child: { queue: 'media', handler } }],
+    });
+    const child = entries[0]?.child;
+    assert.ok(child);
+    const held = { ...own, task: child.task, id: child.id, handler };
+    return {
+      root: own.id,
+      signal: (channel: string) => policy.check(held, [{ kind: 'signal', key: 's', channel, body: 1 }], GO_ON),
+    };
+  };
+  const made = await spawned('orders');
+  await refused(made.signal('orders:7'), /may not signal the channel "orders:7"/, '--channel orders:7');
+  await made.signal(`${made.root}:x`);
+  await (await spawned('render')).signal('render:7');
+  await (await spawned('orders', { handlers: ['orders'] })).signal('orders:7');
 });
 
 test('kept results are for those that may share, and unique keys of others mean nothing to the rest', async (t) => {

@@ -1,4 +1,5 @@
 import { fault } from '../../core/errors.ts';
+import { type LimitUse, normalizeUses, type Strategy } from '../../core/limits/limit.ts';
 import {
   isGuarded,
   type PermissionKind,
@@ -11,7 +12,7 @@ import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import { shellWord } from '../../core/shell-word.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ChildRequest, TurnEntry, TurnThen } from '../../protocol/link.ts';
-import type { LaneRules } from '../../store/store.ts';
+import type { LaneRules, TaskRecord } from '../../store/store.ts';
 
 /** What was given to the name of a worker. */
 export interface GivenToName {
@@ -46,10 +47,12 @@ interface Held {
 
 /**
  * What a joined worker may do to others with a task that it runs. It may spawn what it may run, in the queue of that task, and use
- * channels that begin with the handler or the id of that task. Everything else is granted to its name, or by whoever pushed the run.
+ * channels that begin with the handler that was pushed or granted, or with the id of that task or its run. Everything else is granted to
+ * its name, or by whoever pushed the run.
  */
 export class WorkerPolicy {
   readonly #deps: WorkerPolicyDeps;
+  #ending: { readonly at: number; readonly names: Promise<ReadonlySet<string>> } | undefined;
 
   constructor(deps: WorkerPolicyDeps) {
     this.#deps = deps;
@@ -127,20 +130,48 @@ export class WorkerPolicy {
     if (wrong !== undefined) throw this.#refuse('require the tag', wrong, 'tags');
   }
 
+  /** What the task itself takes its children may take: as much, under the same key, and never so that tasks of others end for it. */
   async #checkLimits({ held, permissions }: Held, { limits = [] }: ChildRequest): Promise<void> {
-    const names = limits.map((use) => (typeof use === 'string' ? use : use.name));
-    const open = names.filter((name) => !permissions.some((one) => permits(one.limits, name)));
+    const open = normalizeUses(limits).filter(({ name }) => !permissions.some((one) => permits(one.limits, name)));
     if (open.length === 0) return;
-    const inherited = (await this.#rulesOf(held))?.uses.map(({ name }) => name) ?? [];
-    const wrong = open.find((name) => !inherited.includes(name));
-    if (wrong !== undefined) throw this.#refuse('take from the limit', wrong, 'limits');
+    const inherited = (await this.#rulesOf(held))?.limits ?? [];
+    const wrong = open.find((use) => !inherited.some((own) => isWithin(use, own)));
+    if (wrong !== undefined) {
+      const beyond = inherited.some(({ name }) => name === wrong.name) ? ' more, or under another key,' : '';
+      throw this.#refuse(`take${beyond} from the limit`, wrong.name, 'limits');
+    }
+    const ending = await this.#endingOthers();
+    const deadly = open.find(({ name }) => ending.has(name));
+    if (deadly !== undefined) throw this.#refuse('end other tasks by the limit', deadly.name, 'limits');
   }
 
-  async #checkChannel({ held, permissions }: Held, verb: string, channel: string): Promise<void> {
+  /** The limits that end tasks for new ones, as they were less than a second ago: one turn may have hundreds of children. */
+  #endingOthers(): Promise<ReadonlySet<string>> {
+    const { limits, world } = this.#deps.engine;
+    const now = world.clock.monotonic();
+    if (this.#ending !== undefined && now - this.#ending.at < KNOWN_MS) return this.#ending.names;
+    const names = limits
+      .list()
+      .then((all) => new Set(all.filter(({ limit }) => ENDS_OTHERS.has(limit.strategy)).map(({ name }) => name)));
+    this.#ending = { at: now, names };
+    names.catch(() => (this.#ending = undefined));
+    return names;
+  }
+
+  /**
+   * The name of a handler stands for channels where somebody else chose it: it was granted, or the run began with it. A worker without a
+   * grant offers and spawns handlers of any name.
+   */
+  async #checkChannel({ held, given, permissions }: Held, verb: string, channel: string): Promise<void> {
     const isOf = (name: string): boolean => channel === name || channel.startsWith(`${name}:`);
-    if (isOf(held.handler) || isOf(held.id) || permissions.some(({ channels }) => permits(channels, channel))) return;
-    const root = await this.#rootOf(held);
-    if (root !== undefined && isOf(root)) return;
+    if (isOf(held.id) || permissions.some(({ channels }) => permits(channels, channel))) return;
+    const ofHandler = isOf(held.handler);
+    if (ofHandler && given.grant.handlers?.includes(held.handler)) return;
+    const pushed = await this.#pushed(held);
+    if (pushed !== undefined) {
+      if (ofHandler && pushed.handler === held.handler) return;
+      if (isOf(this.#deps.engine.idOf(pushed))) return;
+    }
     throw this.#refuse(`${verb} the channel`, channel, 'channels');
   }
 
@@ -149,12 +180,11 @@ export class WorkerPolicy {
     return typeof unique === 'string' ? own(unique) : { ...unique, key: own(unique.key) };
   }
 
-  /** The id of the run that the task is part of. */
-  async #rootOf({ task }: HeldTask): Promise<string | undefined> {
+  /** The task that somebody outside pushed, which the run began with. */
+  async #pushed({ task }: HeldTask): Promise<TaskRecord | undefined> {
     const { engine } = this.#deps;
-    const root = (await engine.get(task))?.root;
-    const record = root === undefined ? undefined : await engine.get(root);
-    return record && engine.idOf(record);
+    const record = await engine.get(task);
+    return record?.root === undefined ? record : engine.get(record.root);
   }
 
   async #rulesOf({ lane }: HeldTask): Promise<LaneRules | undefined> {
@@ -174,6 +204,15 @@ export class WorkerPolicy {
       },
     );
   }
+}
+
+const KNOWN_MS = 1000;
+
+/** A push into these ends tasks that were there before. */
+const ENDS_OTHERS: ReadonlySet<Strategy> = new Set(['cancel_oldest', 'replace_pending']);
+
+function isWithin(use: LimitUse, own: LimitUse): boolean {
+  return use.name === own.name && use.key === own.key && use.weight <= own.weight && use.cost <= own.cost;
 }
 
 /** An approval has a channel that the node makes. */

@@ -17,6 +17,9 @@ export type Acquired =
 /** Why this worker may not take this task now. Undefined: nothing is seen that keeps it from it. */
 export function refusalOf(facts: Facts, member: FleetMember): (Acquired & { readonly ok: false }) | undefined {
   const { task, paused, lane, dependencies } = facts;
+  // First of all: how a task fares that this worker may not run is no business of it.
+  const barred = obstacles(placedOf(lane), candidateOf(member)).map(sayObstacle);
+  if (barred.length > 0) return { ok: false, why: 'unfit', reasons: barred };
   if (task.state === 'running') return refuse('taken', 'another worker runs it');
   if (isFinal(task.state)) return refuse('ended', `it has ended: ${task.state}`);
   if (task.state !== 'ready') {

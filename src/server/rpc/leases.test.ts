@@ -93,6 +93,28 @@ test('the secret of a worker is good for its own node, with the capabilities tha
   assert.equal((await it.call('report_completion', { ...report, node_id: 'box' }, { token })).status, 'completed');
 });
 
+test('the secret of a worker finds tasks of its grant only, and hears of no other how it fares', async (t) => {
+  const it = await rpcScene(t);
+  const token = await it.secret('box');
+  await it.engine.workers.set({ name: 'box', grant: { handlers: ['echo'], queues: ['work'] } });
+  await it.call('register_node', { node_id: 'box', executor_types: ['echo'] }, { token });
+  const own = await it.engine.push({ queue: 'work', handler: 'echo' });
+  await it.engine.push({ queue: 'private', handler: 'echo', priority: 9 });
+  const found = await it.call('find_executable_tasks', { node_id: 'box', limit: 1 }, { token });
+  assert.deepEqual(
+    found.map(({ id }: { id: string }) => id),
+    [own.id],
+  );
+  const free = await it.secret('free');
+  await it.call('register_node', { node_id: 'free', executor_types: ['echo'] }, { token: free });
+  const other = await it.engine.push({ queue: 'private', handler: 'pay' });
+  const told = async (): Promise<string> =>
+    JSON.stringify((await it.ask('acquire_lease', { node_id: 'free', task_id: other.id }, { token: free })).error);
+  const before = await told();
+  await it.engine.cancel(other.task);
+  assert.equal(await told(), before, 'the same, whatever becomes of it');
+});
+
 test('of many who ask for one lease one gets it, and its token says all that is needed', async (t) => {
   const it = await rpcScene(t);
   await it.register('n1');
