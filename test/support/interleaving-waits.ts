@@ -138,6 +138,12 @@ export const WAITS: Readonly<Record<string, Case>> = {
     const what = { children: [child] };
     return [park('one', one, what), park('two', two, what)];
   }),
+  'park × park that together would close a circle of four': both(async (scene) => {
+    const [a, b, c, d] = [await scene.running(), await scene.running(), await scene.running(), await scene.running()];
+    await parkAll(scene.store, [{ key: 'k', task: a.task, attempt: a.attempt, children: [b.task] }]);
+    await parkAll(scene.store, [{ key: 'k', task: c.task, attempt: c.attempt, children: [d.task] }]);
+    return [park('b', b, { children: [c.task] }), park('d', d, { children: [a.task] })];
+  }),
   'signal × end of the child, for one that waits for both': both(async (scene) => {
     const child = await scene.running({ queue: 'children' });
     await waiter(scene, { channel: 'c', children: [child.task] });

@@ -122,6 +122,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   stageLook: ['duty_pkey(name)', 'task_due(first)'],
   stageNext: ['task_due(first)'],
   latchLock: ['latch_pkey(id)'],
+  circleLock: [],
   parkCircle: ['dep_down(down)', BY_ID, WAIT],
   parkLook: [BY_ID, WAIT],
   parkDep: [],

@@ -56,7 +56,7 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
   const onCommit = (now: number): void => housekeeper?.wrote(now);
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
-    const named = inMemory ? undefined : () => new NamedFile(file);
+    const named = inMemory ? undefined : (bytes: () => number) => new NamedFile(file, bytes);
     const { world } = options;
     return new Writer({ file, world, connect: open, reconnect: reopen, named, busyDeadlineMs, onCommit });
   });

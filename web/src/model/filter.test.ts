@@ -103,7 +103,7 @@ test('typed values are added, and one that is there stays', () => {
 });
 
 test('the parts of an address that make no sense are named', () => {
-  assert.deepEqual(unknownInQuery('state=failed&queue=a&from=5&last=1h'), []);
+  assert.deepEqual(unknownInQuery('state=failed&queue=a&from=5&until=9'), []);
   assert.deepEqual(unknownInQuery('state=odd&sate=failed&from=-1&last=2y&queue='), [
     'state=odd',
     'sate=failed',
@@ -111,6 +111,15 @@ test('the parts of an address that make no sense are named', () => {
     'last=2y',
     'queue=',
   ]);
+});
+
+test('a part of an address that would not count beside another one is named', () => {
+  assert.deepEqual(unknownInQuery('from=5&last=1h'), ['last=1h']);
+  assert.deepEqual(unknownInQuery('last=1h&last=7d'), ['last=1h', 'last=7d']);
+  assert.deepEqual(unknownInQuery('until=1&until=2'), ['until=1', 'until=2']);
+  const queues = (n: number): string => Array.from({ length: n }, (_, i) => `queue=q${i}`).join('&');
+  assert.deepEqual(unknownInQuery(queues(50)), []);
+  assert.equal(unknownInQuery(queues(51)).length, 51);
 });
 
 test('an action names the number and the kind of its tasks', () => {

@@ -27,6 +27,9 @@ export const SPANS: Readonly<Record<string, number>> = {
   '30d': 2_592_000_000,
 };
 
+/** The most names of one kind in a filter. */
+const MAX_NAMES = 50;
+
 /** The filter of an address. Anybody may have written the address: parts that make no sense are left out. */
 export function filterOfQuery(query: string): TaskFilter {
   const search = new URLSearchParams(query);
@@ -48,7 +51,7 @@ export function filterOfQuery(query: string): TaskFilter {
 }
 
 const named = (texts: readonly string[]): readonly string[] =>
-  [...new Set(texts)].filter((text) => text !== '').slice(0, 50);
+  [...new Set(texts)].filter((text) => text !== '').slice(0, MAX_NAMES);
 
 /** The query of an address. A filter has exactly one. */
 export function queryOfFilter(filter: TaskFilter): string {
@@ -180,12 +183,16 @@ export function withParts(filter: TaskFilter, parts: readonly FilterPart[]): Tas
  * shown.
  */
 export function unknownInQuery(query: string): readonly string[] {
-  return [...new URLSearchParams(query)]
+  const search = new URLSearchParams(query);
+  const isFixed = search.has('from') || search.has('until');
+  return [...search]
     .filter(([name, value]) => {
       if (name === 'state') return !TASK_STATES.includes(value as TaskState);
-      if (name === 'queue' || name === 'handler') return value === '';
+      if (name === 'queue' || name === 'handler') return value === '' || new Set(search.getAll(name)).size > MAX_NAMES;
+      // Of two times only one would count.
+      if (search.getAll(name).length > 1) return true;
       if (name === 'from' || name === 'until') return !/^\d{1,15}$/.test(value);
-      return name !== 'last' || !Object.hasOwn(SPANS, value);
+      return name !== 'last' || isFixed || !Object.hasOwn(SPANS, value);
     })
     .map(([name, value]) => `${name}=${value}`.slice(0, 100));
 }

@@ -17,6 +17,8 @@ export function waitingStatements({ s, NOW, tell, give }: Fragments) {
       JOIN ${s}.task t ON t.id = x.task AND t.attempt = x.n
       LEFT JOIN ${s}.wait w ON w.task = x.task AND w.gen = x.n
       WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t`,
+    /** Ends with the transaction. */
+    circleLock: `SELECT pg_advisory_xact_lock(hashtext('${s}.circle'))`,
     /**
      * Follows what these tasks wait for, and finds whether that is, in the end, the task $2. Only waits for all of their tasks count that
      * neither a time nor a signal would end.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { isEngineError } from '../../../core/errors.ts';
 import { refusal } from '../../conformance/kit/scene.ts';
@@ -75,6 +76,45 @@ test('nothing is acknowledged a second after its log was deleted', async (t) => 
   await refusesAll(scene, /its log .*-wal was deleted/);
 });
 
+test('nothing is acknowledged a second after the file was emptied', async (t) => {
+  const scene = await rig(t);
+  truncateSync(scene.file);
+  await refusesAll(scene, /it was emptied or overwritten/);
+});
+
+test('nothing is acknowledged a second after an older copy was written into the file', async (t) => {
+  const scene = await rig(t);
+  const older = readFileSync(scene.file);
+  const other = new DatabaseSync(scene.file);
+  t.after(() => other.close());
+  other.exec('CREATE TABLE more (x); INSERT INTO more VALUES (zeroblob(100000)); PRAGMA wal_checkpoint(FULL)');
+  await scene.world.advance(1000);
+  assert.equal(await scene.push(), true);
+  writeFileSync(scene.file, older);
+  await refusesAll(scene, /it was emptied or overwritten/);
+});
+
+test('nothing more is acknowledged a second after the first push into a log that was emptied', async (t) => {
+  const scene = await rig(t);
+  truncateSync(`${scene.file}-wal`);
+  await scene.push();
+  await refusesAll(scene, /its log .*-wal was emptied or overwritten/);
+});
+
+test('a file that VACUUM has made smaller, and a log that a checkpoint has emptied, are the same ones', async (t) => {
+  const scene = await rig(t);
+  const other = new DatabaseSync(scene.file);
+  t.after(() => other.close());
+  other.exec('CREATE TABLE more (x); INSERT INTO more VALUES (zeroblob(1000000)); PRAGMA wal_checkpoint(TRUNCATE)');
+  await scene.world.advance(1000);
+  assert.equal(await scene.push(), true);
+  other.exec('DROP TABLE more; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)');
+  for (let i = 0; i < 3; i++) {
+    await scene.world.advance(1000);
+    assert.equal(await scene.push(), true);
+  }
+});
+
 test('a restore is refused while a process has the file open, and is noticed where the file was deleted before', async (t) => {
   const scene = await rig(t);
   const { file, world } = scene;
@@ -105,7 +145,7 @@ test('a file that is moved away and back is used again', async (t) => {
 test('a handle that is opened again does not take another file for its own', async (t) => {
   const scene = await rig(t);
   const { NamedFile } = await import('./named-file.ts');
-  const named = new NamedFile(scene.file);
+  const named = new NamedFile(scene.file, () => 0);
   named.requireSame();
   writeFileSync(`${scene.file}.other`, '');
   renameSync(`${scene.file}.other`, scene.file);

@@ -34,7 +34,7 @@ export interface WriterOptions {
   /** A new handle on the same data, or an error; default: as `connect`. */
   readonly reconnect?: () => Connection;
   /** The name of the file. A database in memory has none. */
-  readonly named?: (() => NamedFile) | undefined;
+  readonly named?: ((bytes: () => number) => NamedFile) | undefined;
   readonly busyDeadlineMs: number;
   /** Called after each commit, with its monotonic time. */
   readonly onCommit?: (now: number) => void;
@@ -79,7 +79,7 @@ export class Writer {
     this.#options = options;
     this.#connection = options.connect();
     this.#laneOf = laneReader(this.#connection.sql);
-    this.#named = options.named?.();
+    this.#named = options.named?.(() => sizeOf(this.#connection));
   }
 
   get connection(): Connection {
@@ -362,4 +362,11 @@ export class Writer {
     const took = this.#options.world.clock.monotonic() - started;
     if (took > this.longestMs) this.longestMs = took;
   }
+}
+
+/** The bytes of the database as this handle sees it. */
+function sizeOf({ db }: Connection): number {
+  const of = (name: 'page_count' | 'page_size'): number =>
+    Number((db.prepare(`PRAGMA ${name}`).get() as Readonly<Record<string, number>>)[name]);
+  return of('page_count') * of('page_size');
 }

@@ -1,28 +1,29 @@
-import { logCost, MAX_LOG_BYTES, STREAMS, type Stream } from '../../../core/task/log.ts';
+import { LOG_RESERVE, logCost, MAX_LOG_BYTES, STREAMS, type Stream } from '../../../core/task/log.ts';
 import { LINE_COST, WINDOW } from './flow-control.ts';
 import type { ChildOutput, Ending, FromChild } from './messages.ts';
 
-const BATCH = 64 * 1024;
+/** The worker keeps to the bound by itself. A little more is sent, so that it never keeps less because of how lines are measured here. */
+const MOST = MAX_LOG_BYTES + LOG_RESERVE;
+/** Dropped lines are told of so many bytes at a time, by a handler that never yields to the loop. */
+const DROPPED_BATCH = 64 * 1024;
 
 /**
- * The messages of a child about its run, in order. The first one in a turn of the loop is sent at once, so that it arrives even
- * if the handler then blocks; the rest of the turn follows as one message at its end. The worker acknowledges what it has read.
- * Lines beyond the window wait here. As many as one attempt may log at all can wait; more are dropped and counted.
+ * The messages of a child about its run, in order. A line leaves at once: whatever ends this process in its next moment, the worker has
+ * it. That costs either side 3 µs a line. The worker acknowledges what it has stored; beyond the window a writer that can wait
+ * should. More than one attempt may log at all is dropped and counted. Progress and counts leave at once too, and then once a turn.
  */
 export class ChildOutbox {
   readonly #send: (message: FromChild) => void;
   /** Called when there is room again after `full`. */
   readonly #onRoom: () => void;
   #run = 0;
-  /** Stream and text in turn, oldest first. */
-  #lines: (number | string)[] = [];
-  /** The cost of `#lines` in the window, and in the log of the attempt. */
-  #cost = 0;
-  #held = 0;
-  #progress: string | undefined;
   #room = WINDOW;
+  /** What all lines of the run take of the bound. */
+  #said = 0;
+  #capped = false;
   #dropped = 0;
   #droppedBytes = 0;
+  #progress: string | undefined;
   #planned: NodeJS.Immediate | undefined;
 
   constructor(send: (message: FromChild) => void, onRoom: () => void) {
@@ -32,30 +33,26 @@ export class ChildOutbox {
 
   /** A writer that can wait should wait. */
   get full(): boolean {
-    return this.#room - this.#cost < WINDOW / 2;
+    return this.#room < WINDOW / 2;
   }
 
   /** All that follows belongs to this run; the worker has read everything from before. */
   begin(run: number): void {
-    this.flushAll();
+    this.flush();
     this.#run = run;
-    this.#room = WINDOW;
+    this.#reset();
   }
 
   line(stream: Stream, text: string): void {
     const bytes = logCost(text);
-    // Once something was dropped nothing overtakes it: the worker learns of the gap where it is.
-    if (this.#dropped > 0 || this.#held + bytes > MAX_LOG_BYTES) {
-      this.#dropped++;
-      this.#droppedBytes += bytes;
+    if (this.#capped || this.#said + bytes > MOST) {
+      this.#drop(bytes);
       return;
     }
-    this.#lines.push(STREAMS.indexOf(stream), text);
-    this.#cost += costOf(text);
-    this.#held += bytes;
-    // A handler that never yields to the loop is heard all the same.
-    if (this.#cost >= BATCH) this.flush();
-    else this.#plan();
+    const cost = text.length + LINE_COST;
+    this.#said += bytes;
+    this.#room -= cost;
+    this.#send({ type: 'output', run: this.#run, lines: [STREAMS.indexOf(stream), text], cost });
   }
 
   /** JSON text. Only the latest counts. */
@@ -68,27 +65,33 @@ export class ChildOutbox {
     if (run !== this.#run) return;
     const wasFull = this.full;
     this.#room += cost;
-    this.flush();
     if (wasFull && !this.full) this.#onRoom();
   }
 
-  /** Sends what the window has room for. */
+  /** Sends what is still to be told. */
   flush(): void {
-    while (this.#lines.length > 0 && this.#room > 0) this.#sendBatch(Math.min(BATCH, this.#room));
-    if (this.#progress !== undefined || (this.#dropped > 0 && this.#lines.length === 0)) this.#sendBatch();
+    if (this.#progress !== undefined || this.#dropped > 0) this.#send({ type: 'output', ...this.#rest() });
   }
 
-  /** Sends everything, also beyond the window: what follows must not overtake it. */
-  flushAll(): void {
-    while (this.#lines.length > 0 || this.#progress !== undefined || this.#dropped > 0) this.#sendBatch();
-  }
-
-  /** Sends the last message of the run, with all lines that are left. */
+  /** Sends the last message of the run. */
   end(ending: Pick<Ending, 'ended' | 'littered'>): void {
-    while (this.#cost > BATCH) this.#sendBatch();
-    this.#send({ type: 'ended', ...this.#take(Number.POSITIVE_INFINITY), ...ending });
+    this.#send({ type: 'ended', ...this.#rest(), ...ending });
     this.#run = 0;
+    this.#reset();
+  }
+
+  #reset(): void {
     this.#room = WINDOW;
+    this.#said = 0;
+    this.#capped = false;
+  }
+
+  #drop(bytes: number): void {
+    this.#capped = true;
+    this.#dropped++;
+    this.#droppedBytes += bytes;
+    if (this.#droppedBytes >= DROPPED_BATCH) this.flush();
+    else this.#plan();
   }
 
   #plan(): void {
@@ -100,37 +103,16 @@ export class ChildOutbox {
     this.flush();
   }
 
-  #sendBatch(most = BATCH): void {
-    this.#send({ type: 'output', ...this.#take(most) });
-  }
-
-  #take(most: number): ChildOutput {
-    let cost = 0;
-    let count = 0;
-    while (count < this.#lines.length) {
-      const text = this.#lines[count + 1] as string;
-      if (count > 0 && cost + costOf(text) > most) break;
-      cost += costOf(text);
-      this.#held -= logCost(text);
-      count += 2;
-    }
-    const lines = count === this.#lines.length ? this.#lines : this.#lines.slice(0, count);
-    this.#lines = count === this.#lines.length ? [] : this.#lines.slice(count);
-    this.#cost -= cost;
-    this.#room -= cost;
-    // What was dropped comes after every line that waited.
-    const dropped = this.#lines.length === 0 && this.#dropped > 0;
+  #rest(): ChildOutput {
     const output: ChildOutput = {
       run: this.#run,
-      lines,
-      cost,
-      ...(dropped ? { dropped: [this.#dropped, this.#droppedBytes] as const } : {}),
+      lines: [],
+      cost: 0,
+      ...(this.#dropped > 0 ? { dropped: [this.#dropped, this.#droppedBytes] as const } : {}),
       ...(this.#progress === undefined ? {} : { progress: this.#progress }),
     };
-    if (dropped) this.#dropped = this.#droppedBytes = 0;
+    this.#dropped = this.#droppedBytes = 0;
     this.#progress = undefined;
     return output;
   }
 }
-
-const costOf = (text: string): number => text.length + LINE_COST;

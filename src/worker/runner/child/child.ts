@@ -6,6 +6,7 @@ import { HAS_PROCESS_TABLE } from '../process/process-table.ts';
 import { isGroup, LEASE_MARK, sayEnded, signal, sweep } from '../process/sweep.ts';
 import { runHandler } from '../run-handler.ts';
 import type { RunOutcome, RunRequest, StopReason } from '../runner.ts';
+import { blockingChannel } from './blocking-channel.ts';
 import { ChildOutbox } from './child-outbox.ts';
 import { onGroupReport } from './group-reports.ts';
 import { boundedLine } from './line-splitter.ts';
@@ -29,12 +30,9 @@ interface Current {
 
 findOwnPackage();
 
-const channel = process.send?.bind(process);
 // Otherwise a message of a handler would pass for ours, and libraries would take the worker for their own parent.
 delete process.send;
-const send = (message: FromChild): void => {
-  if (process.connected) channel?.(message, undefined, {}, () => {});
-};
+const send: (message: FromChild) => void = blockingChannel();
 
 const spawns = new SpawnWatch();
 const outbox = new ChildOutbox(send, () => capture.drain());
@@ -87,7 +85,7 @@ process.once('disconnect', () => process.exit());
 process.on('uncaughtExceptionMonitor', (error) => send({ type: 'uncaught', error: plainError(error) }));
 process.on('exit', () => {
   capture.flush();
-  outbox.flushAll();
+  outbox.flush();
 });
 
 async function load(modules: readonly ModuleToLoad[]): Promise<void> {
@@ -161,10 +159,8 @@ function ask(mine: Current, question: Question): Promise<Answer> {
   const number = ++asks;
   asked.set(number, resolve);
   // A turn may end the attempt, and its lines with it.
-  if (question.verb === 'turn') {
-    capture.flush();
-    outbox.flushAll();
-  } else outbox.flush();
+  if (question.verb === 'turn') capture.flush();
+  outbox.flush();
   send({ type: 'ask', run: mine.run, ask: number, question });
   return promise;
 }

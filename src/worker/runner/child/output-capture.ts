@@ -44,7 +44,7 @@ class OutputStream extends Writable {
     this.#full = full;
   }
 
-  /** The stream buffers nothing: a writer that ignores backpressure loses lines and costs no memory. */
+  /** The stream buffers nothing: every line goes to the worker, whatever the writer makes of backpressure. */
   override write(chunk: Uint8Array | string, encodingOrDone?: BufferEncoding | Done, done?: Done): boolean {
     const encoding = typeof encodingOrDone === 'string' ? encodingOrDone : 'utf8';
     this.lines.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);

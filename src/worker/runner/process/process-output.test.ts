@@ -240,3 +240,25 @@ test('a log that is behind makes the child and its commands wait, and nothing is
   // What is on its way in pipes and frames comes all the same.
   assert.ok(most < 90_000, `${most} lines came while the log was full`);
 });
+
+for (const [how, end] of [
+  ['is killed', "process.kill(process.pid, 'SIGKILL')"],
+  ['crashes', 'process.abort()'],
+  ['exits', 'process.exit(3)'],
+  ['throws what nobody catches', "setImmediate(() => { throw new Error('late'); })"],
+] as const) {
+  test(`all lines of a child that ${how} right after them are kept`, async (t) => {
+    const { run } = await open(t, {
+      source: `export default task('last', { run: (n, ctx) => {
+        for (let i = 0; i < n; i += 2) { console.log(i); ctx.log(String(i + 1)); }
+        ${end};
+        return new Promise(() => {});
+      } });`,
+    });
+    const last = run('last', 50_000);
+    assert.equal((await last.ended).kind, 'failed');
+    const numbers = last.recorded.lines.filter(({ stream }) => stream !== 'stderr').map(({ text }) => Number(text));
+    const gap = numbers.findIndex((n, i) => n !== i);
+    assert.deepEqual([numbers.length, gap], [50_000, -1]);
+  });
+}

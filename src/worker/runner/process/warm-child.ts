@@ -371,6 +371,8 @@ export class WarmChild {
     const timeout = new AbortController();
     await Promise.race([this.#closed, delay(CLOSE_MS, undefined, { signal: timeout.signal }).catch(() => {})]);
     timeout.abort();
+    // A loop that was blocked for all of that time has read nothing yet.
+    await this.#pipes.drain();
     this.#pipes.close();
     this.#throttle.clear();
   }

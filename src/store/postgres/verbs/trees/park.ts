@@ -88,11 +88,13 @@ export async function beginWaits(
 }
 
 /**
- * Whether the task would wait for itself. Its own row is locked, so of two waits that would close a circle together the second
- * one sees the first.
+ * Whether the task would wait for itself, given those of the tasks that it would wait for which wait themselves. Locks of rows keep apart
+ * two waits that share a task. The two that close a circle of four together share none: each finds the other one's task running. So of
+ * all waits for tasks that wait, one at a time looks, and the next sees what it has written.
  */
 export async function closesCircle(session: Session, task: number, awaited: readonly number[]): Promise<boolean> {
   if (awaited.length === 0) return false;
+  await session.rows('circleLock', []);
   return (await session.rows('parkCircle', [numbers(awaited), task])).length > 0;
 }
 

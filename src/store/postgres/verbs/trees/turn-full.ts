@@ -1,5 +1,5 @@
 import { isFinal } from '../../../../core/task/task.ts';
-import { TREE } from '../../../codes.ts';
+import { stateCode, TREE } from '../../../codes.ts';
 import { type Overfull, standIns, turnGraph } from '../../../graph.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
 import type {
@@ -95,7 +95,7 @@ export class FullTurn {
       this.#session,
       channels.filter((channel) => channel !== undefined),
     );
-    const unfinished = await this.#lockTasks(this.#strangers());
+    const states = await this.#lockTasks(this.#strangers());
     const [row] = await this.#session.all<Running>('turnLook', [task, attempt]);
     this.#known = await this.#find();
     if (row === undefined) return this.#taken(await this.#repeated());
@@ -104,8 +104,13 @@ export class FullTurn {
     const acts = park !== undefined || entries.some((entry) => !('value' in entry) && this.#is(entry) === undefined);
     if (row.asked && acts) return this.#stop(row);
     const awaited = awaitedBy(this.#turn, (key) => this.#known(task, key)?.ref ?? undefined);
-    if (await closesCircle(this.#session, task, awaited)) return this.#taken(circleIn(this.#turn));
-    return this.#go(row, unfinished, wait);
+    // Most of them run or are ready, or have ended, and are not followed; those that are not locked may begin to wait meanwhile.
+    const strangers = new Set(this.#strangers());
+    const followed = awaited.filter((one) => {
+      return one === task || !strangers.has(one) || states.get(one) === stateCode('waiting');
+    });
+    if (await closesCircle(this.#session, task, followed)) return this.#taken(circleIn(this.#turn));
+    return this.#go(row, new Set(states.keys()), wait);
   }
 
   #taken(answer: TurnAnswer, left: readonly number[] = []): Taken {
@@ -120,11 +125,12 @@ export class FullTurn {
     return [...edges, ...children];
   }
 
-  /** Locks those of these tasks that have not ended, and returns them. None of them ends before this transaction does. */
-  async #lockTasks(tasks: readonly number[]): Promise<Set<number>> {
-    if (tasks.length === 0) return new Set();
+  /** Locks those of these tasks that have not ended, and returns their states. None of them ends before this transaction does. */
+  async #lockTasks(tasks: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    if (tasks.length === 0) return new Map();
     const all = [...new Set(tasks)].sort((a, b) => a - b);
-    return new Set((await this.#session.rows('depLock', [numbers(all)])).map(([id]) => id as number));
+    const rows = await this.#session.rows('depLock', [numbers(all)]);
+    return new Map(rows as readonly (readonly [number, number])[]);
   }
 
   /** Finds the existing entries under its keys, and under those of children of earlier turns that new ones wait for. */
@@ -279,7 +285,8 @@ export class FullTurn {
     const mine = new Set(this.#born.map(({ answer }) => answer.task));
     const others = (park.children ?? []).flatMap((child) => (typeof child === 'string' ? numberOf(child) : []));
     // Children of earlier turns, and tasks that a unique key led to.
-    for (const one of await this.#lockTasks(others.filter((child) => !mine.has(child)))) unfinished.add(one);
+    const locked = await this.#lockTasks(others.filter((child) => !mine.has(child)));
+    for (const one of locked.keys()) unfinished.add(one);
     const decided = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
     await beginWaits(this.#session, [item], unfinished, decided);
     const went = decided.get(task);
