@@ -163,6 +163,22 @@ test('A70: an A2A call that waits ends with its token, and tells nothing more', 
   assert.equal((await staying).status, 200);
 });
 
+test('A70: an A2A call of a browser that waits ends with the logout', async (t) => {
+  const { node } = await target(t);
+  for (const token of [node.admin, (await node.token('operator')).token]) {
+    const { headers: given } = await node.ask('/ui/login', { token: null, body: { token } });
+    const headers = { cookie: String(given.get('set-cookie')).split(';')[0] as string, 'x-leasehold-ui': '1' };
+    const tasks = async (): Promise<number> => (await node.ask('/api/v1/tasks')).body.tasks.length;
+    const before = await tasks();
+    const message = { messageId: token, role: 'ROLE_USER', parts: [{ text: 'x' }], metadata: { handler: 'echo' } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } };
+    const waiting = node.ask('/a2a', { token: null, headers, body });
+    await until(async () => (await tasks()) === before + 1);
+    assert.equal((await node.ask('/ui/logout', { token: null, headers, body: {} })).status, 200);
+    assert.equal((await waiting).status, 401);
+  }
+});
+
 test('A71: a token tells when it was last used, to about a minute, and a wrong one leaves no trace', async (t) => {
   const { node } = await target(t);
   const { id, token } = await node.token('read');
