@@ -3,13 +3,14 @@ import { open } from '../../app/open.ts';
 import type { Addresses, Credentials, Log, Worker } from '../../app/remote/remote-worker.ts';
 import { storeName } from '../../app/store-name.ts';
 import { realWorld, type Tracing } from '../../app/world.ts';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig, sourceOf } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { defaultWorkerName } from '../../config/worker-name.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type SettledTask, WorkerDisplay } from '../display/worker.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
+import { ownFolder } from '../kit/own-folder.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { tracesFor } from '../kit/traces.ts';
 import { WORKER_OPTIONS, workerOptions } from './worker-options.ts';
@@ -120,6 +121,7 @@ async function openWorker(
   { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
 ): Promise<OpenedWorker> {
   const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
+  if (isSome(join) || sourceOf(config, 'store') === 'default') ownFolder(config);
   if (isSome(join)) {
     // Loaded on demand: a worker on a store needs no WebSocket.
     const { nodeAddress, remoteWorker } = await import('../../app/remote/remote-worker.ts');
