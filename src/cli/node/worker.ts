@@ -42,7 +42,10 @@ export const worker: Command = {
     'json',
   ],
   examples: [
-    { line: 'worker --join http://127.0.0.1:7420 --code CODE', does: 'for a node; "workers create" gives the code' },
+    {
+      line: 'worker --join http://127.0.0.1:7420',
+      does: 'for a node, with LEASEHOLD_WORKER_CODE of "workers create --code"',
+    },
     { line: 'worker --join http://a:7420 --join http://b:7420', does: 'for two nodes of a cluster: b when a is away' },
     { line: 'worker --store sqlite:./work.db --slots 8', does: 'until Ctrl-C, which lets running tasks finish' },
     { line: 'worker --once', does: 'claim one task, run it, end; the status says how it went' },
@@ -161,7 +164,7 @@ async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: 
     'UNAUTHENTICATED',
     {},
     {
-      hint: 'Give --code CODE, or --name NAME with the secret in LEASEHOLD_WORKER_SECRET, as "leasehold workers create" has shown them.',
+      hint: 'Give a code in LEASEHOLD_WORKER_CODE, or --name NAME with the secret in LEASEHOLD_WORKER_SECRET, as "leasehold workers create" has shown them.',
     },
   );
 }
