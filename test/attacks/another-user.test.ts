@@ -185,7 +185,7 @@ async function becomesNobody({ url, pids, folder }: House): Promise<void> {
       const status = await ask('/ui/login', { ...json, body: JSON.stringify(proof) });
       assert.ok([400, 401, 422, 429].includes(status), `${status} ${guess}`);
     }
-    const status = await ask('/workers/enrol', { ...json, body: JSON.stringify({ code: guess }) });
+    const status = await ask('/api/v1/workers/enrol', { ...json, body: JSON.stringify({ code: guess }) });
     assert.ok(status >= 400 && status < 500, `${status} ${guess}`);
   }
 }
