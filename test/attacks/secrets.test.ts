@@ -169,6 +169,30 @@ test('A70: an A2A call that waits ends with its token, and tells nothing more', 
   assert.equal((await staying).status, 200);
 });
 
+test('A70: an A2A stream ends with its token, though nothing happens in it', async (t) => {
+  const { node } = await target(t);
+  const streams = {
+    SendStreamingMessage: { role: 'ROLE_USER', parts: [{ text: 'x' }] },
+    'message/stream': { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'x' }] },
+  };
+  for (const [method, more] of Object.entries(streams)) {
+    const made = await node.call('createToken', '/api/v1/tokens', { body: { name: method, role: 'operator' } });
+    const message = { messageId: method.replace('/', '-'), metadata: { handler: 'echo' }, ...more };
+    const answer = await fetch(node.url('/a2a'), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${made.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } }),
+    });
+    assert.equal(answer.status, 200);
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    assert.match(new TextDecoder().decode((await reader.read()).value), /task/);
+    await node.call('revokeToken', `/api/v1/tokens/${made.id}`);
+    await assert.rejects(async () => {
+      while (!(await reader.read()).done);
+    }, 'it is cut off');
+  }
+});
+
 test('A70: an A2A call of a browser that waits ends with the logout', async (t) => {
   const { node } = await target(t);
   for (const token of [node.admin, (await node.token('operator')).token]) {
