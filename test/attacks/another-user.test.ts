@@ -40,7 +40,7 @@ interface House {
 interface Ground {
   readonly umask: string;
   /** Before the node starts. */
-  readonly before?: (data: string) => void;
+  readonly before?: (data: string, there: string) => void;
 }
 
 /** A node and a worker that joined it, in a folder that everybody may look into; both have run a task with a secret in it. */
@@ -54,7 +54,7 @@ async function house(t: TestContext, { umask, before = () => {} }: Ground): Prom
   chmodSync(folder, 0o755);
   mkdirSync(temporary);
   chmodSync(temporary, 0o1777);
-  before(data);
+  before(data, there);
   const start = (args: readonly string[], more: Readonly<Record<string, string>> = {}): Running =>
     run(t, ['-c', `umask ${umask}; exec "${process.execPath}" "${BIN}" "$@"`, 'sh', ...args], {
       cwd: folder,
@@ -191,10 +191,11 @@ async function becomesNobody({ url, pids, folder }: House): Promise<void> {
 }
 
 describe('another user of the host', { skip: notRoot }, () => {
-  const OLDER: Ground['before'] = (data) => {
-    mkdirSync(data);
+  const OLDER: Ground['before'] = (data, there) => {
+    for (const folder of [data, there]) mkdirSync(folder);
     for (const name of ['leasehold.db', 'older.db']) writeFileSync(join(data, name), '');
-    for (const path of below(data)) chmodSync(path, 0o777);
+    writeFileSync(join(there, 'worker.json'), '{}');
+    for (const path of [...below(data), ...below(there)]) chmodSync(path, 0o777);
   };
   for (const [what, ground] of Object.entries({
     'where the umask takes nothing away': { umask: '000' },

@@ -1,4 +1,5 @@
 import { type BuiltinOptions, builtinWorker } from '../../app/builtin-worker.ts';
+import { tighten } from '../../app/data/data-folder.ts';
 import { open } from '../../app/open.ts';
 import type { Addresses, Credentials, Log, Worker } from '../../app/remote/remote-worker.ts';
 import { storeName } from '../../app/store-name.ts';
@@ -128,6 +129,8 @@ async function openWorker(
   if (isSome(join)) {
     // Loaded on demand: a worker on a store needs no WebSocket.
     const { nodeAddress, remoteWorker } = await import('../../app/remote/remote-worker.ts');
+    // What an older version left open to others: the secret of the worker, and results that wait.
+    tighten({ folder: dataDir });
     const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
     const credentials = await credentialsFor(urls, config);
     // Clients of that node choose what runs here, so that code in a task runs only where --allow permits it.
