@@ -19,8 +19,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { asNobody, NOBODY, notRoot } from '../support/another-user.ts';
 import { BIN, ROOT, type Running, run, temporaryFolder } from '../support/leasehold.ts';
+import { asNobody, NOBODY, notRoot } from './nobody.ts';
 import { until } from './scene.ts';
 
 /** What nobody may see anywhere, besides tokens and secrets. */

@@ -7,9 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, type TestContext, test } from 'node:test';
 import { COOKIE } from '../../src/server/ui/cookie.ts';
 import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
-import { asNobody, notRoot } from '../support/another-user.ts';
 import { BIN, run, temporaryFolder } from '../support/leasehold.ts';
 import type { NodeScene } from '../support/node-scene.ts';
+import { asNobody, notRoot } from './nobody.ts';
 import { hire, target } from './scene.ts';
 
 /** A folder that everybody may look into, and a node in it that was started with a umask that takes nothing away. */
