@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that it loads on any Node and can say what is wrong with it.
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 // First, so that it serves everything that is loaded below; without it a start takes three times as long. In our own
-// folder, which nobody else writes to; where it cannot be written, Node goes on without.
-module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/leasehold', import.meta.url)));
+// folder; where it cannot be written, Node goes on without.
+cacheCode(fileURLToPath(new URL('../node_modules/.cache/leasehold', import.meta.url)));
 
 if (Number(process.versions.node.split('.')[0]) < 24) {
   refuse(
@@ -26,6 +26,24 @@ if (isOlder(sqlite, '3.51.3')) {
 
 const source = new URL('../src/cli/main.ts', import.meta.url);
 await import(existsSync(source) ? source.href : new URL('../dist/cli/main.js', import.meta.url).href);
+
+// Who can write there decides what the next start runs, so nobody else may, whatever the umask is. What others could
+// write to is made again.
+function cacheCode(folder) {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  try {
+    if (found !== undefined && process.getuid !== undefined) {
+      const trusted = [process.getuid(), 0, statSync(import.meta.filename).uid];
+      if (!trusted.includes(found.uid) || (found.mode & 0o022) !== 0) rmSync(folder, { recursive: true });
+    }
+  } catch {
+    return;
+  }
+  const umask = process.umask(0o077);
+  process.umask(umask | 0o022);
+  module.enableCompileCache?.(folder);
+  process.umask(umask);
+}
 
 function refuse(sentence) {
   console.error(sentence);

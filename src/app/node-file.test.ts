@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -53,6 +53,41 @@ test('another program that listens there by now gets no token', async (t) => {
   announceNode(dir, { url: `http://127.0.0.1:${port}`, pid: process.pid });
   assert.equal(await liveNode(dir), undefined);
   assert.deepEqual(headers, [undefined]);
+});
+
+test('another process with the number of a node that was killed is not taken for it, and is not even asked', async (t) => {
+  const dir = newFolder();
+  let asked = 0;
+  const server = createServer((_, answer) => {
+    asked += 1;
+    answer.setHeader('content-type', 'application/json').end('{"status":"ok"}');
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const node = { url: `http://127.0.0.1:${port}`, pid: process.pid };
+  announceNode(dir, node);
+  assert.equal(await liveNode(dir), node.url);
+  assert.equal(asked, 1);
+  const file = join(dir, 'node.json');
+  const said = JSON.parse(readFileSync(file, 'utf8')) as { born?: string };
+  if (said.born === undefined) return t.skip('the system does not tell when a process began');
+  writeFileSync(file, JSON.stringify({ ...said, born: String(Number(said.born) - 1) }));
+  assert.equal(await liveNode(dir), undefined);
+  assert.equal(asked, 1);
+  writeFileSync(file, JSON.stringify(node));
+  assert.equal(await liveNode(dir), node.url, 'a node of an older version says no start');
+});
+
+test('a node writes its address through no link that somebody has left there', () => {
+  const dir = newFolder();
+  const target = join(folder, 'precious');
+  mkdirSync(dir);
+  writeFileSync(target, 'precious');
+  symlinkSync(target, join(dir, 'node.json.77'));
+  announceNode(dir, { url: 'http://127.0.0.1:1', pid: 77 });
+  assert.equal(readFileSync(target, 'utf8'), 'precious');
+  assert.match(readFileSync(join(dir, 'node.json'), 'utf8'), /127/);
 });
 
 test('a node removes its own file and not that of the next one', () => {

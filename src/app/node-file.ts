@@ -4,12 +4,19 @@ import { join } from 'node:path';
 import { Client } from '../client/client.ts';
 import { fault } from '../core/errors.ts';
 import { isLoopback } from '../server/http/hosts.ts';
+import { bornOf } from '../worker/spool/owner.ts';
 import { makeDataFolder } from './data/data-folder.ts';
 
 /** Where a node answers, for commands that use the same data directory. */
 export interface NodeAddress {
   readonly url: string;
   readonly pid: number;
+}
+
+/** What the file says. */
+interface Announced extends NodeAddress {
+  /** The start time of the process: process ids are reused, by other users too. */
+  readonly born?: string | undefined;
 }
 
 const FILE = 'node.json';
@@ -22,8 +29,11 @@ export function announceNode(dataDir: string, node: NodeAddress): () => void {
   keepOthersOut(dataDir);
   const file = join(dataDir, FILE);
   const temporary = `${file}.${node.pid}`;
-  // The file appears under its name only with its content, for a command that reads it at this moment.
-  writeFileSync(temporary, `${JSON.stringify({ url: reachable(node.url), pid: node.pid })}\n`, { mode: 0o600 });
+  const announced: Announced = { url: reachable(node.url), pid: node.pid, born: bornOf(node.pid) };
+  // The file appears under its name only with its content, for a command that reads it at this moment. It is a new one: in a
+  // folder that was open to others a link of that name may lead anywhere.
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, `${JSON.stringify(announced)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(temporary, file);
   return () => {
     if (readNode(dataDir)?.pid === node.pid) rmSync(file, { force: true });
@@ -36,7 +46,7 @@ export function announceNode(dataDir: string, node: NodeAddress): () => void {
  */
 export async function liveNode(dataDir: string, token: 'own' | 'other' = 'other'): Promise<string | undefined> {
   const node = readNode(dataDir);
-  if (node === undefined || !isThere(node.pid) || !URL.canParse(node.url)) return undefined;
+  if (node === undefined || !isThere(node) || !URL.canParse(node.url)) return undefined;
   requireOwn(dataDir, node.url, token);
   try {
     // Without a token: another process may listen at that address by now.
@@ -48,10 +58,10 @@ export async function liveNode(dataDir: string, token: 'own' | 'other' = 'other'
   }
 }
 
-function readNode(dataDir: string): NodeAddress | undefined {
+function readNode(dataDir: string): Announced | undefined {
   try {
-    const { url, pid } = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<NodeAddress>;
-    return typeof url === 'string' && typeof pid === 'number' && pid > 0 ? { url, pid } : undefined;
+    const { url, pid, born } = JSON.parse(readFileSync(join(dataDir, FILE), 'utf8')) as Partial<Announced>;
+    return typeof url === 'string' && typeof pid === 'number' && pid > 0 ? { url, pid, born } : undefined;
   } catch {
     return undefined;
   }
@@ -98,14 +108,19 @@ function keepOthersOut(dataDir: string): void {
   if (uid === process.getuid?.() && (mode & OTHERS_WRITE) !== 0) chmodSync(dataDir, mode & 0o7777 & ~OTHERS_WRITE);
 }
 
-function isThere(pid: number): boolean {
+/**
+ * Whether the process that wrote the file runs. After a node was killed somebody else may listen at its address, and would get
+ * the token once a process has its number again.
+ */
+function isThere({ pid, born }: Announced): boolean {
   try {
     process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // The process is there, and belongs to another user.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  } catch {
+    // It has ended, or it belongs to another user, and the node of this user has ended.
+    return false;
   }
+  const now = bornOf(pid);
+  return born === undefined || now === undefined || born === now;
 }
 
 /** A node that listens on all addresses is called on the loopback address. */

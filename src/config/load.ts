@@ -66,6 +66,14 @@ export function sourceOf(config: Config, key: OptionKey): Source {
   return SOURCES.get(config)?.get(key) ?? 'default';
 }
 
+/** The same settings but for these, each from where it came. */
+export function changed(config: Config, changes: Partial<Config>): Config {
+  const copy = Object.freeze({ ...config, ...changes });
+  const sources = SOURCES.get(config);
+  if (sources !== undefined) SOURCES.set(copy, sources);
+  return copy;
+}
+
 /** The variable that counts: the first of its names that is set. */
 function variableOf(key: OptionKey, env: Environment): string | undefined {
   const { env: names, foreignEnv } = optionOf(key);

@@ -340,6 +340,7 @@ export class Server {
     const ended = new AbortController();
     const end = (): void => ended.abort();
     const stop = principal && this.#services?.access.onRevoked(principal, end);
+    const unwatch = principal && this.#services?.logins.sessions.onEnded(principal, end);
     const stopTimer = principal && this.#endWithSession(principal, end);
     try {
       const done = await work(ended.signal);
@@ -347,6 +348,7 @@ export class Server {
       return done;
     } finally {
       stop?.();
+      unwatch?.();
       stopTimer?.();
     }
   }

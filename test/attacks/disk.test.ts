@@ -1,6 +1,5 @@
 /** What lies on the disk: another user of the host reads nothing of it, and who has read a store is nobody all the same. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { createHmac, createSecretKey, randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,21 +9,8 @@ import { COOKIE } from '../../src/server/ui/cookie.ts';
 import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
 import { BIN, run, temporaryFolder } from '../support/leasehold.ts';
 import type { NodeScene } from '../support/node-scene.ts';
+import { asNobody, notRoot } from './nobody.ts';
 import { hire, target } from './scene.ts';
-
-const NOBODY = 65_534;
-const notRoot = process.getuid?.() === 0 ? false : 'only root can be another user';
-
-/** As another user of this host, with a shell. */
-function asNobody(command: string): { readonly status: number | null; readonly out: string } {
-  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], {
-    uid: NOBODY,
-    gid: NOBODY,
-    cwd: '/',
-    encoding: 'utf8',
-  });
-  return { status, out: `${stdout}${stderr}` };
-}
 
 /** A folder that everybody may look into, and a node in it that was started with a umask that takes nothing away. */
 async function laxNode(t: TestContext, before: (folder: string) => void = () => {}): Promise<string> {

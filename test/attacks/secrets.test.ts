@@ -86,6 +86,9 @@ test('A68: output that goes to a pipe or a log has no login link and no token', 
   }
 });
 
+/** An option with a secret, or an address with a password. `--code` alone asks for one. */
+const SECRET_ARGUMENT = /--(token|secret|code)[ =]["$A-Zl{]|postgres(ql)?:\/\/[\w$]+:[^@\s/]+@/;
+
 test('A68: no help, hint, guide or page suggests a secret as an argument', () => {
   const files = [
     'README.md',
@@ -93,6 +96,9 @@ test('A68: no help, hint, guide or page suggests a secret as an argument', () =>
     'src/client',
     'src/operate',
     'src/core',
+    'src/config',
+    'src/store',
+    'examples',
     'web/src',
     'docs/guides',
     'docs/reference',
@@ -108,7 +114,7 @@ test('A68: no help, hint, guide or page suggests a secret as an argument', () =>
     readFileSync(join(ROOT, file), 'utf8')
       .split('\n')
       // The table of options names them; its rows say that the environment is better.
-      .filter((line) => /--(token|secret)[ =]["$A-Z{]/.test(line) && !/^\| `--(token|secret) /.test(line))
+      .filter((line) => SECRET_ARGUMENT.test(line) && !/^\| `--(token|secret|code) /.test(line))
       .map((line) => `${file}: ${line.trim()}`),
   );
   assert.deepEqual(suggested, []);
@@ -161,6 +167,46 @@ test('A70: an A2A call that waits ends with its token, and tells nothing more', 
     });
   }
   assert.equal((await staying).status, 200);
+});
+
+test('A70: an A2A stream ends with its token, though nothing happens in it', async (t) => {
+  const { node } = await target(t);
+  const streams = {
+    SendStreamingMessage: { role: 'ROLE_USER', parts: [{ text: 'x' }] },
+    'message/stream': { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'x' }] },
+  };
+  for (const [method, more] of Object.entries(streams)) {
+    const made = await node.call('createToken', '/api/v1/tokens', { body: { name: method, role: 'operator' } });
+    const message = { messageId: method.replace('/', '-'), metadata: { handler: 'echo' }, ...more };
+    const answer = await fetch(node.url('/a2a'), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${made.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } }),
+    });
+    assert.equal(answer.status, 200);
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    assert.match(new TextDecoder().decode((await reader.read()).value), /task/);
+    await node.call('revokeToken', `/api/v1/tokens/${made.id}`);
+    await assert.rejects(async () => {
+      while (!(await reader.read()).done);
+    }, 'it is cut off');
+  }
+});
+
+test('A70: an A2A call of a browser that waits ends with the logout', async (t) => {
+  const { node } = await target(t);
+  for (const token of [node.admin, (await node.token('operator')).token]) {
+    const { headers: given } = await node.ask('/ui/login', { token: null, body: { token } });
+    const headers = { cookie: String(given.get('set-cookie')).split(';')[0] as string, 'x-leasehold-ui': '1' };
+    const tasks = async (): Promise<number> => (await node.ask('/api/v1/tasks')).body.tasks.length;
+    const before = await tasks();
+    const message = { messageId: token, role: 'ROLE_USER', parts: [{ text: 'x' }], metadata: { handler: 'echo' } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } };
+    const waiting = node.ask('/a2a', { token: null, headers, body });
+    await until(async () => (await tasks()) === before + 1);
+    assert.equal((await node.ask('/ui/logout', { token: null, headers, body: {} })).status, 200);
+    assert.equal((await waiting).status, 401);
+  }
 });
 
 test('A71: a token tells when it was last used, to about a minute, and a wrong one leaves no trace', async (t) => {

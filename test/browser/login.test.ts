@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pageFor } from '../../src/cli/kit/open-in-browser.ts';
+import { tempFolder } from '../../src/store/conformance/kit/temp-folder.ts';
 import { houseOfThisFile } from './support/browser-test.ts';
 
 const inBrowser = houseOfThisFile();
@@ -31,6 +33,16 @@ test(
     const [url] = await house.command(['login']).says(/http:\S+\/ui\/#code=\S+/);
     await page.goto(url);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  }, NOBODY),
+);
+
+test(
+  'the page that "leasehold login --open" opens leads on, and lets the browser in',
+  inBrowser(async ({ house, page }) => {
+    const { url } = await house.call('createLogin');
+    await page.goto(pageFor(url, tempFolder('login-page')));
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    assert.equal(page.url(), `${house.url}/ui/`);
   }, NOBODY),
 );
 

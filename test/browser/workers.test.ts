@@ -109,9 +109,9 @@ test(
       const dialog = page.getByRole('dialog', { name: 'attic may join' });
       await dialog.getByText('Shown this once').waitFor();
       const command = await dialog.locator('code').innerText();
-      assert.match(command, new RegExp(`^(npx )?leasehold worker --join ${house.url} --code \\S+$`));
+      assert.match(command, new RegExp(`^LEASEHOLD_WORKER_CODE=lh_code_\\S+ leasehold worker --join ${house.url}$`));
       await dialog.getByText('Waiting for it to join').waitFor();
-      const attic = house.shell(command.replace(/^(npx )?/, 'npx '));
+      const attic = house.shell(command.replace(' leasehold ', ' npx leasehold '));
       await dialog.getByText('attic has joined').waitFor();
       await dialog.getByRole('button', { name: 'Done' }).click();
       await page.locator('.vt-row', { hasText: 'attic' }).getByText('online').waitFor();

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../../client/client.ts';
 import { originOf } from '../../client/endpoints.ts';
@@ -69,7 +69,12 @@ async function enrolAt(url: string, code: string, dataDir: string): Promise<Cred
   const client = new Client({ url });
   const { name, secret } = enrolled(await client.call('enrolWorker', { body: { code }, patienceMs: 0 }), url);
   makeDataFolder(dataDir);
-  writeFileSync(join(dataDir, FILE), `${JSON.stringify({ url, name, secret })}\n`, { mode: 0o600 });
+  const file = join(dataDir, FILE);
+  // A new file, for this user alone: one that was there would keep its mode, and a link would lead elsewhere.
+  const temporary = `${file}.${process.pid}`;
+  rmSync(temporary, { force: true });
+  writeFileSync(temporary, `${JSON.stringify({ url, name, secret })}\n`, { mode: 0o600, flag: 'wx' });
+  renameSync(temporary, file);
   return { name, secret };
 }
 

@@ -34,7 +34,8 @@ export async function withOperator<T>(
 
 async function directly(config: Config, options: OperatorOptions): Promise<Operator> {
   const { store, dataDir, durability, staleThreshold: staleMs, nodeDeadThreshold: deadMs } = config;
-  const { operate } = await import('../../app/operate.ts');
+  const [{ operate }, { ownFolder }] = await Promise.all([import('../../app/operate.ts'), import('./own-folder.ts')]);
+  if (sourceOf(config, 'store') === 'default') ownFolder(config);
   if (options.create) {
     const { makeFolderOf } = await import('../../app/data/data-folder.ts');
     makeFolderOf(dataDir, store);

@@ -2,7 +2,7 @@ import { existsSync, globSync, mkdirSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { BUILTIN_NAMES } from '../../app/builtin-worker.ts';
 import type { Service } from '../../app/serve.ts';
-import { loadConfig } from '../../config/load.ts';
+import { changed, loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { hostWorkerName } from '../../config/worker-name.ts';
 import type { Display } from '../display/display.ts';
@@ -45,7 +45,7 @@ export const dev: Command = {
     const config = loadConfig(dev, args);
     const made = makeSample();
     // The first load starts the worker.
-    return runNode({ ...config, worker: false }, (service, display) => {
+    return runNode(changed(config, { worker: false }), (service, display) => {
       if (made) display.note(`Made ${FOLDER}/hello.ts. Try: npx leasehold push hello '{"name":"you"}' --follow`);
       return keepLoaded(service, display, config);
     });
@@ -54,8 +54,9 @@ export const dev: Command = {
 
 function makeSample(): boolean {
   if (existsSync(FOLDER)) return false;
-  mkdirSync(FOLDER);
-  writeFileSync(join(FOLDER, 'hello.ts'), SAMPLE);
+  // What is in it runs here, so nobody else may write to it, whatever the umask is.
+  mkdirSync(FOLDER, { mode: 0o755 });
+  writeFileSync(join(FOLDER, 'hello.ts'), SAMPLE, { mode: 0o644 });
   return true;
 }
 

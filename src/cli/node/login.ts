@@ -23,7 +23,7 @@ export const login: Command = {
     try {
       const link = await client.call('createLogin');
       process.stdout.write(config.json ? `${JSON.stringify(link)}\n` : `${link.url}\n`);
-      if (config.open && !(await openInBrowser(link.url))) {
+      if (config.open && !(await openInBrowser(link.url, config.dataDir))) {
         process.stderr.write('No browser could be started here: open the link yourself.\n');
       }
     } finally {

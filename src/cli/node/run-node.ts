@@ -16,6 +16,7 @@ import { PlainDisplay } from '../display/plain.ts';
 import { ScreenDisplay } from '../display/screen.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { figuresOf, type TimedSnapshot } from '../kit/figures.ts';
+import { ownFolder } from '../kit/own-folder.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { type Traces, tracesFor } from '../kit/traces.ts';
 import { packageVersion } from '../kit/version.ts';
@@ -96,7 +97,10 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     host,
     port,
     version: packageVersion(),
-    prepare: () => tighten({ folder: config.dataDir, file: storeFile(store) }),
+    prepare: () => {
+      ownFolder(config);
+      tighten({ folder: config.dataDir, file: storeFile(store) });
+    },
     adminToken: () => adminToken(config.dataDir, config.token),
     secret: secretSource({ dataDir: config.dataDir, file: config.clusterSecretFile, ...nodeEnvironment() }),
     names: config.publicHost,

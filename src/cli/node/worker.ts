@@ -1,15 +1,17 @@
 import { type BuiltinOptions, builtinWorker } from '../../app/builtin-worker.ts';
+import { tighten } from '../../app/data/data-folder.ts';
 import { open } from '../../app/open.ts';
 import type { Addresses, Credentials, Log, Worker } from '../../app/remote/remote-worker.ts';
 import { storeName } from '../../app/store-name.ts';
 import { realWorld, type Tracing } from '../../app/world.ts';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig, sourceOf } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { defaultWorkerName } from '../../config/worker-name.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type SettledTask, WorkerDisplay } from '../display/worker.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
+import { ownFolder } from '../kit/own-folder.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { tracesFor } from '../kit/traces.ts';
 import { WORKER_OPTIONS, workerOptions } from './worker-options.ts';
@@ -41,7 +43,10 @@ export const worker: Command = {
     'json',
   ],
   examples: [
-    { line: 'worker --join http://127.0.0.1:7420 --code CODE', does: 'for a node; "workers create" gives the code' },
+    {
+      line: 'worker --join http://127.0.0.1:7420',
+      does: 'for a node, with LEASEHOLD_WORKER_CODE of "workers create --code"',
+    },
     { line: 'worker --join http://a:7420 --join http://b:7420', does: 'for two nodes of a cluster: b when a is away' },
     { line: 'worker --store sqlite:./work.db --slots 8', does: 'until Ctrl-C, which lets running tasks finish' },
     { line: 'worker --once', does: 'claim one task, run it, end; the status says how it went' },
@@ -120,9 +125,12 @@ async function openWorker(
   { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
 ): Promise<OpenedWorker> {
   const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
+  if (isSome(join) || sourceOf(config, 'store') === 'default') ownFolder(config);
   if (isSome(join)) {
     // Loaded on demand: a worker on a store needs no WebSocket.
     const { nodeAddress, remoteWorker } = await import('../../app/remote/remote-worker.ts');
+    // What an older version left open to others: the secret of the worker, and results that wait.
+    tighten({ folder: dataDir });
     const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
     const credentials = await credentialsFor(urls, config);
     // Clients of that node choose what runs here, so that code in a task runs only where --allow permits it.
@@ -159,7 +167,7 @@ async function credentialsFor(urls: Addresses, { code, secret, name, dataDir }: 
     'UNAUTHENTICATED',
     {},
     {
-      hint: 'Give --code CODE, or --name NAME with the secret in LEASEHOLD_WORKER_SECRET, as "leasehold workers create" has shown them.',
+      hint: 'Give a code in LEASEHOLD_WORKER_CODE, or --name NAME with the secret in LEASEHOLD_WORKER_SECRET, as "leasehold workers create" has shown them.',
     },
   );
 }

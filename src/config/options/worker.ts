@@ -94,7 +94,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'off',
   },
   code: {
-    doc: 'Enrol with this code, which works once; the secret that it gives is kept in DIR/worker.json',
+    doc: 'Enrol with this code, which works once; the secret that it gives is kept in DIR/worker.json. Better in the environment: other users see arguments',
     value: 'CODE',
     parse: filled,
     env: ['LEASEHOLD_WORKER_CODE'],

@@ -35,6 +35,8 @@ export async function writeStream(
   const over = AbortSignal.any([signal, hangUp.signal]);
   response.writeHead(200, STREAM_HEADERS);
   response.flushHeaders();
+  // At once: a source that waits for its next message may not hear of it before that comes.
+  over.addEventListener('abort', () => void response.destroy(), { once: true });
   const ping = setInterval(() => void (response.writableNeedDrain || response.write(': still here\n\n')), PING_MS);
   ping.unref();
   try {

@@ -46,12 +46,15 @@ export class BrowserSessions {
     this.#poll = new LivenessPoll({ alive, everyMs: CACHE_MS, world, onEnded: (id) => this.#forget(id) });
   }
 
-  /** Begins a session and answers its cookie. */
-  async begin({ token }: Principal): Promise<string> {
+  /** Begins a session and answers its cookie. One that another session made ends when that would: nothing renews a session. */
+  async begin({ token, session, until }: Principal): Promise<string> {
+    const [alive] = session === undefined ? [true] : await this.#store.browserSessionAlive({ ids: [session] });
+    if (alive !== true) throw fault('UNAUTHENTICATED');
     const cookie = newSecret('session');
     const began = token === undefined ? { admin: this.#adminMark } : { token };
-    const most = MOST_SESSIONS;
-    const made = await this.#store.browserSessionAdd({ hash: hashOf(cookie), began, ttlMs: SESSION_MS, most });
+    const leftMs = until === undefined ? SESSION_MS : Math.max(1, Math.floor(until - this.#world.clock.wall()));
+    const ttlMs = Math.min(SESSION_MS, leftMs);
+    const made = await this.#store.browserSessionAdd({ hash: hashOf(cookie), began, ttlMs, most: MOST_SESSIONS });
     // Its token has ended since it was looked up.
     if (made === undefined) throw fault('UNAUTHENTICATED');
     return cookie;

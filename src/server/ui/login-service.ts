@@ -55,9 +55,9 @@ export class LoginService {
       const hint = 'The link was used, or its ten minutes are over; "leasehold login" makes another.';
       throw fault('UNAUTHENTICATED', undefined, { hint });
     }
-    // A login code ends with the token that made it.
-    const { role, name, token } = principal;
-    return token === undefined ? principal : this.#access.stillValid({ role, name, token });
+    // A login code ends with the token or the session that made it.
+    const { token } = principal;
+    return token === undefined ? principal : this.#access.stillValid({ ...principal, token });
   }
 }
 

@@ -122,6 +122,25 @@ describe('sessions of browsers', () => {
     assert.equal(await refusal(sessions.read(cookie)), 'UNAUTHENTICATED', 'also one that was looked up a moment ago');
   });
 
+  test('a session renews itself by no login link: what it lets in ends when it does, and nobody comes in once it is ended', async (t) => {
+    for (const admin of [true, false]) {
+      const rig = await Rig.open(t);
+      const { world, sessions, logins } = rig;
+      const cookie = await sessions.begin(admin ? ADMIN : rig.anna);
+      const codeOf = async (): Promise<string> =>
+        logins.link(await sessions.read(cookie), '').url.split('#code=')[1] as string;
+      world.elapse(SESSION_MS - CODE_MS / 2);
+      const second = (await logins.login({ code: await codeOf() }, 'here')).cookie;
+      assert.equal((await sessions.read(second)).until, (await sessions.read(cookie)).until);
+      const code = await codeOf();
+      await sessions.end(cookie);
+      assert.equal(await refusal(logins.login({ code }, 'here')), 'UNAUTHENTICATED');
+      await sessions.read(second);
+      world.elapse(CODE_MS / 2);
+      assert.equal(await refusal(sessions.read(second)), 'UNAUTHENTICATED');
+    }
+  });
+
   test('a session ends with the token that it was begun with, and none begins with one that has ended', async (t) => {
     const { world, store, sessions, anna } = await Rig.open(t);
     const cookie = await sessions.begin(anna);

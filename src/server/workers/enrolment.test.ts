@@ -47,7 +47,7 @@ test('of eight that exchange a code at once one gets the secret', async (t) => {
 test('the same over HTTP, by eight requests at once', async (t) => {
   const node = await nodeScene(t);
   const { code, join } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'a', code: true } });
-  assert.equal(join, `leasehold worker --join ${node.service.address} --code ${code}`);
+  assert.equal(join, `LEASEHOLD_WORKER_CODE=${code} leasehold worker --join ${node.service.address}`);
   const enrol = () => node.ask('/api/v1/workers/enrol', { body: { code }, token: null });
   const answers = await Promise.all(Array.from({ length: 8 }, enrol));
   assert.deepEqual(

@@ -16,8 +16,8 @@ export interface TokenStore {
   /** Newest first, ended ones too, until they are pruned. */
   tokenList(): Promise<readonly TokenRecord[]>;
   /**
-   * Notes that these were used now. A time only moves on, and a number that is not there is passed over. The caller sees to
-   * it that this is rare: it is a write.
+   * Notes that these were used now, or before they were revoked. A time only moves on, and a number that is not there is
+   * passed over. The caller sees to it that this is rare: it is a write.
    */
   tokenUsed(params: { readonly ids: readonly number[] }): Promise<void>;
   /** Ends a token at once and for good. False: there is no live token of that number. */

@@ -33,6 +33,11 @@ export function isAlive({ pid, born }: Owner): boolean {
   return seen === undefined || (!'ZX'.includes(seen.state) && (born === undefined || born === seen.born));
 }
 
+/** The start time of a process, as the system counts it; undefined: the system does not tell. */
+export function bornOf(pid: number): string | undefined {
+  return lookAt(pid)?.born;
+}
+
 /** Undefined where the system has no `/proc`. */
 function lookAt(pid: number): { readonly state: string; readonly born: string } | undefined {
   try {

@@ -137,9 +137,9 @@ export class House {
     return run(this.#ends, args, { cwd: this.folder });
   }
 
-  /** Runs a line that begins with "npx leasehold" as a shell would, in the folder of the node. */
+  /** Runs a line that begins with "npx leasehold", or with variables before it, as a shell would, in the folder of the node. */
   shell(line: string): Running {
-    const ours = line.replace(/^npx leasehold /, 'exec "$0" "$1" ');
+    const ours = line.replace(/^((?:\w+=\S+ )*)npx leasehold /, '$1exec "$$0" "$$1" ');
     assert.notEqual(ours, line);
     return run(this.#ends, ['-c', ours, process.execPath, BIN], { cwd: this.folder, command: 'sh' });
   }

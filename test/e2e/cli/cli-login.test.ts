@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { run } from '../../support/leasehold.ts';
 import { place } from './cli-calls.ts';
 
@@ -38,6 +43,26 @@ test('login prints a link that lets a browser in once; up in a pipe says how to 
   const { url, expiresAt } = JSON.parse(json.stdout) as { url: string; expiresAt: number };
   assert.match(url, LINK);
   assert.ok(expiresAt > Date.now());
+});
+
+test('login --open tells the opener no link, but a page that only its user can read', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const { cwd } = place(t);
+  const node = run(t, ['up', '--port', '0', '--no-worker'], { cwd });
+  await node.says(/Web UI/);
+  // An opener that says what it was told, to whoever waits for it.
+  const told = join(cwd, 'told');
+  execFileSync('mkfifo', [told]);
+  writeFileSync(join(cwd, 'xdg-open'), `#!/bin/sh\necho "$@" > '${told}'\n`, { mode: 0o700 });
+  const opening = run(t, ['login', '--open'], { cwd, env: { PATH: `${cwd}:${process.env.PATH}` } });
+  const page = (await readFile(told, 'utf8')).trim();
+  assert.equal((await opening.ended).code, 0, opening.stderr);
+  assert.match(page, /^file:\S+$/);
+  assert.doesNotMatch(page, /lh_login_/);
+  const file = fileURLToPath(page);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.ok(readFileSync(file, 'utf8').includes(opening.stdout.trim()));
 });
 
 test('as objects no line has a link', async (t) => {

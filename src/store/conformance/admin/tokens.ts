@@ -94,8 +94,15 @@ export const TOKENS: Topic = {
           ['box', later],
         ],
       );
+      await scene.pass(MINUTE);
       await store.tokenRevoke({ id: one.id });
       assert.equal((await store.tokenList()).at(-1)?.lastUsedAt, later);
+      await scene.pass(MINUTE);
+      // A use is noted some time after it: one before the end must not look like one after it.
+      await store.tokenUsed({ ids: [one.id] });
+      const ended = (await store.tokenList()).at(-1);
+      assert.ok(ended?.revokedAt !== undefined && ended.revokedAt > later);
+      assert.equal(ended.lastUsedAt, ended.revokedAt);
     },
 
     'a worker whose secret has ended is granted nothing, whatever it asks for': async (scene) => {

@@ -97,6 +97,7 @@ function stripped(url: string, { searchParams }: URL): string {
 }
 
 function bad(problem: string): Error {
-  const hint = 'Give postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?schema=NAME and ?pool=N if you like.';
+  const hint =
+    'Give postgres://USER@HOST:PORT/DATABASE, with ?schema=NAME and ?pool=N if you like, and the password in PGPASSWORD.';
   return fault('INVALID_INPUT', { field: 'store URL', problem }, { hint });
 }

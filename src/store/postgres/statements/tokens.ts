@@ -15,7 +15,7 @@ export function tokenStatements({ s, NOW }: Fragments) {
     tokenNamed: `SELECT id FROM ${s}.entry_token WHERE name = $1 AND kind = ANY($2::text[]) AND ${live} LIMIT 1`,
     tokenUse: `UPDATE ${s}.entry_token SET used_at = ${NOW} WHERE hash = $1 AND kind = 'code' AND ${live} RETURNING id`,
     tokenAlive: `SELECT id FROM ${s}.entry_token WHERE id = ANY($1::bigint[]) AND ${live}`,
-    tokenUsed: `UPDATE ${s}.entry_token SET last_used_at = greatest(last_used_at, ${NOW}) WHERE id = ANY($1::bigint[])`,
+    tokenUsed: `UPDATE ${s}.entry_token SET last_used_at = greatest(last_used_at, least(${NOW}, revoked_at)) WHERE id = ANY($1::bigint[])`,
     tokenList: `SELECT ${TOKEN_COLUMNS} FROM ${s}.entry_token ORDER BY id DESC`,
     tokenRevoke: `UPDATE ${s}.entry_token SET revoked_at = ${NOW} WHERE id = $1 AND ${live} RETURNING id`,
     tokenRevokeNamed: `UPDATE ${s}.entry_token SET revoked_at = ${NOW}

@@ -12,7 +12,7 @@ export const TOKEN_STATEMENTS = {
   // All in one statement: a node with 2,000 connections checks their tokens twice a second.
   tokenValid: `SELECT id, expires_at FROM entry_token
     WHERE id IN (SELECT value FROM json_each(?)) AND revoked_at IS NULL AND used_at IS NULL`,
-  tokenUsed: `UPDATE entry_token SET last_used_at = max(coalesce(last_used_at, ?1), ?1)
+  tokenUsed: `UPDATE entry_token SET last_used_at = max(coalesce(last_used_at, 0), min(?1, coalesce(revoked_at, ?1)))
     WHERE id IN (SELECT value FROM json_each(?2))`,
   tokenList: `SELECT ${TOKEN_COLUMNS} FROM entry_token ORDER BY id DESC`,
   tokenRevoke: `UPDATE entry_token SET revoked_at = ?1 WHERE id = ?2 AND ${LIVE}`,
