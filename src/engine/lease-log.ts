@@ -108,10 +108,9 @@ class LeaseLog {
       const fields = {
         task: id,
         lease: `${id}#${line.attempt}`,
-        worker: worker?.name,
-        host: worker?.host,
-        queue: record?.queue,
-        handler: record?.handler,
+        ...(worker && { worker: worker.name }),
+        ...(worker?.host !== undefined && { host: worker.host }),
+        ...(record && { queue: record.queue, handler: record.handler }),
         ...line.fields,
       };
       return [{ ...line, fields }];
