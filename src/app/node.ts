@@ -8,6 +8,7 @@ import { checkOptions } from '../engine/check.ts';
 import { LeaderSnapshot } from '../engine/duties/leader.ts';
 import { DEFAULT_DUTY_MS, Roster } from '../engine/duties/roster.ts';
 import { Engine } from '../engine/engine.ts';
+import { logLeases } from '../engine/lease-log.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { Store } from '../store/store.ts';
 import { type Cluster, type ClusterOptions, makeCluster } from './cluster.ts';
@@ -122,6 +123,7 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     onChange: (lanes, slots) => engine.hint(lanes, slots),
     onCarried: () => engine.carried(),
   });
+  if (log !== SILENT) logLeases(engine, log);
   if (duties && member === undefined) roster.start();
   return {
     engine,

@@ -57,6 +57,7 @@ test('without flags and variables there are the documented defaults', () => {
     grace: 0,
     secret: undefined,
     durability: 'full',
+    logLevel: 'info',
     role: 'auto',
     cluster: true,
     leaderLease: 30_000,

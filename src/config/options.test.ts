@@ -41,6 +41,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   maxQueued: ['1000', 1000],
   maxQueuedInAll: ['5000', 5000],
   durability: ['normal', 'normal'],
+  logLevel: ['debug', 'debug'],
   leaseDuration: ['90s', 90_000],
   heartbeatInterval: ['5s', 5000],
   staleThreshold: ['1m', 60_000],

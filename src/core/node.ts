@@ -49,6 +49,9 @@ export function mayLead(role: NodeRole): role is 'auto' | 'leader' {
   return role === 'auto' || role === 'leader';
 }
 
+/** How the incarnation of a node begins that came by `register_node`: a program of apflow, which is a worker of the engine. */
+export const CALLING_NODE = 'node:';
+
 /** What a node knows of another one. */
 export interface OtherNode {
   readonly id: string;

@@ -218,6 +218,7 @@ export class Engine {
   #granted(grants: readonly Grant[], leaseMs: number): readonly Grant[] | Promise<readonly Grant[]> {
     if (grants.length === 0) return grants;
     this.#listeners.leased(leaseMs);
+    this.#listeners.granted(grants, leaseMs);
     this.#committed();
     return (
       this.#parts.gatherer.complete(grants)?.catch(async (error: unknown) => {
@@ -444,6 +445,11 @@ export class Engine {
   /** An end has left dependents to the stager: if this process holds it, it works at once. */
   carried(): void {
     this.#listeners.due(0);
+  }
+
+  /** The reaper of this process has taken back so many of these leases. */
+  expired(leases: readonly Lease[], reaped: number): void {
+    this.#listeners.expired(leases, reaped);
   }
 
   /** A duty of this process changed tasks: followers of the feed and of logs look again. */

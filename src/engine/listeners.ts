@@ -1,3 +1,6 @@
+import type { Lease } from '../core/task/lease.ts';
+import type { TaskState } from '../core/task/task.ts';
+
 /** What an engine reports to other parts of its process. Each call is a hint or a measurement: nothing depends on it. */
 export interface EngineListener {
   /** A task will be due in this many milliseconds. */
@@ -12,6 +15,14 @@ export interface EngineListener {
   readonly cancelRequested?: (task: number) => void;
   /** A queue was paused, here or by another process. */
   readonly queuePaused?: (queue: string) => void;
+  /** Tasks were leased to a worker of this process or of another one that it speaks for. */
+  readonly granted?: (leases: readonly Lease[], leaseMs: number) => void;
+  /** An attempt has ended or parked, and its task is in this state. */
+  readonly settled?: (lease: Lease, state: TaskState) => void;
+  /** A renewal or a report of an attempt was refused: its lease is lost, or it has ended. */
+  readonly refused?: (lease: Lease, what: 'renewal' | 'report') => void;
+  /** The reaper of this process has taken back leases: so many of these, the others were renewed or ended meanwhile. */
+  readonly expired?: (leases: readonly Lease[], reaped: number) => void;
 }
 
 /** The listeners of an engine: the duties of its process, its workers, its metrics. */
@@ -41,6 +52,22 @@ export class Listeners {
 
   timed(verb: 'claim' | 'renew', ms: number): void {
     for (const { timed } of this.#all) timed?.(verb, ms);
+  }
+
+  granted(leases: readonly Lease[], leaseMs: number): void {
+    for (const { granted } of this.#all) granted?.(leases, leaseMs);
+  }
+
+  settled(lease: Lease, state: TaskState): void {
+    for (const { settled } of this.#all) settled?.(lease, state);
+  }
+
+  refused(lease: Lease, what: 'renewal' | 'report'): void {
+    for (const { refused } of this.#all) refused?.(lease, what);
+  }
+
+  expired(leases: readonly Lease[], reaped: number): void {
+    for (const { expired } of this.#all) expired?.(leases, reaped);
   }
 
   cancelRequested(task: number): void {

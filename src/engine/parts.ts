@@ -1,5 +1,7 @@
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
 import type { CounterUse } from '../core/limits/limit.ts';
+import type { Lease } from '../core/task/lease.ts';
+import type { TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type { Store } from '../store/store.ts';
 import { Claims } from './claim/claims.ts';
@@ -80,6 +82,8 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     onCommit();
     logs.nudge(task);
   };
+  const onSettled = (lease: Lease, state: TaskState): void => listeners.settled(lease, state);
+  const onRefused = (lease: Lease, what: 'renewal' | 'report'): void => listeners.refused(lease, what);
   const timed = async <T>(verb: 'claim' | 'renew', ask: () => Promise<T>): Promise<T> => {
     const since = world.clock.monotonic();
     const answer = await ask();
@@ -102,6 +106,8 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     onFreed,
     onDue,
     onCommit: onEnded,
+    onSettled,
+    onRefused,
   });
   const pushes = new Pushes({
     store,
@@ -144,6 +150,8 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     onReady,
     onFreed,
     onCommit: onEnded,
+    onSettled,
+    onRefused,
   });
   const kept = new KeptResults({ store, coalescer, interner });
   const profiles = new WorkerProfiles(store, world, settings.workerStaleMs);

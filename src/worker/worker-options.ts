@@ -52,4 +52,4 @@ export const DEFAULT_LOOKAHEAD = 250;
 export const MAX_UNSETTLED = 1000;
 
 /** Logs a warning, with the error behind it where there is one. */
-export type Warn = (message: string, error?: unknown) => void;
+export type Warn = (message: string, error?: unknown, about?: Readonly<Record<string, unknown>>) => void;

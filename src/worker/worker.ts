@@ -17,6 +17,7 @@ import {
   DEFAULT_LOOKAHEAD,
   MAX_UNSETTLED,
   type StopOptions,
+  type Warn,
   type WorkerOptions,
   type WorkerStats,
 } from './worker-options.ts';
@@ -213,8 +214,8 @@ export class Worker {
     this.#cleanups.push(this.#options.world.timers.after(ms, then, { unref: true }));
   }
 
-  readonly #warn = (message: string, error?: unknown): void => {
+  readonly #warn: Warn = (message, error, about) => {
     const text = error instanceof Error ? error.message : error === undefined ? undefined : inspect(error);
-    this.#options.log?.warn(message, text === undefined ? undefined : { error: text });
+    this.#options.log?.warn(message, text === undefined ? about : { ...about, error: text });
   };
 }

@@ -1,10 +1,10 @@
 /** Logs of real processes: every line below the bound is kept, over every link. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { run, temporaryFolder } from '../support/leasehold.ts';
+import { type Running, run, temporaryFolder } from '../support/leasehold.ts';
 import { type Place, place } from './cli/cli-calls.ts';
 
 interface Line {
@@ -122,3 +122,46 @@ test('beyond the bound lines are dropped, and the API and the command say how ma
   const shown = await here.call(['tasks', 'logs', id]);
   assert.match(shown.stderr + shown.stdout.slice(-500), new RegExp(`Not kept: ${dropped.toLocaleString('en')} lines`));
 });
+
+for (const link of ['WebSocket', 'HTTP'] as const) {
+  test(`${link}: the output of a node follows a task from a lease that runs out to the end of the next one`, {
+    timeout: 120_000,
+  }, async (t) => {
+    const here = place(t);
+    const args = ['up', '--port', '0', '--json', '--no-worker', '--log-level', 'debug', '--lease-duration', '2s'];
+    const node = run(t, args, { cwd: here.cwd });
+    const url = await node.address();
+    const [{ secret }] = (await here.call(['workers', 'create', 'box', '--json'])).objects() as [{ secret: string }];
+    const joining = ['worker', '--join', url, '--name', 'box', '--secret', secret, '--allow', 'shell'];
+    const work = (): Running =>
+      run(t, [...joining, ...(link === 'HTTP' ? ['--http'] : [])], { cwd: temporaryFolder(t) });
+    const first = work();
+    const over = join(here.cwd, 'over');
+    const id = await pushed(here, `test -e ${over} || sleep 600`);
+    await node.says(/"message":"a lease was granted"/);
+    first.child.kill('SIGKILL');
+    writeFileSync(over, '');
+    await node.says(/"message":"a lease ran out and was taken back"/);
+    work();
+    await node.says(/"message":"a lease has ended"/);
+    const said = node.stdout
+      .split('\n')
+      .filter((line) => /"message":"a lease /.test(line))
+      .map((line) => JSON.parse(line) as { message: string; fields: Record<string, unknown> });
+    assert.deepEqual(
+      said.map(({ message, fields: { worker, task, attempt, lease, state } }) => [
+        message,
+        worker,
+        task === id && lease === `${id}#${attempt as number}`,
+        attempt,
+        state,
+      ]),
+      [
+        ['a lease was granted', 'box', true, 1, undefined],
+        ['a lease ran out and was taken back', 'box', true, 1, undefined],
+        ['a lease was granted', 'box', true, 2, undefined],
+        ['a lease has ended', 'box', true, 2, 'completed'],
+      ],
+    );
+  });
+}

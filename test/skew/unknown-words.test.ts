@@ -71,6 +71,13 @@ async function nodeFor(t: TestContext): Promise<{ node: NodeScene; log: readonly
 
 // A newer worker and this node
 
+test('a code is exchanged, whatever a newer worker says beside it', { timeout }, async (t) => {
+  const { node } = await nodeFor(t);
+  const { code } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'b', code: true } });
+  const { name } = await node.call('enrolWorker', '/api/v1/workers/enrol', { token: null, body: { code, ...NEWER } });
+  assert.equal(name, 'b');
+});
+
 test('WebSocket: the node ignores fields that it does not know, from the first message to the end of a task', {
   timeout,
 }, async (t) => {

@@ -123,7 +123,7 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     cluster: config.cluster ? clusterOf(config) : undefined,
     worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     drainMs: config.drainTimeout,
-    log: { info, warn: say, error: say },
+    log: { ...(config.logLevel === 'debug' ? { debug: info } : {}), info, warn: say, error: say },
   });
 }
 

@@ -24,6 +24,7 @@ export const NODE_OPTIONS: readonly OptionKey[] = [
   'maxQueued',
   'maxQueuedInAll',
   'durability',
+  'logLevel',
   'leaseDuration',
   'heartbeatInterval',
   'staleThreshold',

@@ -63,7 +63,7 @@ export const LEASE_OPTIONS = {
     fallbackDoc: 'none',
   },
   retention: {
-    doc: 'How long finished tasks, their events and their keys are kept',
+    doc: 'How long finished tasks, their events and keys, and signals that nobody took are kept',
     value: 'TIME',
     parse: duration,
     env: ['LEASEHOLD_RETENTION'],

@@ -157,4 +157,11 @@ export const NODE_OPTIONS = {
     env: ['LEASEHOLD_DURABILITY'],
     fallback: () => 'full' as const,
   },
+  logLevel: {
+    doc: 'What the output of the node says: info, what changes and leases that were lost; debug, also each lease that is granted or ends',
+    value: 'info|debug',
+    parse: oneOf('info', 'debug'),
+    env: ['LEASEHOLD_LOG_LEVEL'],
+    fallback: () => 'info' as const,
+  },
 } satisfies OptionTable;

@@ -8,7 +8,10 @@ export async function takeBack(engine: Engine, duty: DutyTenure, leases: readonl
   const items = await Promise.all(leases.map((lease) => reapItemOf(engine, lease)));
   const { reaped, lanes } = await engine.store.leaseReap({ duty, items });
   for (const lane of lanes) engine.readyLanes.mark(lane);
-  if (reaped > 0) engine.changed();
+  if (reaped > 0) {
+    engine.changed();
+    engine.expired(items, reaped);
+  }
   return reaped;
 }
 

@@ -48,6 +48,9 @@ export interface SettlesDeps {
   readonly onFreed: (lane: number) => void;
   readonly onDue: (inMs: number) => void;
   readonly onCommit: (task: number) => void;
+  readonly onSettled: (lease: Lease, state: TaskState) => void;
+  /** The lease is lost, or has ended. */
+  readonly onRefused: (lease: Lease, what: 'renewal' | 'report') => void;
 }
 
 /** Everything that the holder of a lease can report. Each call is fenced: an attempt that was overtaken gets `LEASE_LOST`. */
@@ -80,9 +83,11 @@ export class Settles {
     });
   }
 
-  renew(lease: Lease, ttlMs: number): Promise<RenewAnswer> {
+  async renew(lease: Lease, ttlMs: number): Promise<RenewAnswer> {
     checkLease(lease);
-    return this.#renew.submit({ task: lease.task, attempt: lease.attempt, ttlMs });
+    const answer = await this.#renew.submit({ task: lease.task, attempt: lease.attempt, ttlMs });
+    if (!answer.held) this.#deps.onRefused(lease, 'renewal');
+    return answer;
   }
 
   async complete(lease: HeldLease, result?: unknown): Promise<void> {
@@ -159,21 +164,28 @@ export class Settles {
     if (lane !== undefined && this.#deps.store.capabilities.sharesCommits) this.#deps.onFreeing(lane);
     const answer = await sent;
     this.#deps.onCommit(lease.task);
-    if (answer === 'lost') throw leaseLost(lease);
+    if (answer === 'lost') throw this.#lost(lease);
+    if (answer !== 'repeated') this.#deps.onSettled(lease, answer === 'cancelled' ? answer : to);
     if (lane !== undefined) this.#deps.onFreed(lane);
+  }
+
+  #lost(lease: Lease): Error {
+    this.#deps.onRefused(lease, 'report');
+    return leaseLost(lease);
   }
 
   async #giveBack(lease: HeldLease, item: Omit<ReturnItem, keyof Lease>): Promise<TaskState> {
     const { change, delayMs, refund, bounced, error, pause } = item;
     const { task, attempt } = lease;
     const answer = await this.#return.submit({ task, attempt, change, delayMs, refund, bounced, error, pause });
-    if (answer === 'lost') throw leaseLost(lease);
+    if (answer === 'lost') throw this.#lost(lease);
+    const state = answer === 'cancelled' ? 'cancelled' : item.delayMs > 0 ? 'scheduled' : 'ready';
     this.#deps.onCommit(lease.task);
+    if (answer !== 'repeated') this.#deps.onSettled(lease, state);
     if (lease.lane !== undefined) this.#deps.onFreed(lease.lane);
-    if (answer === 'cancelled') return 'cancelled';
-    if (item.delayMs > 0) this.#deps.onDue(item.delayMs);
-    else this.#deps.onReady(lease.lane, lease.priority);
-    return item.delayMs > 0 ? 'scheduled' : 'ready';
+    if (state === 'scheduled') this.#deps.onDue(item.delayMs);
+    if (state === 'ready') this.#deps.onReady(lease.lane, lease.priority);
+    return state;
   }
 
   /** The budget and policy of the attempt, from its grant or else from its row. */

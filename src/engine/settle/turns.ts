@@ -2,6 +2,7 @@ import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import { approvalChannel } from '../../core/task/channel.ts';
 import { entryBytes, MAX_JOURNAL_BYTES, MAX_JOURNAL_ENTRIES } from '../../core/task/journal-bound.ts';
+import type { Lease } from '../../core/task/lease.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type {
   EntryAnswer,
@@ -55,6 +56,9 @@ export interface TurnsDeps {
   /** What a task of this lane took from its limits is free again. */
   readonly onFreed: (lane: number) => void;
   readonly onCommit: (task: number) => void;
+  readonly onSettled: (lease: Lease, state: TaskState) => void;
+  /** The lease is lost, or has ended. */
+  readonly onRefused: (lease: Lease, what: 'report') => void;
 }
 
 /** Written to one journal between two looks at its size. */
@@ -127,11 +131,17 @@ export class Turns {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
     const answer = await this.#batcher.submit({ task, attempt, hint, entries: placed, logs, then });
-    if (answer.kind === 'lost') throw fault('LEASE_LOST', { task, attempt });
+    if (answer.kind === 'lost') {
+      this.#deps.onRefused(lease, 'report');
+      throw fault('LEASE_LOST', { task, attempt });
+    }
     if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
     const { went, body, cancelRequested } = answer;
     if (went !== 'on' || placed.some(isVisible)) this.#giveHints(lease, placed, then, went);
-    return { went, body, cancelRequested, state: stateOf(then, went), entries: this.#entered(placed, answer.entries) };
+    const state = stateOf(then, went);
+    const left = went === 'parked' ? 'waiting' : state;
+    if (left !== undefined) this.#deps.onSettled(lease, left);
+    return { went, body, cancelRequested, state, entries: this.#entered(placed, answer.entries) };
   }
 
   async #place(lease: HeldLease, entries: readonly CheckedEntry[]): Promise<readonly NewEntry[]> {

@@ -48,3 +48,29 @@ test('since when a role is held is told when the node itself has written it', as
   await beat('a', 'leader');
   assert.equal(await since(), world.clock.wall());
 });
+
+test('a node that came by register_node is listed, and silence makes it stale and dead as others', async (t) => {
+  const { world, store, operator, beat } = await scene(t);
+  await beat('a', 'worker');
+  const register = (name: string, incarnation: string) =>
+    store.workerRegister({ name, incarnation, slots: 1, tags: [] });
+  await register('plain', 'a worker');
+  await register('calls', 'node:one');
+  const worker = await register('calls', 'node:two');
+  await store.workerBeat({ beats: [{ worker, state: 'online' }] });
+  const states = async () =>
+    (await operator.call('getCluster')).nodes.map(({ id, state, role, registered }) => [id, state, role, registered]);
+  const now = async () => (await states())[1];
+  assert.deepEqual(await states(), [
+    ['a', 'healthy', 'worker', undefined],
+    ['calls', 'healthy', 'worker', true],
+  ]);
+  await world.advance(30_001);
+  assert.deepEqual(await now(), ['calls', 'stale', 'worker', true]);
+  await world.advance(90_000);
+  assert.deepEqual(await now(), ['calls', 'dead', 'worker', true]);
+  await store.workerBeat({ beats: [{ worker, state: 'online' }] });
+  assert.deepEqual(await now(), ['calls', 'healthy', 'worker', true]);
+  await store.workerBeat({ beats: [{ worker, state: 'offline' }] });
+  assert.deepEqual(await now(), ['calls', 'left', 'worker', true]);
+});

@@ -1,14 +1,19 @@
 import { fault } from '../../core/errors.ts';
-import { holderName, nodeHealth, type Silence } from '../../core/node.ts';
+import { CALLING_NODE, holderName, nodeHealth, type Silence } from '../../core/node.ts';
 import { LEADER, leaderOf } from '../../engine/duties/leader.ts';
-import type { DutyRecord, NodeRecord } from '../../engine/records.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { DutyRecord, NodeRecord, WorkerRecord } from '../../engine/records.ts';
 import type { NodeView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
 /** The nodes of a store. */
 export const clusterOperations = {
   async getCluster({ engine: { store }, silence }) {
-    const [{ now, duties }, { now: then, nodes }] = await Promise.all([store.dutyList(), store.nodeList()]);
+    const [{ now, duties }, { now: then, nodes }, calling] = await Promise.all([
+      store.dutyList(),
+      store.nodeList(),
+      callingNodes(store, silence),
+    ]);
     const leader = leaderOf(duties, now);
     const leading = nodes.find((node) => leads(node, leader));
     return {
@@ -20,7 +25,10 @@ export const clusterOperations = {
           expiresInMs: leader.until - now,
         },
       }),
-      nodes: nodes.map((node) => viewOf(node, leader, then, silence)),
+      nodes: [
+        ...nodes.map((node) => viewOf(node, leader, then, silence)),
+        ...calling.filter(({ id }) => !nodes.some((node) => node.id === id)),
+      ],
       duties: duties
         .filter(({ name }) => name !== LEADER)
         .map(({ name, holder, epoch, until }) => ({
@@ -43,6 +51,31 @@ export const clusterOperations = {
     throw fault('NOT_FOUND', { kind: 'node', id }, { hint });
   },
 } satisfies Operations;
+
+/** Those that came by `register_node`, each by its newest registration: silence makes them stale and dead as others. */
+async function callingNodes(store: Engine['store'], silence: Silence): Promise<readonly NodeView[]> {
+  const workers = await store.workerList();
+  const newest = new Map<string, WorkerRecord>();
+  for (const worker of workers.toSorted((a, b) => a.worker - b.worker)) {
+    if (worker.incarnation.startsWith(CALLING_NODE)) newest.set(worker.name, worker);
+  }
+  if (newest.size === 0) return [];
+  const { now } = await store.workerFleet();
+  return [...newest.values()].map(({ name, state, seenAt, startedAt, version }) => {
+    const silentMs = Math.max(0, now - seenAt);
+    return {
+      id: name,
+      state: state === 'offline' ? 'left' : nodeHealth(silentMs, silence),
+      role: 'worker',
+      wish: 'worker',
+      override: 'auto',
+      ...(version === undefined ? {} : { version }),
+      startedAt: startedAt ?? 0,
+      silentMs,
+      registered: true,
+    };
+  });
+}
 
 function leads({ id, incarnation }: NodeRecord, leader: DutyRecord | undefined): boolean {
   return leader?.holder === `${id}/${incarnation}`;

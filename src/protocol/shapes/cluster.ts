@@ -15,6 +15,10 @@ export const ClusterNode = z
     pid: z.number().optional(),
     startedAt: z.number(),
     silentMs: z.number(),
+    registered: z
+      .boolean()
+      .optional()
+      .describe('It came by register_node: a program that works over JSON-RPC, and never leads'),
   })
   .meta({ id: 'ClusterNode' });
 

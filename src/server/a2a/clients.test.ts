@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { type AgentCard, type Message, Role, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
 import { JsonRpcTransportFactory, type Transport } from '@a2a-js/sdk/client';
 import { isLegacyAgentCard, LegacyJsonRpcTransport } from '@a2a-js/sdk/compat/v0_3/client';
-import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
+import { messagesOf, type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { task } from '../../worker/define/task.ts';
 
 async function scene(t: TestContext): Promise<NodeScene> {
@@ -195,5 +195,25 @@ test('a call of 0.3 that is not well formed is refused as one, under its id', as
     }
     const unknown = await node.ask(path, { body: { jsonrpc: '2.0', id: 7, method: 'tasks/nothing', params: {} } });
     assert.deepEqual([unknown.body.id, unknown.body.error.code], [7, -32_601]);
+  }
+});
+
+test('the last message of a stream of 0.3 is marked as final, also where the task asks for input', async (t) => {
+  const node = await scene(t);
+  for (const [handler, last] of [
+    ['asks', 'input-required'],
+    ['list', 'completed'],
+  ]) {
+    const one = { kind: 'message', messageId: `final-${handler}`, role: 'user', metadata: { handler } };
+    const params = { message: { ...one, parts: [{ kind: 'data', data: {} }] } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'message/stream', params };
+    const headers = node.headers({ body });
+    const response = await fetch(node.url('/a2a'), { method: 'POST', headers, body: JSON.stringify(body) });
+    const heard = (await Array.fromAsync(messagesOf(response))).map(({ data }) => data.result);
+    const marks = heard
+      .filter(({ kind }) => kind === 'status-update')
+      .map(({ status, final }) => [status.state, final]);
+    assert.deepEqual(marks.at(-1), [last, true], JSON.stringify(heard));
+    assert.ok(marks.slice(0, -1).every(([, final]) => final === false));
   }
 });

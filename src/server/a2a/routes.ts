@@ -74,13 +74,25 @@ export async function answerA2a(call: A2aCall, body: Body, version: string): Pro
     try {
       for await (const data of messages) {
         if (signal.aborted) return;
-        yield { data };
+        yield { data: legacy ? withFinal(data) : data };
       }
     } catch (error) {
       if (isEngineError(error) && error.status >= 500) throw error;
       yield { data: problem(error) };
     }
   });
+}
+
+/**
+ * A stream ends where a task asks for input, and 0.3 marks the last message of a stream as `final`. The SDK marks only the ends of tasks, since 1.0
+ * has no such mark.
+ */
+function withFinal(data: unknown): unknown {
+  const { result } = data as {
+    readonly result?: { readonly kind?: unknown; readonly status?: { readonly state?: unknown } };
+  };
+  if (result?.kind !== 'status-update' || result.status?.state !== 'input-required') return data;
+  return { ...(data as object), result: { ...result, final: true } };
 }
 
 /** What the caller or this node may not do, and calls of 0.3 that the SDK would fail on. */

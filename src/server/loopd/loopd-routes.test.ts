@@ -210,6 +210,10 @@ test('everything that a worker says with the end of a step is kept and shown', a
   assert.deepEqual(shown.error, { code: 'E1', message: 'm', ...failed });
   const retried = await ended(await next(2), { ...failed, error: 4 });
   assert.deepEqual(retried.attempts[0].error, { message: 'the step failed', ...failed, error: 4 });
+  for (const hidden of [{ status: 500, code: 'E2' }, { message: 7 }, { exit_code: 9, message: 'm' }]) {
+    const { error: kept } = await ended(await next(), { ...failed, error: hidden });
+    assert.deepEqual([kept.status, kept.exit_code, kept.error], ['failed', 3, hidden], 'fields of the same name');
+  }
   const cancelling = await next();
   await scene.engine.cancel(scene.engine.parseId(cancelling.step_id));
   const stopped = await ended(cancelling, { status: 'canceled', ...told });

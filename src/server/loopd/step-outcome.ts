@@ -23,8 +23,10 @@ export function failureOf(completion: Completion): Record<string, unknown> {
   const { error, ...told } = everything(completion);
   const fields = isRecord(error) ? error : {};
   const message = textOf(error) ?? textOf(told['result']) ?? 'the step failed';
-  const rest = isRecord(error) || typeof error === 'string' || error === undefined ? {} : { error };
-  const failure = { ...fields, message, ...told, ...rest };
+  const merged: Record<string, unknown> = { ...fields, message, ...told };
+  // A field of the error may have the name of another one, such as `status`. Then the error is kept as a whole, too.
+  const isIn = isRecord(error) && Object.entries(error).every(([name, value]) => merged[name] === value);
+  const failure = isIn || typeof error === 'string' || error === undefined ? merged : { ...merged, error };
   // Refused here: an error that is too large would be kept as a few words.
   encodePayload(failure, { field: 'error' });
   return failure;

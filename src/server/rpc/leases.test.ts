@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Wire } from '../../../test/support/node-scene.ts';
 import { type RpcScene, rpcScene } from '../../../test/support/rpc-scene.ts';
 
 /** A task of the engine that is ready. */
@@ -41,6 +42,18 @@ test('a node that is not known is told so, and one that is gone too', async (t) 
   assert.equal(await it.refusal('heartbeat', { node_id: 'n1' }), -32602);
   await it.register();
   assert.equal((await it.call('heartbeat', { node_id: 'n1' })).status, 'healthy');
+});
+
+test('the feed tells of a node that has registered, and not of the same registration again', async (t) => {
+  const it = await rpcScene(t);
+  await it.register();
+  await it.register();
+  const { events } = await it.node.call('readEvents', '/api/v1/events/page?after=0');
+  const told = events.filter(({ kind }: Wire) => kind === 'registered');
+  assert.deepEqual(
+    told.map(({ words, worker }: Wire) => [words, worker]),
+    [[['WORKER_REGISTERED'], 'n1']],
+  );
 });
 
 test('a node that fell silent is there again when it speaks', async (t) => {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
+import { CALLING_NODE } from '../../core/node.ts';
 import { type Capabilities, tagsFromCapabilities } from '../../core/placement/placement-constraints.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { keyOfWork } from '../../engine/trees/document-body.ts';
@@ -25,15 +26,16 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     const tags = joined ? [] : asked;
     const fingerprint = hashOf({ handlers, tags, slots, version: version ?? null });
     const before = await findNode(engine, name);
-    const same = before?.incarnation.startsWith(`${NODE}${fingerprint}:`) === true;
+    const same = before?.incarnation.startsWith(`${CALLING_NODE}${fingerprint}:`) === true;
     const worker = same
       ? before.worker
       : await engine.workers.register({
           name,
-          incarnation: `${NODE}${fingerprint}:${randomUUID()}`,
+          incarnation: `${CALLING_NODE}${fingerprint}:${randomUUID()}`,
           slots,
           tags,
           handlers,
+          told: true,
           ...(version === undefined || version === null ? {} : { version: checkKey('version', version) }),
         });
     await engine.workers.beat({ worker, state: 'online' });
@@ -111,7 +113,6 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
   },
 };
 
-const NODE = 'node:';
 const HEARTBEAT_MS = 10_000;
 
 export interface KnownNode {
@@ -143,7 +144,7 @@ export async function requireNode(
 
 function newest(workers: readonly (KnownNode & { readonly name: string })[], name: string): KnownNode | undefined {
   return workers
-    .filter((worker) => worker.name === name && worker.incarnation.startsWith(NODE))
+    .filter((worker) => worker.name === name && worker.incarnation.startsWith(CALLING_NODE))
     .sort((a, b) => b.worker - a.worker)[0];
 }
 

@@ -8,7 +8,7 @@ import type { HeldAttempts } from './held-attempts.ts';
 import type { Slots } from './slots.ts';
 
 export interface LeaseWatchDeps {
-  readonly options: { readonly ladder?: Ladder };
+  readonly options: { readonly name: string; readonly ladder?: Ladder };
   readonly held: HeldAttempts;
   readonly slots: Slots;
   readonly claims: ClaimControl;
@@ -26,7 +26,7 @@ export class LeaseWatch {
   }
 
   onNotice({ task, attempt, kind }: LeaseNotice): void {
-    const { held, slots, claims, warn } = this.#deps;
+    const { held, slots, claims, warn, options } = this.#deps;
     const one = held.find(task, attempt);
     if (one === undefined) return;
     if (kind === 'cancel') {
@@ -36,8 +36,10 @@ export class LeaseWatch {
     const { id } = one.assignment;
     // While the attempt settles or parks, the store's answer to that counts: it may be what ended the lease.
     if (kind === 'lost' && (held.settling.has(one) || one.parking)) return;
-    if (kind === 'blocked') warn(`the loop was blocked past the run timeout of ${id}: its lease is lost`);
-    else warn(`the lease of ${id} is lost${kind === 'lost' ? '' : ': it could not be renewed in time'}`);
+    const about = { worker: options.name, task: id, attempt, lease: `${id}#${attempt}` };
+    const blocked = `the loop was blocked past the run timeout of ${id}: its lease is lost`;
+    const lost = `the lease of ${id} is lost${kind === 'lost' ? '' : ': it could not be renewed in time'}`;
+    warn(kind === 'blocked' ? blocked : lost, undefined, about);
     if (kind === 'away' && !claims.stopped) {
       this.#suspend(one);
       return;

@@ -112,7 +112,7 @@ function Nodes({ of: { nodes, leader } }: { readonly of: ClusterData }) {
                       style={{ width: 'auto', minHeight: 28 }}
                       aria-label={`Role override of ${node.id}`}
                       value={node.override}
-                      disabled={node.state === 'left' || node.state === 'dead'}
+                      disabled={node.registered === true || node.state === 'left' || node.state === 'dead'}
                       onChange={(event) =>
                         runAction(
                           () =>
