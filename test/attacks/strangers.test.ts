@@ -281,6 +281,16 @@ test('A66: of more than a thousand silent sockets the oldest go, and a worker is
   for (const socket of sockets) socket.destroy();
 });
 
+test('A72: a body of a stranger has few keys, which are counted before they are named', async (t) => {
+  const { node } = await target(t);
+  const body = JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, 1])));
+  for (const path of ['/ui/login', '/api/v1/workers/enrol']) {
+    const answer = await node.ask(path, { token: null, body });
+    assert.equal(codeOf(answer), '400 INVALID_INPUT');
+    assert.match(answer.body.error.message, /more than 20 keys/);
+  }
+});
+
 /** A WebSocket as bytes, on which nothing was said. */
 async function upgraded(t: TestContext, node: NodeScene): Promise<Socket> {
   const socket = await dial(t, node);
