@@ -114,6 +114,14 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     () => BODY,
     () => BODY,
   ),
+  'long frames after a wrong secret': spoken(
+    connectFrame,
+    () => FRAME,
+    () => BODY,
+    () => BODY,
+    () => BODY,
+    () => BODY.subarray(1),
+  ),
   'junk frames': spoken(() => randomBytes(2000)),
   'wrong secrets of workers': spoken(connectFrame),
   'half-open WebSockets': (socket) => {

@@ -264,6 +264,25 @@ test('A66: pieces of a first message that never ends are cut off after 4 KiB', a
   assert.ok(grown < 100, `grown by ${grown.toFixed()} MiB`);
 });
 
+test('A66: of what follows a refused first message nothing is kept', async (t) => {
+  const { node } = await target(t);
+  const socket = await upgraded(t, node);
+  const wrong = Buffer.from('{"type":"connect","name":"box","secret":"no"}');
+  socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | wrong.length, 0, 0, 0, 0]), wrong]));
+  const frame = Buffer.concat([
+    Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, MAX_FRAME_BYTES / 65_536, 0, 0, 0, 0, 0, 0]),
+    Buffer.alloc(MAX_FRAME_BYTES, 0x20),
+  ]);
+  const pour = (): void => {
+    while (!socket.destroyed && socket.write(frame));
+  };
+  // It is refused first, so that what comes after it counts.
+  socket.once('data', pour).on('drain', pour);
+  await new Promise((resolve) => void socket.once('close', resolve));
+  const taken = (socket.bytesWritten - socket.writableLength) / MIB;
+  assert.ok(taken < 20, `${taken.toFixed()} MiB were read`);
+});
+
 test('A66: of more than a thousand silent sockets the oldest go, and a worker is let in', {
   timeout: 120_000,
 }, async (t) => {
