@@ -3,6 +3,7 @@ import { checkTerms } from '../engine/duties/election.ts';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
 import type { PushBounds } from '../server/auth/push-guard.ts';
+import type { StrangerTerms } from '../server/http/stranger-pace.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { Server } from '../server/server.ts';
 import type { NodeDoing, QueueRecord } from '../store/store.ts';
@@ -38,6 +39,8 @@ export interface ServeOptions extends NodeOptions {
   /** Connections per address, and streams per token, at a time; 0: no bound. */
   readonly maxConnections?: number | undefined;
   readonly maxStreams?: number | undefined;
+  /** How fast callers without a token are answered. */
+  readonly strangers?: StrangerTerms | undefined;
   readonly patience?: { readonly headersMs: number; readonly requestMs: number } | undefined;
   /** What a caller may push over the network. */
   readonly bounds?: Partial<PushBounds> | undefined;
@@ -111,7 +114,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
     samples,
     ...most
   } = options;
-  const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, patience, ...rest } = most;
+  const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, ...others } = most;
+  const { strangers, patience, ...rest } = others;
   const outside = {
     host,
     port,
@@ -122,6 +126,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     publicUrl,
     maxConnections,
     maxStreams,
+    strangers,
     timeouts: patience,
   };
   const server = await Server.listen({ ...outside, pages: () => pages(), log: rest.log });

@@ -19,8 +19,10 @@ import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
 import { InFlightRequests } from './http/in-flight.ts';
 import { cannotListen, makeFastify, requireTls } from './http/listening.ts';
 import type { Metrics } from './http/metrics.ts';
+import { Pipelines } from './http/pipelines.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './http/refusals.ts';
 import type { Call, Handler, Handlers, Services } from './http/route-handler.ts';
+import { StrangerPace, type StrangerTerms } from './http/stranger-pace.ts';
 import { loopdRoutes } from './loopd/loopd-routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -57,6 +59,8 @@ export interface ServerOptions {
   readonly maxConnections?: number | undefined;
   /** Streams of one token at a time; 0: no bound. */
   readonly maxStreams?: number | undefined;
+  /** How fast callers without a token are answered. */
+  readonly strangers?: StrangerTerms | undefined;
   readonly timeouts?: { readonly headersMs: number; readonly requestMs: number } | undefined;
   /** The folder with the built web UI; undefined, or a function that answers undefined: it is not built. */
   readonly pages?: (() => string | undefined) | undefined;
@@ -83,6 +87,8 @@ export class Server {
   readonly #log: Log;
   readonly #closing = new AbortController();
   readonly #inFlight = new InFlightRequests();
+  readonly #pipelines = new Pipelines();
+  readonly #pace: StrangerPace;
   /** New requests are refused. */
   #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
@@ -98,11 +104,15 @@ export class Server {
     this.#options = options;
     this.#log = unfailing(options.log ?? SILENT);
     this.#audit = new Audit(this.#log);
+    this.#pace = new StrangerPace(options.strangers);
     const { names = [], publicUrl } = options;
     this.#hosts = new Hosts(options.host, publicUrl === undefined ? names : [...names, new URL(publicUrl).hostname]);
     this.#fastify = makeFastify(options, {
       refuse: (error, request, reply) => {
+        // It waits for no turn, so that many of them at once would be answered at once.
+        if (this.#pipelines.isBusy(request.raw)) return void request.raw.socket.destroy();
         setCommonHeaders(request, reply);
+        reply.header('connection', 'close');
         this.#refuse(this.#refusalOf(request) ?? error, request, reply);
       },
       callerOf: (request) => {
@@ -110,6 +120,7 @@ export class Server {
         return principal === undefined ? undefined : callerOf(principal);
       },
     });
+    this.#fastify.addHook('onRequest', (request, reply, done) => this.#pipelines.enter(request.raw, reply.raw, done));
     this.#fastify.addHook('onRequest', (request, reply, done) => {
       setCommonHeaders(request, reply);
       this.#inFlight.begin(reply.raw);
@@ -127,6 +138,7 @@ export class Server {
       const own = handlers[name] ?? (isOperated(name) ? operatorRoute(name) : undefined);
       this.#register(name, own as Handler<RouteName>);
     }
+    this.#fastify.addHook('onSend', (request, reply, _payload, done) => this.#keepPace(request, reply, done));
     this.#fastify.addHook('onResponse', (request, reply, done) => {
       // The length of a stream says nothing about how fast answers are.
       if (!this.#streams.has(request)) {
@@ -371,6 +383,16 @@ export class Server {
       if (left === 0) this.#open.delete(token);
       else this.#open.set(token, left);
     };
+  }
+
+  /** Lets the answer to a stranger wait while there are many of them. */
+  #keepPace(request: FastifyRequest, { raw, statusCode }: FastifyReply, done: () => void): void {
+    if (this.#principals.has(request)) return done();
+    if (statusCode < 400) endUnread(request.raw);
+    const waitMs = this.#ending ? 0 : this.#pace.waitMs(statusCode);
+    if (waitMs === 0) return done();
+    const timer = setTimeout(done, waitMs);
+    raw.once('close', () => clearTimeout(timer));
   }
 
   /** Everything that an authorized caller does is recorded. Of others only successes are, so that nobody can fill the log. */

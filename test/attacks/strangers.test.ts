@@ -264,6 +264,25 @@ test('A66: pieces of a first message that never ends are cut off after 4 KiB', a
   assert.ok(grown < 100, `grown by ${grown.toFixed()} MiB`);
 });
 
+test('A66: of what follows a refused first message nothing is kept', async (t) => {
+  const { node } = await target(t);
+  const socket = await upgraded(t, node);
+  const wrong = Buffer.from('{"type":"connect","name":"box","secret":"no"}');
+  socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | wrong.length, 0, 0, 0, 0]), wrong]));
+  const frame = Buffer.concat([
+    Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, MAX_FRAME_BYTES / 65_536, 0, 0, 0, 0, 0, 0]),
+    Buffer.alloc(MAX_FRAME_BYTES, 0x20),
+  ]);
+  const pour = (): void => {
+    while (!socket.destroyed && socket.write(frame));
+  };
+  // It is refused first, so that what comes after it counts.
+  socket.once('data', pour).on('drain', pour);
+  await new Promise((resolve) => void socket.once('close', resolve));
+  const taken = (socket.bytesWritten - socket.writableLength) / MIB;
+  assert.ok(taken < 20, `${taken.toFixed()} MiB were read`);
+});
+
 test('A66: of more than a thousand silent sockets the oldest go, and a worker is let in', {
   timeout: 120_000,
 }, async (t) => {
@@ -279,6 +298,94 @@ test('A66: of more than a thousand silent sockets the oldest go, and a worker is
   const { worker } = await hire(node, 'box');
   await worker.hangUp();
   for (const socket of sockets) socket.destroy();
+});
+
+test('A72: a body of a stranger has few keys, which are counted before they are named', async (t) => {
+  const { node } = await target(t);
+  const body = JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, 1])));
+  for (const path of ['/ui/login', '/api/v1/workers/enrol']) {
+    const answer = await node.ask(path, { token: null, body });
+    assert.equal(codeOf(answer), '400 INVALID_INPUT');
+    assert.match(answer.body.error.message, /more than 20 keys/);
+  }
+});
+
+test('A72: of a body that was refused no more is read than its caller needs to hear why', async (t) => {
+  const { node } = await target(t);
+  const asks = [
+    headOf('POST', '/ui/login', { 'Content-Length': 256 * MIB }),
+    headOf('POST', '/api/v1/tasks', { 'Content-Length': 256 * MIB }),
+    headOf('POST', '/no/such/page', { 'Transfer-Encoding': 'chunked' }),
+    headOf('GET', '/healthz', { 'Content-Length': 256 * MIB }),
+  ];
+  const chunk = `100000\r\n${' '.repeat(MIB)}\r\n`;
+  for (const head of asks) {
+    const socket = await dial(t, node);
+    socket.write(`${head}\r\n\r\n`);
+    let said = '';
+    socket.on('data', (data: Buffer) => void (said += data.toString()));
+    // As fast as it is taken. What the system buffers is a few MiB.
+    const pour = (): void => {
+      while (!socket.destroyed && socket.bytesWritten < 200 * MIB && socket.write(chunk));
+    };
+    socket.on('drain', pour);
+    pour();
+    await new Promise((resolve) => void socket.once('close', resolve));
+    assert.match(said, /^HTTP\/1\.1 (?:200|401|404|413) /, head);
+    const taken = (socket.bytesWritten - socket.writableLength) / MIB;
+    assert.ok(taken < 50, `${taken.toFixed()} MiB were read of ${head}`);
+  }
+});
+
+test('A73: a connection that sends many requests at once is ended, and nobody waits for them', async (t) => {
+  const { node } = await target(t);
+  const one = `${headOf('GET', '/healthz')}\r\n\r\n`;
+  const odd = `${headOf('GET', '/%zz')}\r\n\r\n`;
+  for (const requests of [one.repeat(500), odd.repeat(500), `${one}${odd.repeat(500)}`]) {
+    const socket = await dial(t, node);
+    let answers = 0;
+    socket.on('data', (data: Buffer) => void (answers += data.toString().match(/HTTP\/1\.1 /g)?.length ?? 0));
+    socket.write(requests);
+    await once(socket, 'close');
+    assert.ok(answers <= 10, `${answers} answers`);
+  }
+  // A client that sends two at once gets both.
+  const socket = await dial(t, node);
+  socket.write(one.repeat(2));
+  let said = '';
+  for await (const data of socket) {
+    said += String(data);
+    if (said.match(/"status":"ok"/g)?.length === 2) break;
+  }
+});
+
+test('A74: guesses wait when there are many, and nobody with a good token does', async (t) => {
+  const strangers = { perSecond: 0.001, burst: 3, refusedMs: 3_600_000, answeredMs: 3_600_000 };
+  const { node } = await target(t, { strangers });
+  const { token } = await node.token('operator');
+  const guess = (): Promise<Answer> => node.ask('/api/v1/tasks', { token: `lh_adm_${'x'.repeat(43)}` });
+  for (let i = 0; i < 3; i++) assert.equal(codeOf(await guess()), '401 UNAUTHENTICATED');
+  const waiting = [
+    guess(),
+    node.ask('/ui/login', { token: null, body: { code: 'x' } }),
+    node.ask('/api/v1/workers/enrol', { token: null, body: { code: 'x' } }),
+    node.ask('/no/such/page', { token: null }),
+    node.ask('/healthz', { token: null }),
+  ];
+  let answered = 0;
+  for (const one of waiting)
+    one.then(
+      () => answered++,
+      () => {},
+    );
+  for (const good of [node.admin, token]) {
+    assert.equal((await node.ask('/api/v1/tasks', { token: good })).status, 200);
+    assert.equal((await node.ask('/healthz', { token: good })).status, 200);
+    // What a known caller does wrong is answered at once too.
+    assert.equal((await node.ask('/api/v1/tasks', { token: good, body: {} })).status, 400);
+  }
+  assert.equal(answered, 0);
+  // The server does not wait for them when it ends.
 });
 
 /** A WebSocket as bytes, on which nothing was said. */

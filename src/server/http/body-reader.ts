@@ -6,6 +6,8 @@ import type { BodyBudget } from './body-budget.ts';
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 /** The same for routes that need no token. A code or a token is all that they take. */
 export const MAX_OPEN_BODY_BYTES = 4096;
+/** Keys, objects and arrays of it. Each key that a shape does not know costs more than its bytes: it is named in the refusal. */
+export const MAX_OPEN_PARTS = 20;
 /** A caller without a token sends its whole body within this time. */
 const STRANGER_MS = 10_000;
 

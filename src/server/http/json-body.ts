@@ -9,15 +9,23 @@ const MAX_DEPTH = 72;
  */
 const MAX_PARTS = 200_000;
 
+/** Bounds of a text beside its length. */
+export interface JsonBounds {
+  readonly maxDepth?: number | undefined;
+  /** Entries of a text that is an array. */
+  readonly maxEntries?: number | undefined;
+  readonly maxParts?: number | undefined;
+}
+
 /**
  * Parses a JSON text. A text that is nested too deeply, or has too many parts, is refused before anything is made of it. A
- * number that would change is refused too: 2^53 + 1 must not come back as 2^53. `maxEntries` bounds the entries of a text
- * that is an array.
+ * number that would change is refused too: 2^53 + 1 must not come back as 2^53.
  */
-export function parseBody(text: string, maxDepth = MAX_DEPTH, maxEntries = Number.POSITIVE_INFINITY): unknown {
-  const { depth, changed, parts, entries } = scan(text, maxDepth, maxEntries);
+export function parseBody(text: string, bounds: JsonBounds = {}): unknown {
+  const { maxDepth = MAX_DEPTH, maxEntries = Number.POSITIVE_INFINITY, maxParts = MAX_PARTS } = bounds;
+  const { depth, changed, parts, entries } = scan(text, { maxDepth, maxEntries, maxParts });
   if (depth > maxDepth) throw refuse(`it is nested more than ${maxDepth} deep`);
-  if (parts > MAX_PARTS) throw refuse(`it has more than ${MAX_PARTS} keys, objects and arrays`);
+  if (parts > maxParts) throw refuse(`it has more than ${maxParts} keys, objects and arrays`);
   if (entries > maxEntries) throw refuse(`it has more than ${maxEntries} entries`);
   if (changed !== undefined) {
     throw refuse(`the number ${changed.slice(0, 40)} cannot be kept as it is; send it as a text`);
@@ -42,13 +50,13 @@ interface Scan {
   readonly entries: number;
 }
 
-function scan(text: string, enough: number, maxEntries: number): Scan {
+function scan(text: string, { maxDepth, maxEntries, maxParts }: { readonly [K in keyof JsonBounds]-?: number }): Scan {
   let depth = 0;
   let deepest = 0;
   let parts = 0;
   let entries = 1;
   let changed: string | undefined;
-  for (let i = 0; i < text.length && deepest <= enough && parts <= MAX_PARTS && entries <= maxEntries; i++) {
+  for (let i = 0; i < text.length && deepest <= maxDepth && parts <= maxParts && entries <= maxEntries; i++) {
     const unit = text.charCodeAt(i);
     if (unit === QUOTE) i = endOfString(text, i);
     else if (unit === OPEN_ARRAY || unit === OPEN_OBJECT) {

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { fault } from '../../core/errors.ts';
 import { BodyBudget } from './body-budget.ts';
-import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES, readBody } from './body-reader.ts';
+import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES, MAX_OPEN_PARTS, readBody } from './body-reader.ts';
 import { isLoopback } from './hosts.ts';
 import { parseBody } from './json-body.ts';
 import { refuseBytes } from './refusals.ts';
@@ -88,7 +88,7 @@ export function makeFastify(
     readBody(payload, { maxBytes, caller, budget }, (error, text = '') => {
       if (error !== null) return done(error);
       try {
-        done(null, text === '' ? {} : parseBody(text));
+        done(null, text === '' ? {} : parseBody(text, caller === undefined ? { maxParts: MAX_OPEN_PARTS } : {}));
       } catch (problem) {
         done(problem as Error);
       }

@@ -18,7 +18,7 @@ const WORKER_FIELDS = ['incarnation', 'slots', 'handlers', 'holding'] as const;
 export function readFirst([data, isBinary]: Frame, maxBytes = MAX_FRAME_BYTES): FirstMessage {
   if (data.length > maxBytes) throw firstTooLong();
   if (isBinary) throw fault('INVALID_INPUT', { field: 'body', problem: 'messages are text' });
-  const value = parseBody(data.toString(), MAX_FRAME_DEPTH);
+  const value = parseBody(data.toString(), { maxDepth: MAX_FRAME_DEPTH });
   const isWorker =
     typeof value === 'object' && value !== null && WORKER_FIELDS.some((field) => Object.hasOwn(value, field));
   return isWorker

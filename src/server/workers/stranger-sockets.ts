@@ -43,6 +43,15 @@ export class StrangerSockets {
   }
 }
 
+/** Of a client that was refused no more is read than what says goodbye: it could begin a frame of 4 MiB until it is cut off. */
+export function readLittle(socket: WebSocket, stream: Duplex): void {
+  let left = MAX_STRANGER_BYTES;
+  stream.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) socket.terminate();
+  });
+}
+
 export function firstTooLong(): EngineError {
   return fault(
     'TOO_LARGE',

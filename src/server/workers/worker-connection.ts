@@ -106,7 +106,7 @@ export class WorkerConnection {
     }
     try {
       if (isBinary) throw fault('INVALID_INPUT', { field: 'message', problem: 'messages are text' });
-      const value = parseBody(data.toString(), MAX_FRAME_DEPTH, MOST_PER_FRAME);
+      const value = parseBody(data.toString(), { maxDepth: MAX_FRAME_DEPTH, maxEntries: MOST_PER_FRAME });
       for (const one of Array.isArray(value) ? value : [value]) this.#enqueue(one);
     } catch (error) {
       this.#options.onMalformed(error);

@@ -24,7 +24,7 @@ import { type FirstMessage, readFirst, readPath } from './first-message.ts';
 import { grantedHandlers, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { SharedTimer } from './shared-timer.ts';
-import { MAX_STRANGER_BYTES, StrangerSockets } from './stranger-sockets.ts';
+import { MAX_STRANGER_BYTES, readLittle, StrangerSockets } from './stranger-sockets.ts';
 import { type Frame, WorkerConnection } from './worker-connection.ts';
 import type { NameHolder, WorkerNames } from './worker-names.ts';
 import { claimsDone, WorkerService } from './worker-service.ts';
@@ -114,7 +114,7 @@ export class WorkerGateway {
     const accept = (isKnown: boolean): void =>
       this.#sockets.handleUpgrade(request, stream, head, (socket) => {
         if (!isKnown && first === undefined) this.#strangers.add(socket, stream);
-        this.#awaitFirstMessage(socket, address, first);
+        this.#awaitFirstMessage(socket, stream, address, first);
       });
     if (authorization === undefined) accept(false);
     else void this.#isSecret(authorization).then(accept);
@@ -150,23 +150,30 @@ export class WorkerGateway {
   }
 
   /** The first message identifies the client, unless the address does. */
-  #awaitFirstMessage(socket: WebSocket, address: string | undefined, first: FirstMessage | undefined): void {
+  #awaitFirstMessage(
+    socket: WebSocket,
+    stream: Duplex,
+    address: string | undefined,
+    first: FirstMessage | undefined,
+  ): void {
     socket.on('error', () => socket.terminate());
     socket.on('ping', () => {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
     });
-    if (first !== undefined) return this.#receive(socket, address, () => first);
+    const receive = (read: () => FirstMessage): void =>
+      this.#receive(socket, address, read, () => readLittle(socket, stream));
+    if (first !== undefined) return receive(() => first);
     const late = setTimeout(() => closeWith(socket, 4408, FIRST_IS_LATE), CONNECT_MS);
     late.unref();
     socket.once('close', () => clearTimeout(late));
     socket.once('message', (...frame: Frame) => {
       clearTimeout(late);
       const isStranger = this.#strangers.delete(socket);
-      this.#receive(socket, address, () => readFirst(frame, isStranger ? MAX_STRANGER_BYTES : MAX_FRAME_BYTES));
+      receive(() => readFirst(frame, isStranger ? MAX_STRANGER_BYTES : MAX_FRAME_BYTES));
     });
   }
 
-  #receive(socket: WebSocket, address: string | undefined, read: () => FirstMessage): void {
+  #receive(socket: WebSocket, address: string | undefined, read: () => FirstMessage, onRefused: () => void): void {
     socket.pause();
     // Frames of the same packet are delivered although the socket is paused, and must not be lost.
     const early: Frame[] = [];
@@ -188,6 +195,7 @@ export class WorkerGateway {
         const { code, message, hint } = this.#errorFor(error);
         const body = { code, message, ...(hint === undefined ? {} : { hint }) };
         send(socket, { type: 'connect_rejected', reason: message, error: body });
+        onRefused();
         closeWith(socket, byPath ? (code === 'WORKER_DISABLED' ? 4002 : 4001) : 1008, code);
       });
   }
