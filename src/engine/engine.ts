@@ -35,7 +35,7 @@ import {
 } from './check.ts';
 import { type Acquired, memberOf, refusalOf } from './claim/acquire.ts';
 import { type ClaimOptions, checkClaim } from './claim/claim-options.ts';
-import { executable } from './claim/executable.ts';
+import { executable, type Granted } from './claim/executable.ts';
 import type { ReadyLanes } from './claim/ready-lanes.ts';
 import type { WorkerProfiles } from './claim/worker-profiles.ts';
 import type { Limits } from './limits.ts';
@@ -208,10 +208,10 @@ export class Engine {
   }
 
   /** Ready tasks that this worker could be granted now, in the order of a claim. This only reads. */
-  async executable(worker: number, limit = 10): Promise<readonly TaskRecord[]> {
+  async executable(worker: number, limit = 10, granted: Granted = {}): Promise<readonly TaskRecord[]> {
     const member = await memberOf(this.store, checkWorker(worker));
     if (member === undefined) throw fault('NOT_FOUND', { kind: 'worker', id: worker });
-    return executable(this.store, member, checkLimit(limit));
+    return executable(this.store, member, checkLimit(limit), granted);
   }
 
   /** Synchronous for most claims: an await would make them start a turn later. */

@@ -286,6 +286,36 @@ for (const [store, place] of Object.entries(STORES)) {
   });
 }
 
+for (const [store, place] of Object.entries(STORES)) {
+  test(`${store}: what was given to a name bounds what its node finds and how early it gets work, also once it is taken away`, async (t) => {
+    const { node } = await target(t, { store: await place() });
+    const secret = await enrol(node, { name: 'n', handlers: ['echo'], queues: ['work'] });
+    await node.engine.push({ queue: 'private', handler: 'echo', input: { salary: SALARY } });
+    await node.engine.push({ queue: 'work', handler: 'echo' });
+    const rpc = async (method: string, params: object): Promise<readonly { readonly queue: string }[]> =>
+      (await node.ask('/rpc', { token: secret, body: { jsonrpc: '2.0', id: 1, method, params } })).body.result;
+    await rpc('register_node', { node_id: 'n', executor_types: ['echo'] });
+    const found = await rpc('find_executable_tasks', { node_id: 'n' });
+    assert.deepEqual(
+      found.map(({ queue }) => queue),
+      ['work'],
+    );
+    await node.engine.workers.set({ name: 'n', grant: { handlers: ['other'] } });
+    assert.deepEqual(await rpc('find_executable_tasks', { node_id: 'n' }), []);
+
+    // A priority of its own does not wait behind the one that was given.
+    const other = await enrol(node, { name: 'p' });
+    await node.engine.workers.set({ name: 'p', priority: 1 });
+    const worker = await RawWorker.dial(node.service.address);
+    await worker.enter({ name: 'p', secret: other, ...{ priority: 1000 } });
+    const priority = async (): Promise<number | undefined> =>
+      (await node.engine.workers.list()).find(({ name }) => name === 'p')?.priority;
+    assert.equal(await priority(), 1);
+    await node.engine.workers.set({ name: 'p', priority: null });
+    assert.equal(await priority(), 0);
+  });
+}
+
 test('a session over HTTP is worth its own secret: neither that of another worker nor a removed one carries it on', async (t) => {
   const { node } = await target(t);
   const secrets = { a: await enrol(node, { name: 'a' }), b: await enrol(node, { name: 'b' }) };

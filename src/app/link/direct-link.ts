@@ -84,7 +84,9 @@ export class DirectLink implements Link {
   }
 
   async open(hello: Hello): Promise<Session> {
-    const { name, incarnation, slots, tags, handlers, schemas, queues, priority, version, address } = hello;
+    const { name, incarnation, slots, tags, handlers, schemas, queues, version, address } = hello;
+    // Of a joined worker only a lower one counts: its own would hold again when the one that was given is taken away.
+    const priority = hello.token === undefined ? hello.priority : Math.min(hello.priority ?? 0, 0);
     // A worker with an address comes over a wire: the host and process id of this process are not its own.
     const own = address === undefined ? { host: hostname(), pid: process.pid } : NOT_HERE;
     const { host = own.host, pid = own.pid } = hello;

@@ -1,4 +1,5 @@
 import { roomOf } from '../../core/limits/limit.ts';
+import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { CounterRecord, FleetMember, Lane, Store, TaskRecord } from '../../store/store.ts';
 import { heldLikeBy } from '../read/facts.ts';
 import { unfitness } from './acquire.ts';
@@ -8,8 +9,16 @@ const PAGE = 500;
 /** The most lanes that are read: with these the caller has enough to choose from. */
 const MOST = 5000;
 
+/** What the worker's name was granted; a field that is not given sets no bound. */
+export type Granted = Pick<WorkerGrant, 'handlers' | 'queues'>;
+
 /** Ready tasks that this worker could be granted now, in the order of a claim. This only reads: another worker may be faster. */
-export async function executable(store: Store, member: FleetMember, limit: number): Promise<readonly TaskRecord[]> {
+export async function executable(
+  store: Store,
+  member: FleetMember,
+  limit: number,
+  { handlers, queues }: Granted = {},
+): Promise<readonly TaskRecord[]> {
   const free = Math.min(limit, member.slots - member.running);
   if (free <= 0) return [];
   const lanes: Lane[] = [];
@@ -21,9 +30,11 @@ export async function executable(store: Store, member: FleetMember, limit: numbe
     if (page.length < PAGE) break;
     after = page.at(-1)?.id as number;
   }
+  const isGranted = (lane: Lane): boolean =>
+    (handlers?.includes(lane.handler) ?? true) && (queues?.includes(lane.queue) ?? true);
   const open = await withRoom(
     store,
-    lanes.filter((lane) => unfitness(lane, member, 0).length === 0),
+    lanes.filter((lane) => isGranted(lane) && unfitness(lane, member, 0).length === 0),
     member,
   );
   if (open.length === 0) return [];

@@ -87,9 +87,10 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
   },
 
   async find_executable_tasks(call) {
-    const { engine, params } = call;
+    const { engine, params, principal } = call;
     const { worker } = await requireNode(call, params.node_id);
-    const records = await engine.executable(worker, params.limit);
+    const { grant = {} } = principal.role === 'worker' ? await call.settingOf(params.node_id) : {};
+    const records = await engine.executable(worker, params.limit, grant);
     const documents = await engine.documents.of(records.map(({ task }) => task));
     return records.map((record, i) => {
       const document = documents[i];
