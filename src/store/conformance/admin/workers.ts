@@ -101,7 +101,7 @@ export const WORKERS: Topic = {
     },
 
     'a name is free when its holder has left, signed off, or was not heard of for long': async (scene) => {
-      const { store, world } = scene;
+      const { store } = scene;
       const first = await store.workerRegister(joining('i1', 'p'));
       await store.nameLeave({ name: 'box-1', holder: 'box-1/i1', process: 'q' });
       await store.nameLeave({ name: 'box-1', holder: 'box-1/i2', process: 'p' });
@@ -111,9 +111,9 @@ export const WORKERS: Topic = {
       assert.notEqual(second, first);
       await beat(scene, second, { state: 'offline' });
       await store.workerRegister(joining('i3', 'p'));
-      await world.advance(NAME_SILENT_MS / 2);
+      await scene.pass(NAME_SILENT_MS / 2);
       assert.equal(await refusal(store.workerRegister(joining('i4', 'q'))), 'CONFLICT');
-      await world.advance(NAME_SILENT_MS);
+      await scene.pass(NAME_SILENT_MS);
       await store.workerRegister(joining('i4', 'q'));
       await store.workerForget({ name: 'box-1' });
       assert.deepEqual(await store.nameHolders({ names: ['box-1'] }), [undefined]);
