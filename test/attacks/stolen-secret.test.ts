@@ -307,7 +307,7 @@ for (const [store, place] of Object.entries(STORES)) {
     const other = await enrol(node, { name: 'p' });
     await node.engine.workers.set({ name: 'p', priority: 1 });
     const worker = await RawWorker.dial(node.service.address);
-    await worker.enter({ name: 'p', secret: other, ...{ priority: 1000 } });
+    await worker.enter({ name: 'p', secret: other, priority: 1000 });
     const priority = async (): Promise<number | undefined> =>
       (await node.engine.workers.list()).find(({ name }) => name === 'p')?.priority;
     assert.equal(await priority(), 1);

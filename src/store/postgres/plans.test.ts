@@ -97,7 +97,6 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   namePut: [],
   nameHolders: ['worker_name_pkey(name)'],
   nameLeave: ['worker_name_pkey(name)'],
-  nameDrop: ['worker_name_pkey(name)'],
   workersRevise: ['worker_pkey(id)'],
   workerFleet: ['task_running(holder)', 'worker_live(*)', 'worker_total_pkey(name)'],
   claimAgain: [BY_ID],

@@ -268,7 +268,6 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   ],
   nameHolders: ['SEARCH worker_name USING PRIMARY KEY (name=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
   nameLeave: ['SEARCH worker_name USING PRIMARY KEY (name=?)'],
-  nameDrop: ['SEARCH worker_name USING PRIMARY KEY (name=?)'],
   workerSilent: ['SCAN worker USING INDEX worker_live'],
   workerReap: ['SCAN worker USING INDEX worker_live'],
   triggerNext: ['SEARCH trigger_def USING COVERING INDEX trigger_next (next_at>?)'],

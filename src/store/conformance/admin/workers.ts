@@ -80,53 +80,57 @@ export const WORKERS: Topic = {
       assert.deepEqual(await recordOf(scene, first), before);
     },
 
-    'a name that somebody keeps is refused to others, and whoever is refused leaves nothing': async (scene) => {
-      const { store } = scene;
-      const first = await store.workerRegister(joining('i1', 'p'));
-      assert.equal(await refusal(store.workerRegister(joining('i2', 'q'))), 'CONFLICT');
-      assert.deepEqual(
-        (await store.workerList()).map(({ incarnation }) => incarnation),
-        ['i1'],
-      );
-      await store.workerRegister({ ...joining('i3', 'q'), name: 'box-2' });
-      await store.workerRegister({ name: 'box-1', incarnation: 'i4', slots: 1, tags: [] });
-      // The same one may move, and its process decides about its own.
-      assert.equal(await store.workerRegister(joining('i1', 'q')), first);
-      await store.workerRegister(joining('i5', 'q'));
-      assert.deepEqual(await store.nameHolders({ names: ['box-2', 'nobody', 'box-1'] }), [
-        { holder: 'box-1/i3', process: 'q' },
-        undefined,
-        { holder: 'box-1/i5', process: 'q' },
-      ]);
-    },
+    'a name that somebody keeps is refused to others, and whoever is refused leaves nothing': needing(
+      ['whole'],
+      async (scene) => {
+        const { store } = scene;
+        const first = await store.workerRegister(joining('i1', 'p'));
+        assert.equal(await refusal(store.workerRegister(joining('i2', 'q'))), 'CONFLICT');
+        assert.deepEqual(
+          (await store.workerList()).map(({ incarnation }) => incarnation),
+          ['i1'],
+        );
+        await store.workerRegister({ ...joining('i3', 'q'), name: 'box-2' });
+        await store.workerRegister({ name: 'box-1', incarnation: 'i4', slots: 1, tags: [] });
+        // The same one may move, and its process decides about its own.
+        assert.equal(await store.workerRegister(joining('i1', 'q')), first);
+        await store.workerRegister(joining('i5', 'q'));
+        assert.deepEqual(await store.nameHolders({ names: ['box-2', 'nobody', 'box-1'] }), [
+          { holder: 'box-1/i3', process: 'q' },
+          undefined,
+          { holder: 'box-1/i5', process: 'q' },
+        ]);
+      },
+    ),
 
-    'a name is free when its holder has left, signed off, or was not heard of for long': async (scene) => {
-      const { store } = scene;
-      const first = await store.workerRegister(joining('i1', 'p'));
-      await store.nameLeave({ name: 'box-1', holder: 'box-1/i1', process: 'q' });
-      await store.nameLeave({ name: 'box-1', holder: 'box-1/i2', process: 'p' });
-      assert.equal(await refusal(store.workerRegister(joining('i2', 'q'))), 'CONFLICT');
-      await store.nameLeave({ name: 'box-1', holder: 'box-1/i1', process: 'p' });
-      const second = await store.workerRegister(joining('i2', 'q'));
-      assert.notEqual(second, first);
-      await beat(scene, second, { state: 'offline' });
-      await store.workerRegister(joining('i3', 'p'));
-      await scene.pass(NAME_SILENT_MS / 2);
-      assert.equal(await refusal(store.workerRegister(joining('i4', 'q'))), 'CONFLICT');
-      await scene.pass(NAME_SILENT_MS);
-      await store.workerRegister(joining('i4', 'q'));
-      await store.workerForget({ name: 'box-1' });
-      assert.deepEqual(await store.nameHolders({ names: ['box-1'] }), [undefined]);
-    },
+    'a name is free when its holder has left, signed off, or was not heard of for long': needing(
+      ['whole'],
+      async (scene) => {
+        const { store } = scene;
+        const first = await store.workerRegister(joining('i1', 'p'));
+        await store.nameLeave({ name: 'box-1', holder: 'box-1/i1', process: 'q' });
+        await store.nameLeave({ name: 'box-1', holder: 'box-1/i2', process: 'p' });
+        assert.equal(await refusal(store.workerRegister(joining('i2', 'q'))), 'CONFLICT');
+        await store.nameLeave({ name: 'box-1', holder: 'box-1/i1', process: 'p' });
+        const second = await store.workerRegister(joining('i2', 'q'));
+        assert.notEqual(second, first);
+        await beat(scene, second, { state: 'offline' });
+        await store.workerRegister(joining('i3', 'p'));
+        await scene.pass(NAME_SILENT_MS / 2);
+        assert.equal(await refusal(store.workerRegister(joining('i4', 'q'))), 'CONFLICT');
+        await scene.pass(NAME_SILENT_MS);
+        await store.workerRegister(joining('i4', 'q'));
+      },
+    ),
 
-    'a name is free when the node of its holder has started again': async ({ store }) => {
+    'a name is free when the node of its holder has started again': needing(['whole'], async ({ store }) => {
       const node = { id: 'a', wish: 'auto', stand: 'worker' } as const;
       await store.nodeBeat({ ...node, incarnation: 'p', first: true });
       await store.workerRegister(joining('i1', 'p', 'a'));
       assert.equal(await refusal(store.workerRegister(joining('i2', 'q', 'b'))), 'CONFLICT');
       await store.nodeBeat({ ...node, incarnation: 'p2', first: true });
       await store.workerRegister(joining('i2', 'q', 'b'));
-    },
+    }),
 
     'of several that come at once at different processes one gets the name': needing(['reopen'], async (scene) => {
       const other = await scene.reopen();

@@ -45,7 +45,6 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
         node = excluded.node`,
     nameHolders: `SELECT name, holder, process FROM ${s}.worker_name WHERE name = ANY($1::text[])`,
     nameLeave: `DELETE FROM ${s}.worker_name WHERE name = $1 AND holder = $2 AND process = $3`,
-    nameDrop: `DELETE FROM ${s}.worker_name WHERE name = $1`,
     settingGet: `SELECT enabled, priority, tags, grants FROM ${s}.worker_setting WHERE name = $1`,
     /** Locks the setting until the commit, whether it existed or was dropped a moment ago. */
     settingTake: `INSERT INTO ${s}.worker_setting AS w (name) VALUES ($1)

@@ -17,7 +17,6 @@ export const WORKER_STATEMENTS = {
       node = excluded.node`,
   nameHolders: 'SELECT name, holder, process FROM worker_name WHERE name IN (SELECT value FROM json_each(?))',
   nameLeave: 'DELETE FROM worker_name WHERE name = ? AND holder = ? AND process = ?',
-  nameDrop: 'DELETE FROM worker_name WHERE name = ?',
   settingGet: 'SELECT enabled, priority, tags, grants FROM worker_setting WHERE name = ?',
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags, grants) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags,

@@ -53,7 +53,6 @@ export function forgetWorker(session: Session, flushId: FlushId, name: string): 
     const living = await session.all<{ id: number }>('workersNamed', [name]);
     await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);
     await session.rows('schemaDrop', [name]);
-    await session.rows('nameDrop', [name]);
     return { setting, tokens };
   });
 }

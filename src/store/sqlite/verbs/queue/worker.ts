@@ -45,7 +45,6 @@ export function forgetWorker(tx: Transaction, name: string): Forgotten {
   const setting = tx.sql.get('settingDrop').run(name).changes > 0;
   tx.sql.get('workersRevise').run(name);
   tx.sql.get('schemaDrop').run(name);
-  tx.sql.get('nameDrop').run(name);
   return { setting, tokens: revokeTokensNamed(tx, name) };
 }
 
