@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
@@ -26,7 +27,7 @@ import { WorkerNames } from '../server/workers/worker-names.ts';
 import { WorkerSettings } from '../server/workers/worker-settings.ts';
 import type { NodeSecret } from './data/node-secret.ts';
 import { handlerSchemas } from './handler-schemas.ts';
-import { DirectLink } from './link/direct-link.ts';
+import { DirectLink, type GivenTo, type NamePlace } from './link/direct-link.ts';
 import type { App } from './open.ts';
 
 /** A store that does not answer within this time cannot hand out work. */
@@ -79,13 +80,15 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const admit = (worker: string, queue: string): Promise<void> =>
     guard.admit(`worker:${worker}`, new Map([[queue, 1]]));
   const settings = new WorkerSettings(engine.store, engine.world);
-  const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo: (name) => settings.recent(name) });
+  const place: NamePlace = { process: cluster?.membership.incarnation ?? randomUUID(), node: cluster?.membership.id };
+  const givenTo: GivenTo = (name) => settings.recent(name);
+  const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo, place });
   const { secret, earlier } = options.signing;
   const leases = new LeaseTokens(secret, earlier);
   const sessions = new SessionTokens(secret);
   const { store, world } = engine;
   const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
-  const names = new WorkerNames();
+  const names = new WorkerNames({ store, world, process: place.process });
   const gateway = new WorkerGateway({
     link,
     tokens: leases,
@@ -130,7 +133,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       leases,
       version: options.version,
       settingOf: (name) => settings.of(name),
-      callingNodes: new CallingNodes(names, engine.world.clock.monotonic),
+      callingNodes: new CallingNodes({ names, place, now: engine.world.clock.monotonic }),
       recover: () => app.recoverStale(),
       schemas: handlerSchemas,
       obstacles: () => obstacles(engine),

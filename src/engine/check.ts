@@ -53,6 +53,7 @@ const WORKER: ReadonlySet<string> = new Set([
   'version',
   'address',
   'told',
+  'takes',
   // Not part of the worker's own record.
   'schemas',
 ] satisfies (keyof NewWorker | 'schemas')[]);
@@ -273,7 +274,7 @@ function checkGrant(change: GrantChange): GrantChange {
 
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {
   checkOptions('worker', worker, WORKER);
-  const { tags = [], host, pid, handlers = [], queues, priority, version, address, told } = worker;
+  const { tags = [], host, pid, handlers = [], queues, priority, version, address, told, takes } = worker;
   checkList('tags', tags);
   checkList('handlers', handlers);
   checkFlag('told', told);
@@ -290,6 +291,7 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     ...(version === undefined ? {} : { version: checkKey('version', version) }),
     ...(address === undefined ? {} : { address: checkKey('address', address) }),
     ...(told === undefined ? {} : { told }),
+    ...(takes === undefined ? {} : { takes }),
   };
 }
 

@@ -77,6 +77,8 @@ function restOf(store: QueueStore): Rest {
     workerSet: no('settings of workers'),
     workerSettings: none,
     workerForget: async () => ({ setting: false, tokens: 0 }),
+    nameHolders: async ({ names }) => names.map(() => undefined),
+    nameLeave: nothing,
 
     tokenAdd: no('tokens'),
     tokenExchange: no('tokens'),

@@ -43,6 +43,8 @@ export interface Hello {
    * needs none.
    */
   readonly token?: number | undefined;
+  /** What a node knows it by (`NameTaker`). Undefined: it takes no name, because it works on the store itself. */
+  readonly holder?: string | undefined;
 }
 
 /** One task to run, and the lease to run it under. */

@@ -187,6 +187,36 @@ for (const [store, place] of Object.entries(STORES)) {
   });
 }
 
+for (const [store, place] of Object.entries(STORES)) {
+  test(`${store}: what was given to a name bounds what its node finds and how early it gets work, also once it is taken away`, async (t) => {
+    const { node } = await target(t, { store: await place() });
+    const secret = await enrol(node, { name: 'n', handlers: ['echo'], queues: ['work'] });
+    await node.engine.push({ queue: 'private', handler: 'echo', input: { salary: SALARY } });
+    await node.engine.push({ queue: 'work', handler: 'echo' });
+    const rpc = async (method: string, params: object): Promise<readonly { readonly queue: string }[]> =>
+      (await node.ask('/rpc', { token: secret, body: { jsonrpc: '2.0', id: 1, method, params } })).body.result;
+    await rpc('register_node', { node_id: 'n', executor_types: ['echo'] });
+    const found = await rpc('find_executable_tasks', { node_id: 'n' });
+    assert.deepEqual(
+      found.map(({ queue }) => queue),
+      ['work'],
+    );
+    await node.engine.workers.set({ name: 'n', grant: { handlers: ['other'] } });
+    assert.deepEqual(await rpc('find_executable_tasks', { node_id: 'n' }), []);
+
+    // A priority of its own does not wait behind the one that was given.
+    const other = await enrol(node, { name: 'p' });
+    await node.engine.workers.set({ name: 'p', priority: 1 });
+    const worker = await RawWorker.dial(node.service.address);
+    await worker.enter({ name: 'p', secret: other, priority: 1000 });
+    const priority = async (): Promise<number | undefined> =>
+      (await node.engine.workers.list()).find(({ name }) => name === 'p')?.priority;
+    assert.equal(await priority(), 1);
+    await node.engine.workers.set({ name: 'p', priority: null });
+    assert.equal(await priority(), 0);
+  });
+}
+
 test('a session over HTTP is worth its own secret: neither that of another worker nor a removed one carries it on', async (t) => {
   const { node } = await target(t);
   const secrets = { a: await enrol(node, { name: 'a' }), b: await enrol(node, { name: 'b' }) };
@@ -246,4 +276,66 @@ test('one name has one connection, whichever links they come by', async (t) => {
     200,
   );
   await first.closed;
+});
+
+for (const [store, place] of Object.entries(STORES)) {
+  test(`${store}: one name has one connection, whichever nodes of a cluster it comes to`, async (t) => {
+    const at = await place();
+    const [one, other] = [(await target(t, { store: at })).node, (await target(t, { store: at })).node];
+    const secret = await enrol(one, { name: 'a' });
+    const hello = { slots: 1, tags: [], handlers: ['echo'], name: 'a' };
+    const params = { node_id: 'a', executor_types: ['echo'] };
+    const first = await comeIn(one, { name: 'a', secret, incarnation: 'first' });
+    const elsewhere = async (): Promise<readonly unknown[]> => {
+      const raw = await RawWorker.dial(other.service.address);
+      const socket = (await raw.greet({ name: 'a', secret, incarnation: 'second' })).error?.code;
+      await raw.hangUp();
+      const ask = async (path: string, body: object): Promise<string | undefined> =>
+        (await other.ask(path, { token: secret, body })).body.error?.code;
+      const rpc = await ask('/rpc', { jsonrpc: '2.0', id: 1, method: 'register_node', params });
+      return [
+        socket,
+        await ask('/workers/join', { ...hello, incarnation: 'second' }),
+        await ask('/workers/register', { hostname: 'h', capabilities: ['echo'] }),
+        typeof rpc,
+      ];
+    };
+    assert.deepEqual(await elsewhere(), ['CONFLICT', 'CONFLICT', 'CONFLICT', 'number']);
+    assert.equal((await one.engine.workers.list()).length, 1, 'who was refused has left nothing');
+
+    // The same start may move, and its own half-open connection ends.
+    const moved = await comeIn(other, { name: 'a', secret, incarnation: 'first' });
+    await first.closed;
+    await one.engine.push({ queue: 'q', handler: 'echo' });
+    assert.equal((await moved.claim()).length, 1);
+    // A process that was killed has hung up. Its next start comes in, at any node.
+    await moved.hangUp();
+    const next = await comeIn(one, { name: 'a', secret, incarnation: 'third' });
+    assert.deepEqual((await elsewhere())[0], 'CONFLICT');
+    await next.hangUp();
+  });
+}
+
+test('a worker whose name another one has taken over at another node is ended there within a second', async (t) => {
+  const at = await STORES.sqlite();
+  const [one, other] = [(await target(t, { store: at })).node, (await target(t, { store: at })).node];
+  const secret = await enrol(one, { name: 'a' });
+  const hello = { slots: 1, tags: [], handlers: ['echo'], name: 'a' };
+  const { worker, session } = await one.call('joinWorker', '/workers/join', {
+    token: secret,
+    body: { ...hello, incarnation: 'first' },
+  });
+  const take = async (node: NodeScene): Promise<number> => {
+    const body = { n: 1, max: 1, waitMs: 0, holding: [] };
+    const headers = { 'x-session-token': session };
+    return (await node.ask(`/workers/${worker}/tasks`, { token: secret, body, headers })).status;
+  };
+  assert.equal(await take(one), 204);
+  // The store has not heard of it for long: it counts as gone, though its node has it still.
+  const { worker: row } = (await one.engine.workers.list())[0] as { worker: number };
+  await one.engine.workers.beat({ worker: row, state: 'offline' });
+  const second = await comeIn(other, { name: 'a', secret, incarnation: 'second' });
+  while ((await take(one)) !== 409) await new Promise((resolve) => void setTimeout(resolve, 20));
+  assert.equal(await take(other), 409);
+  assert.deepEqual(await second.claim(), []);
 });

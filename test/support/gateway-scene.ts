@@ -120,14 +120,18 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     ...(leaseMs === undefined ? {} : { leaseMs }),
   });
   const { engine } = node;
-  const direct = new DirectLink(engine, undefined, { runTimeoutMs, givenTo: everythingGiven });
+  const direct = new DirectLink(engine, undefined, {
+    runTimeoutMs,
+    givenTo: everythingGiven,
+    place: { process: 'hub' },
+  });
   const admin = newSecret('admin');
   const gateway = new WorkerGateway({
     link: link === undefined ? direct : link(direct),
     tokens: new LeaseTokens(new ClusterSecret('the secret of the test', engine.store.clusterKey)),
     access: new Access(admin, new TokenService(engine.store), world),
     settings: new WorkerSettings(engine.store, world),
-    names: new WorkerNames(),
+    names: new WorkerNames({ store: engine.store, world, process: 'hub' }),
     byPath,
     offlineMs,
     world,

@@ -30,6 +30,7 @@ export interface Greeting {
   readonly handlers?: readonly string[];
   readonly queues?: readonly string[];
   readonly slots?: number;
+  readonly priority?: number;
   readonly holding?: readonly unknown[];
 }
 

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { fault } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
+import type { NameTaker } from '../../core/placement/name-hold.ts';
 import { granted, type WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
@@ -46,6 +47,15 @@ export type GivenTo = (worker: string) => Promise<GivenToName>;
 /** What a node asks of its workers. */
 export type WorkTerms = Pick<Session, 'heartbeatMs' | 'runTimeoutMs'>;
 
+/** Where joined workers are connected: this process. */
+export type NamePlace = Pick<NameTaker, 'process' | 'node'>;
+
+export interface DirectLinkOptions extends WorkTerms {
+  readonly admit?: Admit;
+  readonly givenTo?: GivenTo;
+  readonly place?: NamePlace;
+}
+
 /** The shortest link: to the engine of this process. */
 export class DirectLink implements Link {
   readonly #engine: Engine;
@@ -53,6 +63,7 @@ export class DirectLink implements Link {
   readonly #terms: WorkTerms;
   readonly #admit: Admit;
   readonly #givenTo: GivenTo;
+  readonly #place: NamePlace | undefined;
 
   constructor(
     engine: Engine,
@@ -60,18 +71,22 @@ export class DirectLink implements Link {
     {
       admit = () => undefined,
       givenTo = () => Promise.resolve(NOTHING_GIVEN),
+      place,
       ...terms
-    }: WorkTerms & { readonly admit?: Admit; readonly givenTo?: GivenTo } = {},
+    }: DirectLinkOptions = {},
   ) {
     this.#engine = engine;
     this.#renewal = renewal;
     this.#terms = terms;
     this.#admit = admit;
     this.#givenTo = givenTo;
+    this.#place = place;
   }
 
   async open(hello: Hello): Promise<Session> {
-    const { name, incarnation, slots, tags, handlers, schemas, queues, priority, version, address } = hello;
+    const { name, incarnation, slots, tags, handlers, schemas, queues, version, address } = hello;
+    // Of a joined worker only a lower one counts: its own would hold again when the one that was given is taken away.
+    const priority = hello.token === undefined ? hello.priority : Math.min(hello.priority ?? 0, 0);
     // A worker with an address comes over a wire: the host and process id of this process are not its own.
     const own = address === undefined ? { host: hostname(), pid: process.pid } : NOT_HERE;
     const { host = own.host, pid = own.pid } = hello;
@@ -90,6 +105,9 @@ export class DirectLink implements Link {
       pid,
       address,
       told: true,
+      ...(this.#place === undefined || hello.holder === undefined
+        ? {}
+        : { takes: { ...this.#place, holder: hello.holder } }),
     });
     const admit = (queue: string): Promise<void> | undefined => this.#admit(name, queue);
     return new DirectSession(this.#engine, this.#renewal, worker, hello, {

@@ -79,6 +79,10 @@ export class Membership {
     return this.#options.self.id;
   }
 
+  get incarnation(): string {
+    return this.#options.self.incarnation;
+  }
+
   /** Between elections a node serves as a worker. */
   get doing(): NodeDoing {
     if (this.#status === 'observer') return 'observer';

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import { CALLING_NODE } from '../../core/node.ts';
+import type { NameTaker } from '../../core/placement/name-hold.ts';
 import { type Capabilities, tagsFromCapabilities } from '../../core/placement/placement-constraints.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { keyOfWork } from '../../engine/trees/document-body.ts';
@@ -20,24 +21,24 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     const joined = principal.role === 'worker';
     if (joined) {
       requireGiven(name, { tags: asked, handlers, slots }, await call.settingOf(name));
-      await call.callingNodes.heard(name);
     }
     // A joined one has no tags of its own: it carries what its name was given, as long as that lasts.
     const tags = joined ? [] : asked;
     const fingerprint = hashOf({ handlers, tags, slots, version: version ?? null });
     const before = await findNode(engine, name);
     const same = before?.incarnation.startsWith(`${CALLING_NODE}${fingerprint}:`) === true;
-    const worker = same
-      ? before.worker
-      : await engine.workers.register({
-          name,
-          incarnation: `${CALLING_NODE}${fingerprint}:${randomUUID()}`,
-          slots,
-          tags,
-          handlers,
-          told: true,
-          ...(version === undefined || version === null ? {} : { version: checkKey('version', version) }),
-        });
+    const register = (takes?: NameTaker): Promise<number> =>
+      engine.workers.register({
+        name,
+        incarnation: same ? before.incarnation : `${CALLING_NODE}${fingerprint}:${randomUUID()}`,
+        slots,
+        tags,
+        handlers,
+        told: true,
+        ...(version === undefined || version === null ? {} : { version: checkKey('version', version) }),
+        takes,
+      });
+    const worker = joined ? await call.callingNodes.joined(name, register) : await register();
     await engine.workers.beat({ worker, state: 'online' });
     // The former registration ends. Its leases live on by their tokens.
     if (before !== undefined && !same) await engine.workers.beat({ worker: before.worker, state: 'offline' });
@@ -131,15 +132,23 @@ export async function requireNode(
   name: string,
 ): Promise<KnownNode> {
   requireOwn(principal, name);
-  if (principal.role === 'worker') await callingNodes.heard(name);
-  const node = await findNode(engine, name);
-  if (node !== undefined) return node;
-  const silent = newest(
-    (await engine.workers.list()).filter(({ state }) => state === 'lost'),
+  const online = await findNode(engine, name);
+  const node = online ?? (await findSilent(engine, name));
+  if (node !== undefined && principal.role === 'worker') {
+    const { incarnation } = node;
+    await callingNodes.heard(name, (takes) => engine.workers.register({ name, incarnation, slots: 1, takes }));
+  }
+  if (online !== undefined) return online;
+  if (node !== undefined && (await engine.workers.beat({ worker: node.worker, state: 'online' }))) return node;
+  throw fault('NOT_FOUND', { kind: 'node', id: name }, { hint: 'Call register_node first.' });
+}
+
+async function findSilent(engine: Engine, name: string): Promise<KnownNode | undefined> {
+  const workers = await engine.workers.list();
+  return newest(
+    workers.filter(({ state }) => state === 'lost'),
     name,
   );
-  if (silent !== undefined && (await engine.workers.beat({ worker: silent.worker, state: 'online' }))) return silent;
-  throw fault('NOT_FOUND', { kind: 'node', id: name }, { hint: 'Call register_node first.' });
 }
 
 function newest(workers: readonly (KnownNode & { readonly name: string })[], name: string): KnownNode | undefined {

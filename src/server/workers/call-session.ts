@@ -1,11 +1,11 @@
+import { NAME_SILENT_MS } from '../../core/placement/name-hold.ts';
 import type { NameHolder } from './worker-names.ts';
-
-/** A worker that calls is heard from at least with each heartbeat, every ten seconds. */
-const SILENT_MS = 15_000;
 
 /** A worker that makes calls instead of holding a connection. It is there as long as it calls. */
 export class CallSession implements NameHolder {
   readonly holder: string;
+  readonly roams = true;
+  entered = false;
   readonly replaced: () => void;
   readonly #now: () => number;
   #calls = 0;
@@ -19,7 +19,8 @@ export class CallSession implements NameHolder {
     this.#heardAt = now();
   }
 
-  readonly isSilent = (): boolean => this.#calls === 0 && (this.#signedOff || this.#now() - this.#heardAt > SILENT_MS);
+  readonly isSilent = (): boolean =>
+    this.#calls === 0 && (this.#signedOff || this.#now() - this.#heardAt > NAME_SILENT_MS);
 
   /** It is heard from until the call is answered: a claim may wait for a minute. */
   async during<T>(call: () => Promise<T>): Promise<T> {

@@ -225,7 +225,9 @@ export class HttpWorkers {
     const calls = new CallSession(speaker, clock.monotonic, () => this.#forget(holder, perHost));
     names.take(session.name, calls);
     try {
-      const opened = await link.open({ ...hello, incarnation, schemas, queues: hello.queues, tags: [] });
+      const opened = await names.enter(session.name, calls, () =>
+        link.open({ ...hello, incarnation, schemas, queues: hello.queues, tags: [], holder: speaker }),
+      );
       return { service: new WorkerService(opened, holder, leases, clock.monotonic), calls, stopped: 0 };
     } catch (error) {
       names.release(session.name, calls);

@@ -143,6 +143,7 @@ export class WorkerGateway {
     for (const socket of this.#sockets.clients) closeWith(socket, 1012, 'the node stops; come back');
     await new Promise((resolve) => this.#sockets.close(resolve));
     await Promise.all(this.#leaving);
+    await this.#options.names.close();
     await claimsDone(
       [...this.#incarnations.values()].map(({ service }) => service),
       this.#options.world,
@@ -247,7 +248,7 @@ export class WorkerGateway {
     const incarnation = randomUUID();
     const named = this.#takeName(socket, { name, incarnation });
     try {
-      const session = await this.#options.link.open({
+      const hello: Hello = {
         name,
         incarnation,
         slots: 1,
@@ -260,7 +261,10 @@ export class WorkerGateway {
         host: address,
         address,
         token: principal.token,
-      });
+        holder: named.holder,
+      };
+      const { names, link } = this.#options;
+      const session = await names.enter(name, named, () => link.open(hello));
       await session.beat('online');
       if (named.hangUp.signal.aborted) {
         await session.beat('offline').catch(() => {});
@@ -285,6 +289,7 @@ export class WorkerGateway {
     const hangUp = new AbortController();
     const named: NamedConnection = {
       holder: holderOf(name, incarnation),
+      roams: false,
       socket,
       hangUp,
       isSilent: () => false,
@@ -316,14 +321,17 @@ export class WorkerGateway {
     known.keep = this.#options.world.timers.after(REMEMBER_MS, forget, { unref: true });
   }
 
-  async #serviceOf(hello: Hello, { holder }: NamedConnection): Promise<WorkerService> {
-    const { link, tokens, world } = this.#options;
-    const { token } = hello;
+  /** Also a known incarnation registers again: its name is free for others from the end of its connection on. */
+  async #serviceOf(hello: Hello, named: NamedConnection): Promise<WorkerService> {
+    const { link, tokens, world, names } = this.#options;
+    const { token, name } = hello;
+    const { holder } = named;
+    const session = await names.enter(name, named, () => link.open({ ...hello, holder }));
     const known = this.#incarnations.get(holder);
     known?.keep();
     // A session that began with another secret ends with that one.
     if (known !== undefined && known.token === token) return known.service;
-    const service = new WorkerService(await link.open(hello), holder, tokens, world.clock.monotonic);
+    const service = new WorkerService(session, holder, tokens, world.clock.monotonic);
     this.#incarnations.set(holder, { service, token, keep: () => {} });
     return service;
   }

@@ -1,3 +1,4 @@
+import type { NameTaker } from '../../core/placement/name-hold.ts';
 import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 
 /** The part of the port for settings of workers by name. They outlive the processes. */
@@ -14,7 +15,13 @@ export interface SettingStore {
    * setting.
    */
   workerForget(params: { readonly name: string }): Promise<Forgotten>;
+  /** Who has these names, in order; undefined: nobody. */
+  nameHolders(params: { readonly names: readonly string[] }): Promise<readonly (NameHolder | undefined)[]>;
+  /** The name is free, unless somebody else has it, or the same one at another process. */
+  nameLeave(params: NameHolder & { readonly name: string }): Promise<void>;
 }
+
+export type NameHolder = Pick<NameTaker, 'holder' | 'process'>;
 
 /** Fields that are not given stay as they are. */
 export interface WorkerSetting {

@@ -1,9 +1,13 @@
+import type { NameTaker } from '../../core/placement/name-hold.ts';
 import type { WorkerState } from '../../core/placement/worker.ts';
 import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for workers: which are there, and which have fallen silent. */
 export interface WorkerStore {
-  /** A new row for each process start: an incarnation never inherits the leases of its predecessor. */
+  /**
+   * A new row for each process start: an incarnation never inherits the leases of its predecessor. One that takes its name
+   * is refused with `CONFLICT` while somebody else keeps that (`keepsName`), decided in the same write.
+   */
   workerRegister(params: NewWorker): Promise<number>;
   /** The workers that are expected to beat, and how many tasks each has. */
   workerFleet(): Promise<FleetSnapshot>;
@@ -32,6 +36,8 @@ export interface NewWorker {
   readonly address?: string | undefined;
   /** Adds an event to the feed. */
   readonly told?: boolean | undefined;
+  /** It takes its name: one name has one connection in the whole cluster. Undefined: it works on the store itself. */
+  readonly takes?: NameTaker | undefined;
 }
 
 export interface FleetSnapshot {
@@ -60,7 +66,10 @@ export interface WorkerBeat {
 }
 
 export interface WorkerRecord
-  extends Omit<NewWorker, 'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version' | 'address' | 'told'> {
+  extends Omit<
+    NewWorker,
+    'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version' | 'address' | 'told' | 'takes'
+  > {
   readonly worker: number;
   readonly state: WorkerState;
   readonly enabled: boolean;

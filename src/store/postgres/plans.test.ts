@@ -93,6 +93,10 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   settingDrop: ['worker_setting_pkey(name)'],
   settingPut: ['worker_setting_pkey(name)'],
   workerChange: ['worker_pkey(id)'],
+  nameGet: ['cluster_node_pkey(id)', 'worker_incarnation_key(incarnation)', 'worker_name_pkey(name)'],
+  namePut: [],
+  nameHolders: ['worker_name_pkey(name)'],
+  nameLeave: ['worker_name_pkey(name)'],
   workersRevise: ['worker_pkey(id)'],
   workerFleet: ['task_running(holder)', 'worker_live(*)', 'worker_total_pkey(name)'],
   claimAgain: [BY_ID],
@@ -493,6 +497,7 @@ class Ground {
         SELECT 'k' || i, i, 1, i, '1', i, i FROM ${some(n / 2)}`,
       `INSERT INTO s.entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at, revoked_at)
         SELECT 'secret', 'worker', 'w' || i / 3, 'h' || i, '', '', i, i, CASE WHEN i % 3 > 0 THEN i END FROM ${some(n / 10)}`,
+      `INSERT INTO s.worker_name (name, holder, incarnation, process) SELECT 'w' || i, 'w' || i, 'w' || i, 'p' FROM ${some(n / 10)}`,
       `INSERT INTO s.browser_session (hash, token, created_at, expires_at) SELECT 'h' || i, i, i, i FROM ${some(n / 10)}`,
       `INSERT INTO s.dep (up, down, gen, optional, open) SELECT i / 50, i, 0, false, i % 2 = 0 FROM ${some(n / 2)}`,
       `INSERT INTO s.dep_carry (up, state) SELECT i, 4 FROM ${some(20)}`,

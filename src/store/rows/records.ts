@@ -1,3 +1,4 @@
+import type { NameHold } from '../../core/placement/name-hold.ts';
 import { WORKER_STATES, type WorkerState } from '../../core/placement/worker.ts';
 import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../../core/task/event.ts';
 import type { MissedPolicy } from '../../core/task/schedule.ts';
@@ -108,6 +109,20 @@ export interface AttemptWorkerRow {
 
 export function attemptWorkerOf({ name, host, reason, error }: AttemptWorkerRow): AttemptWorker {
   return { name, host: host ?? undefined, reason: REASONS[reason ?? 0] as Reason, error: error ?? undefined };
+}
+
+export interface HoldRow {
+  readonly holder: string;
+  readonly process: string;
+  readonly state: number;
+  readonly beat_at: number;
+  readonly node_ended: number | boolean;
+}
+
+/** `now` is lease time. */
+export function holdOf({ holder, process, state, beat_at: beatAt, node_ended: ended }: HoldRow, now: number): NameHold {
+  const name = WORKER_STATES[state] as WorkerState;
+  return { holder, process, state: name, silentMs: now - beatAt, nodeEnded: Boolean(ended) };
 }
 
 /** One packed row of events. Attempts and creation times that are all the same are stored once. */

@@ -261,6 +261,13 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   handlerQueues: [QUEUE],
   viewDrop: ['SEARCH saved_view USING PRIMARY KEY (name=?)'],
   settingDrop: ['SEARCH worker_setting USING PRIMARY KEY (name=?)'],
+  nameGet: [
+    'SEARCH h USING PRIMARY KEY (name=?)',
+    'SEARCH w USING INDEX sqlite_autoindex_worker_1 (incarnation=?)',
+    'SEARCH n USING PRIMARY KEY (id=?)',
+  ],
+  nameHolders: ['SEARCH worker_name USING PRIMARY KEY (name=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+  nameLeave: ['SEARCH worker_name USING PRIMARY KEY (name=?)'],
   workerSilent: ['SCAN worker USING INDEX worker_live'],
   workerReap: ['SCAN worker USING INDEX worker_live'],
   triggerNext: ['SEARCH trigger_def USING COVERING INDEX trigger_next (next_at>?)'],

@@ -67,11 +67,11 @@ async function setting(spool?: string): Promise<LinkSetting> {
   const world = new VirtualWorld();
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
   const gateway = new WorkerGateway({
-    link: new DirectLink(node.engine, undefined, { givenTo: everythingGiven }),
+    link: new DirectLink(node.engine, undefined, { givenTo: everythingGiven, place: { process: 'hub' } }),
     tokens: new LeaseTokens(new ClusterSecret('the secret of the test', node.engine.store.clusterKey)),
     access: new Access(newSecret('admin'), new TokenService(node.engine.store), world),
     settings: new WorkerSettings(node.engine.store, world),
-    names: new WorkerNames(),
+    names: new WorkerNames({ store: node.engine.store, world, process: 'hub' }),
     world,
     log: SILENT,
   });

@@ -85,6 +85,8 @@ const VERBS: Readonly<
   workerFleet: (store) => store.workerFleet(),
   workerSettings: (store) => store.workerSettings(),
   workerForget: (store) => store.workerForget({ name: 'w' }),
+  nameHolders: (store) => store.nameHolders({ names: ['w'] }),
+  nameLeave: (store) => store.nameLeave({ name: 'w', holder: 'w/1', process: 'p' }),
   tokenAdd: (store) => store.tokenAdd({ token: TOKEN }),
   tokenFind: (store) => store.tokenFind({ hash: TOKEN.hash }),
   tokenExchange: (store) => store.tokenExchange({ hash: 'c', token: TOKEN }),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { NAME_SILENT_MS } from '../../../core/placement/name-hold.ts';
 import type { WorkerState } from '../../../core/placement/worker.ts';
 import { isTaskEvent } from '../../../core/task/event.ts';
-import type { Grant, WorkerBeat, WorkerRecord } from '../../store.ts';
+import type { Grant, NewWorker, WorkerBeat, WorkerRecord } from '../../store.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene, TTL } from '../kit/scene.ts';
 import { numberEvents, wholeFeed } from '../kit/snapshot.ts';
 import { needing, type Topic } from '../kit/topic.ts';
@@ -16,6 +17,14 @@ async function recordOf({ store }: Scene, worker: number): Promise<WorkerRecord>
 }
 
 const stateOf = async (scene: Scene, worker: number): Promise<string> => (await recordOf(scene, worker)).state;
+
+const joining = (incarnation: string, process: string, node?: string): NewWorker => ({
+  name: 'box-1',
+  incarnation,
+  slots: 1,
+  tags: [],
+  takes: { holder: `box-1/${incarnation}`, process, node },
+});
 
 export const WORKERS: Topic = {
   name: 'workers',
@@ -70,6 +79,72 @@ export const WORKERS: Topic = {
       assert.equal(await refusal(stolen), 'CONFLICT');
       assert.deepEqual(await recordOf(scene, first), before);
     },
+
+    'a name that somebody keeps is refused to others, and whoever is refused leaves nothing': needing(
+      ['whole'],
+      async (scene) => {
+        const { store } = scene;
+        const first = await store.workerRegister(joining('i1', 'p'));
+        assert.equal(await refusal(store.workerRegister(joining('i2', 'q'))), 'CONFLICT');
+        assert.deepEqual(
+          (await store.workerList()).map(({ incarnation }) => incarnation),
+          ['i1'],
+        );
+        await store.workerRegister({ ...joining('i3', 'q'), name: 'box-2' });
+        await store.workerRegister({ name: 'box-1', incarnation: 'i4', slots: 1, tags: [] });
+        // The same one may move, and its process decides about its own.
+        assert.equal(await store.workerRegister(joining('i1', 'q')), first);
+        await store.workerRegister(joining('i5', 'q'));
+        assert.deepEqual(await store.nameHolders({ names: ['box-2', 'nobody', 'box-1'] }), [
+          { holder: 'box-1/i3', process: 'q' },
+          undefined,
+          { holder: 'box-1/i5', process: 'q' },
+        ]);
+      },
+    ),
+
+    'a name is free when its holder has left, signed off, or was not heard of for long': needing(
+      ['whole'],
+      async (scene) => {
+        const { store } = scene;
+        const first = await store.workerRegister(joining('i1', 'p'));
+        await store.nameLeave({ name: 'box-1', holder: 'box-1/i1', process: 'q' });
+        await store.nameLeave({ name: 'box-1', holder: 'box-1/i2', process: 'p' });
+        assert.equal(await refusal(store.workerRegister(joining('i2', 'q'))), 'CONFLICT');
+        await store.nameLeave({ name: 'box-1', holder: 'box-1/i1', process: 'p' });
+        const second = await store.workerRegister(joining('i2', 'q'));
+        assert.notEqual(second, first);
+        await beat(scene, second, { state: 'offline' });
+        await store.workerRegister(joining('i3', 'p'));
+        await scene.pass(NAME_SILENT_MS / 2);
+        assert.equal(await refusal(store.workerRegister(joining('i4', 'q'))), 'CONFLICT');
+        await scene.pass(NAME_SILENT_MS);
+        await store.workerRegister(joining('i4', 'q'));
+      },
+    ),
+
+    'a name is free when the node of its holder has started again': needing(['whole'], async ({ store }) => {
+      const node = { id: 'a', wish: 'auto', stand: 'worker' } as const;
+      await store.nodeBeat({ ...node, incarnation: 'p', first: true });
+      await store.workerRegister(joining('i1', 'p', 'a'));
+      assert.equal(await refusal(store.workerRegister(joining('i2', 'q', 'b'))), 'CONFLICT');
+      await store.nodeBeat({ ...node, incarnation: 'p2', first: true });
+      await store.workerRegister(joining('i2', 'q', 'b'));
+    }),
+
+    'of several that come at once at different processes one gets the name': needing(['reopen'], async (scene) => {
+      const other = await scene.reopen();
+      for (let round = 0; round < 20; round++) {
+        const name = `box-${round}`;
+        const both = [scene.store, other].map((store, i) =>
+          store.workerRegister({ ...joining(`${round}.${i}`, `p${i}`), name }).then(
+            () => 'in',
+            () => 'refused',
+          ),
+        );
+        assert.deepEqual((await Promise.all(both)).sort(), ['in', 'refused']);
+      }
+    }),
 
     'a worker that registers while its name is switched off is off': needing(['reopen'], async (scene) => {
       const other = await scene.reopen();

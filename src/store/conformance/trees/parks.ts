@@ -285,6 +285,13 @@ export const PARKS: Topic = {
       assert.deepEqual(await park(scene, next, { channel: 'c' }), { kind: 'woken', body: '"kept"' });
     },
 
+    'a decision cannot be given in advance: a task that asks for one takes no signal that was kept': async (scene) => {
+      await send(scene, 'c', '"early"');
+      const [asking, waiting] = [await scene.running(), await scene.running()];
+      assert.deepEqual(await park(scene, asking, { channel: 'c', form: '{}' }), { kind: 'parked' });
+      assert.deepEqual(await park(scene, waiting, { channel: 'c' }), { kind: 'woken', body: '"early"' });
+    },
+
     'open approvals are listed with their forms, the oldest first, and no more than asked for': async (scene) => {
       const tasks: number[] = [];
       for (const queue of ['a', 'b', 'c', 'd']) {

@@ -262,8 +262,10 @@ export const SIGNALS: Topic = {
       assert.deepEqual(await send(scene, channel, body), [grant.task]);
       assert.ok((await outcome(scene, grant))[1] === body);
       await send(scene, channel, body);
-      const answer = await park(scene, await scene.claimOne(), { key: channel, form: body, channel });
+      const again = await scene.claimOne();
+      const answer = await park(scene, again, { key: channel, channel });
       assert.ok(answer.kind === 'woken' && answer.body === body);
+      assert.deepEqual(await park(scene, again, { key: 'next', form: body, channel }), PARKED);
       assert.ok((await scene.store.waitGet({ task: grant.task }))?.form === body);
     },
 

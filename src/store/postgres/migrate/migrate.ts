@@ -24,6 +24,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 12, file: '012-grants.sql', compatibleFrom: 10 },
   { version: 13, file: '013-token-use.sql', compatibleFrom: 10 },
   { version: 14, file: '014-browser-sessions.sql', compatibleFrom: 10 },
+  { version: 15, file: '015-worker-names.sql', compatibleFrom: 10 },
 ];
 
 export interface PostgresMigration extends Migration {

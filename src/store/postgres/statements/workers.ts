@@ -37,6 +37,14 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
     workerIn: `SELECT w.*, ${total} FROM ${s}.worker w WHERE w.state = $1 ORDER BY w.id`,
     workerFleet: `SELECT w.*, ${total}, (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running, ${NOW} AS now
       FROM ${s}.worker w WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
+    nameGet: `SELECT h.holder, h.process, w.state, w.beat_at, ${NOW} AS now,
+        EXISTS (SELECT FROM ${s}.cluster_node n WHERE n.id = h.node AND n.incarnation <> h.process) AS node_ended
+      FROM ${s}.worker_name h JOIN ${s}.worker w ON w.incarnation = h.incarnation WHERE h.name = $1`,
+    namePut: `INSERT INTO ${s}.worker_name (name, incarnation, holder, process, node) VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, holder = excluded.holder, process = excluded.process,
+        node = excluded.node`,
+    nameHolders: `SELECT name, holder, process FROM ${s}.worker_name WHERE name = ANY($1::text[])`,
+    nameLeave: `DELETE FROM ${s}.worker_name WHERE name = $1 AND holder = $2 AND process = $3`,
     settingGet: `SELECT enabled, priority, tags, grants FROM ${s}.worker_setting WHERE name = $1`,
     /** Locks the setting until the commit, whether it existed or was dropped a moment ago. */
     settingTake: `INSERT INTO ${s}.worker_setting AS w (name) VALUES ($1)

@@ -1,5 +1,6 @@
 import type { SettingStore } from '../../store.ts';
 import { forgetWorker } from '../verbs/queue/worker.ts';
+import { listHolders } from '../verbs/queue/worker-name.ts';
 import { listSettings, setWorker } from '../verbs/queue/worker-setting.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -12,6 +13,10 @@ export function settingStore({ calls, dedup, hints }: StoreParts): SettingStore 
       const flushId = dedup.next();
       const forgotten = calls.transaction((session) => forgetWorker(session, flushId, name));
       return forgotten.finally(() => hints.everything());
+    },
+    nameHolders: ({ names }) => calls.run((session) => listHolders(session, names)),
+    async nameLeave({ name, holder, process }) {
+      await calls.run((session) => session.rows('nameLeave', [name, holder, process]));
     },
   };
 }

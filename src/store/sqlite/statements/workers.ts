@@ -9,6 +9,14 @@ export const WORKER_STATEMENTS = {
       WHERE worker.name = excluded.name RETURNING id`,
   workerKnown: 'SELECT 1 FROM worker WHERE incarnation = ?',
   workerNames: 'SELECT id, name, host FROM worker WHERE id IN (SELECT value FROM json_each(?))',
+  nameGet: `SELECT h.holder, h.process, w.state, w.beat_at,
+      EXISTS (SELECT 1 FROM cluster_node n WHERE n.id = h.node AND n.incarnation <> h.process) AS node_ended
+    FROM worker_name h CROSS JOIN worker w ON w.incarnation = h.incarnation WHERE h.name = ?`,
+  namePut: `INSERT INTO worker_name (name, incarnation, holder, process, node) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, holder = excluded.holder, process = excluded.process,
+      node = excluded.node`,
+  nameHolders: 'SELECT name, holder, process FROM worker_name WHERE name IN (SELECT value FROM json_each(?))',
+  nameLeave: 'DELETE FROM worker_name WHERE name = ? AND holder = ? AND process = ?',
   settingGet: 'SELECT enabled, priority, tags, grants FROM worker_setting WHERE name = ?',
   settingPut: `INSERT INTO worker_setting (name, enabled, priority, tags, grants) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET enabled = excluded.enabled, priority = excluded.priority, tags = excluded.tags,

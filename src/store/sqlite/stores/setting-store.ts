@@ -1,5 +1,6 @@
 import type { SettingStore } from '../../store.ts';
 import { forgetWorker } from '../verbs/queue/worker.ts';
+import { listHolders } from '../verbs/queue/worker-name.ts';
 import { listSettings, setWorker } from '../verbs/queue/worker-setting.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -8,5 +9,8 @@ export function settingStore({ calls, writer }: StoreParts): SettingStore {
     workerSet: (setting) => writer.write('rest', (tx) => setWorker(tx, setting)),
     workerSettings: () => calls.again('workerSettings', '', ({ sql }) => listSettings(sql)),
     workerForget: ({ name }) => writer.write('rest', (tx) => forgetWorker(tx, name)),
+    nameHolders: ({ names }) => writer.read(({ sql }) => listHolders(sql, names)),
+    nameLeave: ({ name, holder, process }) =>
+      writer.write('rest', (tx) => void tx.sql.get('nameLeave').run(name, holder, process)),
   };
 }

@@ -286,6 +286,7 @@ for (const { what, version: newest, adds } of [
     version: 12,
     adds: ['browser_session', 'browser_session_expires', 'sqlite_autoindex_browser_session_1'],
   },
+  { what: 'the names of workers', version: 13, adds: ['worker_name'] },
 ]) {
   test(`${what} only add to what a program of the version before works on`, () => {
     const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];

@@ -20,6 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, file: '010-grants.sql', compatibleFrom: 9 },
   { version: 11, file: '011-token-use.sql', compatibleFrom: 9 },
   { version: 12, file: '012-browser-sessions.sql', compatibleFrom: 9 },
+  { version: 13, file: '013-worker-names.sql', compatibleFrom: 9 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

@@ -9,6 +9,7 @@ import type { FlushId } from '../../push-dedup.ts';
 import { requireRow } from '../admin/duty.ts';
 import { revokeTokensNamed } from '../admin/token.ts';
 import { once } from './once.ts';
+import { requireName, takeName } from './worker-name.ts';
 import { findSetting, lockName } from './worker-setting.ts';
 
 export async function registerWorker(session: Session, worker: NewWorker): Promise<number> {
@@ -16,6 +17,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
   // A change of the setting either finds the new row, or the new row has the change. The row of the setting need not
   // exist yet.
   await lockName(session, name);
+  if (worker.takes !== undefined) await requireName(session, name, worker.takes);
   const setting = await findSetting(session, name);
   const values = [
     name,
@@ -35,6 +37,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
   ];
   const [row] = await session.all<{ id: number; started_at: number; fresh: boolean }>('workerAdd', values);
   if (row === undefined) throw takenIncarnation(name);
+  if (worker.takes !== undefined) await takeName(session, worker, worker.takes);
   if (worker.told === true && row.fresh) {
     await session.rows('workerTell', [workerKind('registered'), numbers([row.id]), numbers([row.started_at])]);
   }

@@ -130,9 +130,10 @@ async function lockOwn(
 
 /**
  * Takes signals that came before, the oldest of each channel first. They are stored with the wait, so that the next
- * attempt finds them after a crash.
+ * attempt finds them after a crash. A decision is made when it is asked for: whatever was kept under its channel is none.
  */
-async function takeSignals(session: Session, items: readonly ParkItem[], answers: Map<number, Parked>): Promise<void> {
+async function takeSignals(session: Session, all: readonly ParkItem[], answers: Map<number, Parked>): Promise<void> {
+  const items = all.filter(({ form }) => form === undefined);
   const wanted = [...Map.groupBy(items, ({ channel }) => channel)].filter(([channel]) => channel !== undefined);
   if (wanted.length === 0) return;
   const rows = await session.all<{ id: number; channel: string; body: string }>('signalTake', [

@@ -6,10 +6,12 @@ import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { revokeTokensNamed } from '../admin/token.ts';
+import { requireName, takeName } from './worker-name.ts';
 import { findSetting } from './worker-setting.ts';
 
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
+  if (worker.takes !== undefined) requireName(tx, name, worker.takes);
   const setting = findSetting(tx.sql, name);
   const known = tx.sql.get('workerKnown').get(incarnation) !== undefined;
   const row = tx.sql
@@ -34,6 +36,7 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
     );
   if (row === undefined) throw takenIncarnation(name);
   const { id } = row as { id: number };
+  if (worker.takes !== undefined) takeName(tx, worker, worker.takes);
   if (worker.told === true && !known) tx.ledger.noteWorker('registered', id, tx.now);
   return id;
 }

@@ -42,10 +42,12 @@ export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked 
 
 /** A signal that came before, or the one that an earlier try of this call had taken when its answer was lost. */
 function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
-  const { task, attempt, key, channel } = item;
+  const { task, attempt, key, channel, form } = item;
   if (channel === undefined) return undefined;
   const taken = tx.sql.get('waitTaken').get(task, attempt, key) as { body: string | null } | undefined;
   if (taken !== undefined) return { went: 'woken', body: taken.body ?? undefined };
+  // A decision is made when it is asked for: whatever was kept under the channel is none.
+  if (form !== undefined) return undefined;
   const signal = tx.sql.get('signalTake').get(channel) as { body: string } | undefined;
   if (signal === undefined) return undefined;
   // Stored with the wait, so that the next attempt finds it after a crash.
