@@ -8,6 +8,7 @@ import type { Route } from '../../src/protocol/route.ts';
 import { ROUTES } from '../../src/protocol/routes.ts';
 import { type Answer, messagesOf, type NodeScene } from '../support/node-scene.ts';
 import { RawWorker } from '../support/raw-worker.ts';
+import { RawHttpWorker } from './raw-http-worker.ts';
 import { bytes, codeOf, DAY_MS, hire, STORES, target, until } from './scene.ts';
 
 const ALL = Object.entries(ROUTES as Record<string, Route>);
@@ -330,4 +331,15 @@ test('A58: a token ends by the time of the server alone; when that is set, it is
     await worker.told('lease_renew', { leases: [{ task: lease.task, attempt: lease.attempt, token: lease.token }] }),
     ['held'],
   );
+});
+
+test('A6: a worker over plain HTTP whose secret was rotated goes on as the same incarnation with the new one', async (t) => {
+  const { node } = await target(t);
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'box' } });
+  const before = await RawHttpWorker.join(node, { name: 'box', incarnation: 'one', secret });
+  assert.deepEqual(await before.claim(), []);
+  const { secret: next } = await node.call('rotateWorker', '/api/v1/workers/box/rotate', { body: { grace: '0s' } });
+  const after = await RawHttpWorker.join(node, { name: 'box', incarnation: 'one', secret: next });
+  await node.engine.push({ queue: 'q', handler: 'echo' });
+  assert.equal((await after.claim()).length, 1);
 });

@@ -71,7 +71,7 @@ const MAX_READS = 8;
 export class HttpWorkers {
   readonly #options: HttpWorkersOptions;
   /** In the order of their last request. */
-  readonly #openSessions = new Map<string, Promise<OpenSession>>();
+  readonly #openSessions = new Map<string, { readonly token: number; readonly opened: Promise<OpenSession> }>();
   /** Sessions whose place a later start of the same worker has taken. */
   readonly #replaced = new Set<string>();
 
@@ -198,13 +198,18 @@ export class HttpWorkers {
 
   #sessionOf(session: WorkerSession, schemas?: Hello['schemas']): Promise<OpenSession> {
     const holder = holderOf(session.name, session.worker);
-    const open = this.#openSessions.get(holder) ?? this.#openSession(session, holder, schemas);
+    const { token } = session;
+    const known = this.#openSessions.get(holder);
+    // A worker whose secret was replaced joins again as the same incarnation. Its session of before claims nothing any more.
+    const opened = known?.token === token ? known.opened : this.#openSession(session, holder, schemas);
     this.#openSessions.delete(holder);
-    this.#openSessions.set(holder, open);
+    this.#openSessions.set(holder, { token, opened });
     if (this.#openSessions.size > MAX_SESSIONS)
       this.#openSessions.delete(this.#openSessions.keys().next().value as string);
-    open.catch(() => this.#openSessions.delete(holder));
-    return open;
+    opened.catch(() => {
+      if (this.#openSessions.get(holder)?.opened === opened) this.#openSessions.delete(holder);
+    });
+    return opened;
   }
 
   /** The same incarnation may come back by any link. */
