@@ -53,6 +53,7 @@ import type { FeedItem } from './read/feed.ts';
 import { oldestByQueue, type QueueScale, queueScale } from './read/scale.ts';
 import { checkSettings, type EngineOptions } from './settings.ts';
 import type { ReusingLease } from './settle/kept-results.ts';
+import { KeyedMutex } from './settle/keyed-mutex.ts';
 import type { FailOptions, ReleaseOptions } from './settle/settle-options.ts';
 import type { HeldLease } from './settle/settles.ts';
 import type { TaskLogs } from './settle/task-logs.ts';
@@ -95,6 +96,7 @@ export class Engine {
   readonly workers: Workers;
   readonly #parts: EngineParts;
   readonly #listeners = new Listeners();
+  readonly #acquiring = new KeyedMutex();
 
   constructor(options: EngineOptions) {
     const settings = checkSettings(options);
@@ -189,9 +191,13 @@ export class Engine {
   async acquire(
     task: number,
     worker: number,
-    { token }: { readonly token?: number | undefined } = {},
+    options: { readonly token?: number | undefined } = {},
   ): Promise<Acquired> {
-    checkWorker(worker);
+    // One after the other: each counts what the worker has, and several at once would all find the same free slot.
+    return this.#acquiring.take(checkWorker(worker), () => this.#acquire(task, worker, options));
+  }
+
+  async #acquire(task: number, worker: number, { token }: { readonly token?: number | undefined }): Promise<Acquired> {
     const record = await this.get(task);
     if (record === undefined) return { ok: false, why: 'gone', reasons: ['there is no such task'] };
     const member = await memberOf(this.store, worker);

@@ -36,6 +36,7 @@ import type {
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
 import { type NamedTask, ReadableTasks } from './readable-tasks.ts';
+import { SlotBound } from './slot-bound.ts';
 import { type GivenToName, type HeldTask, WorkerPolicy } from './worker-policy.ts';
 
 /** Called before a worker of this name pushes a task to the queue; may refuse it. */
@@ -157,6 +158,7 @@ type SessionTerms = WorkTerms & {
 interface JoinedTerms {
   readonly policy: WorkerPolicy;
   readonly granted: () => Promise<WorkerGrant>;
+  readonly bound: SlotBound;
 }
 
 /** What a worker may claim now: of what it asks for, what was granted to its name. Undefined: nothing. */
@@ -204,7 +206,8 @@ class DirectSession implements Session {
     if (token !== undefined) {
       this.#readable = new ReadableTasks(engine.store);
       const policy = new WorkerPolicy({ engine, name, handlers, givenTo });
-      this.#joined = { policy, granted: async () => (await givenTo(name)).grant };
+      const bound = new SlotBound(engine, worker);
+      this.#joined = { policy, granted: async () => (await givenTo(name)).grant, bound };
     }
     this.#filter = {
       ...(anyHandler ? {} : { handlers }),
@@ -213,12 +216,19 @@ class DirectSession implements Session {
     };
   }
 
-  async claim({ max, waitMs, signal }: ClaimRequest): Promise<readonly Assignment[]> {
-    const filter = this.#joined === undefined ? this.#filter : bounded(this.#filter, await this.#joined.granted());
+  async claim(request: ClaimRequest): Promise<readonly Assignment[]> {
+    if (this.#joined === undefined) return this.#claim(request, this.#filter);
+    const grant = await this.#joined.granted();
+    const filter = bounded(this.#filter, grant);
     if (filter === undefined) {
-      await pause(this.#engine.world.timers, waitMs, { signal, unref: true });
+      await pause(this.#engine.world.timers, request.waitMs, { signal: request.signal, unref: true });
       return [];
     }
+    if (grant.slots === undefined) return this.#claim(request, filter);
+    return this.#joined.bound.claim(grant.slots, request, (some) => this.#claim(some, filter));
+  }
+
+  async #claim({ max, waitMs, signal }: ClaimRequest, filter: ClaimFilter): Promise<readonly Assignment[]> {
     const grants = await this.#engine.claim({ worker: this.#worker, max, waitMs, signal, ...filter });
     if (grants.length === 0) return [];
     try {
@@ -271,11 +281,13 @@ class DirectSession implements Session {
   /** The number of ended tasks goes with the next heartbeat. */
   #counted(lease: Lease, state: TaskState): TaskState {
     if (isFinal(state)) this.#count(lease);
+    else if (state !== 'running') this.#joined?.bound.free();
     return state;
   }
 
   /** Counts an end once, although an end whose answer was lost is reported again. */
   #count({ task, attempt }: Lease): void {
+    this.#joined?.bound.free();
     if (this.#ended.get(task) === attempt) return;
     if (this.#ended.size >= MOST_ENDED) this.#ended = new Map();
     this.#ended.set(task, attempt);
@@ -313,6 +325,7 @@ class DirectSession implements Session {
     });
     const { went, state, body } = turned;
     if (state !== undefined) this.#counted(lease, state);
+    else if (went === 'parked') this.#joined?.bound.free();
     for (const entered of turned.entries) if (entered?.child !== undefined) this.#readable?.meet(entered.child.task);
     return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
   }

@@ -8,7 +8,7 @@ export interface WorkerGrant {
   readonly handlers?: readonly string[] | undefined;
   /** The queues that it may serve. */
   readonly queues?: readonly string[] | undefined;
-  /** The most tasks at a time. */
+  /** The most tasks that it may hold at a time, those that it claims ahead included. */
   readonly slots?: number | undefined;
   /** What tasks that it runs may do to others, besides what they may without. */
   readonly permissions?: Permissions | undefined;
