@@ -315,3 +315,29 @@ test('a stream goes on through the next node, without a gap or a repeat', async 
   assert.deepEqual(told, pushed);
   assert.equal(client.origin, nodes[1].service.address);
 });
+
+test('an answer that does not end is not read to its end, be it a good one or a refusal', {
+  timeout: 120_000,
+}, async (t) => {
+  for (const [status, most] of [
+    [200, 300],
+    [400, 80],
+  ] as const) {
+    let sent = 0;
+    const url = await stranger(t, (_, answer) => {
+      answer.writeHead(status, { 'content-type': 'application/json' });
+      const block = Buffer.alloc(1024 * 1024, ' ');
+      const write = (): void => {
+        while (!answer.destroyed && answer.write(block)) sent++;
+        if (!answer.destroyed) answer.once('drain', () => write());
+        sent++;
+      };
+      write();
+    });
+    const client = new Client({ url, patienceMs: 0 });
+    t.after(() => client.close());
+    const error = await errorOf(client.call('getQueue', { params: { queue: 'q' } }));
+    if (status === 200) assert.match(error.message, /its answer is longer than 256 MiB/);
+    assert.ok(sent < most, `${sent} MiB were sent`);
+  }
+});

@@ -3,6 +3,11 @@ import { PATHS } from '../protocol/paths.ts';
 import type { RouteName } from '../protocol/routes.ts';
 import { errorOfAnswer, errorOfFetch, tooOld } from './problem.ts';
 
+const MIB = 1024 * 1024;
+/** A page of tasks with large inputs has some dozens of MiB. */
+const MAX_ANSWER_BYTES = 256 * MIB;
+const MAX_ERROR_BYTES = MIB;
+
 export type Params = Readonly<Record<string, string | number>>;
 export type Query = Readonly<Record<string, unknown>>;
 
@@ -72,7 +77,9 @@ export async function send(request: Request, { fetch, signal }: SendOptions): Pr
     throw errorOfFetch(thrown, originOf(url));
   });
   if (response.ok) return response;
-  const answer: unknown = await response.json().catch(() => undefined);
+  const answer = await textOf(response, MAX_ERROR_BYTES)
+    .then((text) => JSON.parse(text) as unknown)
+    .catch(() => undefined);
   const error = errorOfAnswer(answer, response.status, originOf(url));
   throw isEngineError(error, 'NOT_FOUND') && error.message.startsWith('There is no page ')
     ? tooOld(PATHS[name], originOf(url))
@@ -82,8 +89,10 @@ export async function send(request: Request, { fetch, signal }: SendOptions): Pr
 /** The whole answer. */
 export async function readAnswer(response: Response, { name, url }: Request): Promise<unknown> {
   if (response.status === 204) return undefined;
-  const text = await response.text().catch((thrown: unknown) => {
-    throw errorOfFetch(thrown, originOf(url));
+  const text = await textOf(response, MAX_ANSWER_BYTES).catch((thrown: unknown) => {
+    throw thrown instanceof TooLong
+      ? fault('NODE_UNREACHABLE', { url: originOf(url), problem: thrown.message, hopeless: true })
+      : errorOfFetch(thrown, originOf(url));
   });
   if (name === 'metrics') return text;
   try {
@@ -91,6 +100,26 @@ export async function readAnswer(response: Response, { name, url }: Request): Pr
   } catch (cause) {
     const problem = 'what answers there is not a node';
     throw fault('NODE_UNREACHABLE', { url: originOf(url), problem, hopeless: true }, { cause });
+  }
+}
+
+/** Reads no more than that, whatever somebody sends who is not the node, or no honest one. */
+async function textOf(response: Response, mostBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    // Leaving the loop ends the connection.
+    if (bytes > mostBytes) throw new TooLong(mostBytes);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+class TooLong extends Error {
+  constructor(mostBytes: number) {
+    super(`its answer is longer than ${mostBytes / MIB} MiB`);
   }
 }
 
