@@ -63,6 +63,7 @@ async function furnish(app: App): Promise<Scene> {
   await app.setWorker({ name: 'w', priority: 7, tags: ['gpu', 'site=berlin'] });
   await app.setWorker({ name: 'off', enabled: false });
   const worker = await engine.workers.register({
+    takes: { holder: 'w of old', process: 'that has ended' },
     name: 'w',
     incarnation: 'i',
     slots: 99,
