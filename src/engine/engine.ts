@@ -55,7 +55,7 @@ import { checkSettings, type EngineOptions } from './settings.ts';
 import type { ReusingLease } from './settle/kept-results.ts';
 import { KeyedMutex } from './settle/keyed-mutex.ts';
 import type { FailOptions, ReleaseOptions } from './settle/settle-options.ts';
-import type { HeldLease } from './settle/settles.ts';
+import type { Completed, HeldLease } from './settle/settles.ts';
 import type { TaskLogs } from './settle/task-logs.ts';
 import type { TurnRequest } from './settle/turn-request.ts';
 import type { TurnResult } from './settle/turns.ts';
@@ -242,6 +242,11 @@ export class Engine {
 
   complete(lease: HeldLease, result?: unknown): Promise<void> {
     return this.#parts.settles.complete(lease, result);
+  }
+
+  /** As `complete` for several, with one promise. Answers for each nothing, or why it was refused. */
+  completeMany(ends: readonly Completed[]): Promise<readonly (Error | undefined)[]> {
+    return this.#parts.settles.completeMany(ends);
   }
 
   /** The attempt failed. Resolves to the new state of the task. */

@@ -224,6 +224,11 @@ export interface Reusable {
 /** The answer of a renewal for each lease. */
 export type RenewalAnswer = 'held' | 'cancel' | 'lost';
 
+export interface Completion {
+  readonly lease: Assignment;
+  readonly result: unknown;
+}
+
 export type WorkerState = 'online' | 'draining' | 'offline';
 
 /** Its own word for its status, and figures: any JSON value of at most 64 KiB. */
@@ -257,6 +262,12 @@ export interface Session {
 
   claim(request: ClaimRequest): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;
+  /**
+   * As `complete` for several, with one promise for all of them. Answers in the same order, for each nothing or the error that
+   * `complete` rejects with. Rejects when it is not known what became of them: each can then be completed by itself. A link
+   * that cannot do better than `complete` for each has none.
+   */
+  completeMany?(ends: readonly Completion[]): Promise<readonly (Error | undefined)[]>;
   /** Resolves to the state of the task after it. */
   fail(lease: Assignment, error: unknown, options?: Failing): Promise<TaskState>;
   /** Gives the task back with its try. `bounced`: the worker claimed it to run it and could not start it. */

@@ -11,10 +11,11 @@ import { ReuseLookupRun } from './runner/reuse-lookup-run.ts';
 import type {
   ActiveRun,
   Ladder,
+  RunHost,
   Runner,
   RunOutcome,
   RunRequest,
-  SessionProvider,
+  StoppableRun,
   StopReason,
 } from './runner/runner.ts';
 
@@ -24,6 +25,11 @@ export interface AttemptDeps {
   readonly world: World;
   readonly ladder: Ladder;
   readonly warn?: LazyLogDeps['warn'];
+}
+
+/** Hears how a run ended that was begun without a promise. */
+export interface AttemptListener {
+  ended(attempt: Attempt, outcome: RunOutcome): void;
 }
 
 /** What became of an assignment in this worker. */
@@ -40,14 +46,18 @@ const UNWIND_MS = 1000;
  * One assignment of a worker: held from the claim on, perhaps run, then settled or given back. Its lease is renewed the
  * whole time, also while it waits for a slot and while its end is being recorded.
  */
-export class Attempt implements SessionProvider {
+export class Attempt implements RunHost {
   readonly assignment: Assignment;
   readonly claimedAt: number;
   readonly #deps: AttemptDeps;
   readonly #place: number;
   #log: LazyLog | undefined;
-  #running: ActiveRun | undefined;
+  #running: StoppableRun | undefined;
+  #listener: AttemptListener | undefined;
   #ended = false;
+  #startedAt = 0;
+  /** How long the handler ran, once it has ended. */
+  ranMs = 0;
   #stopped: Why | undefined;
   #timeoutMs: number | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -97,14 +107,47 @@ export class Attempt implements SessionProvider {
     return this.#session;
   }
 
-  /** Runs the handler. Resolves when nothing of it runs any more; `settle` comes next. */
-  async run(runner: Runner, alone: boolean): Promise<RunOutcome> {
+  /**
+   * As `run`, with a call of the listener instead of a promise. False: this attempt needs more than that, because it is traced,
+   * looks for a kept result first, or its runner has promises only.
+   */
+  begin(runner: Runner, listener: AttemptListener): boolean {
+    const { assignment } = this;
+    if (runner.begin === undefined || assignment.reuses === true || this.#deps.world.tracing !== undefined)
+      return false;
+    const log = this.#prepare(runner);
+    this.#listener = listener;
+    this.#running = runner.begin(runRequestOf(assignment, assignment.suspect, undefined), log, this);
+    return true;
+  }
+
+  ended(outcome: RunOutcome): void {
+    this.#over();
+    this.#listener?.ended(this, outcome);
+  }
+
+  #over(): void {
+    this.#ended = true;
+    this.ranMs = this.#deps.world.clock.monotonic() - this.#startedAt;
+    this.#cancelTimer?.();
+  }
+
+  /** The log of the run, and its bound. */
+  #prepare(runner: Runner): LazyLog {
     const { assignment } = this;
     const log = new LazyLog(this.#deps, assignment);
     this.#log = log;
+    this.#startedAt = this.#deps.world.clock.monotonic();
     // Before the start, because an inline handler may block the loop from its first line on.
     this.#timeoutMs = assignment.timeoutMs ?? runner.timeoutMs?.(assignment.handler) ?? this.#deps.session.runTimeoutMs;
     if (this.#timeoutMs !== undefined) this.#bound(this.#timeoutMs);
+    return log;
+  }
+
+  /** Runs the handler. Resolves when nothing of it runs any more; `settle` comes next. */
+  async run(runner: Runner, alone: boolean): Promise<RunOutcome> {
+    const { assignment } = this;
+    const log = this.#prepare(runner);
     let ended: RunOutcome;
     try {
       const trace = this.#deps.world.tracing?.running(assignment);
@@ -112,13 +155,13 @@ export class Attempt implements SessionProvider {
       const request = runRequestOf(assignment, alone, trace?.traceparent);
       const begin = (): ActiveRun => runner.run(request, log, this);
       const start = trace === undefined ? begin : () => trace.within(begin);
-      this.#running = assignment.reuses === true ? this.#reusing(start, log) : start();
-      ended = await this.#running.ended;
+      const running = assignment.reuses === true ? this.#reusing(start, log) : start();
+      this.#running = running;
+      ended = await running.ended;
     } catch (error) {
       ended = { kind: 'unstarted', error };
     }
-    this.#ended = true;
-    this.#cancelTimer?.();
+    this.#over();
     if (this.#keeps && ended.kind === 'done') await this.#keep(ended.result);
     return ended;
   }
@@ -157,13 +200,20 @@ export class Attempt implements SessionProvider {
 
   /**
    * Records how the run ended. Faults of the store are waited out while the lease may still be ours: as long as the store is
-   * away, it grants the task to nobody else, and the reaper gives returning workers the time of one lease.
+   * away, it grants the task to nobody else, and the reaper gives returning workers the time of one lease. `refusal`: completing
+   * it together with others was refused with this.
    */
-  async settle(ended: RunOutcome): Promise<AttemptOutcome> {
+  async settle(ended: RunOutcome, refusal?: Error): Promise<AttemptOutcome> {
     try {
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
+      if (refusal !== undefined) {
+        return await this.#patiently(
+          () => this.#record(ended),
+          () => this.#unkept(refusal),
+        );
+      }
       // Most runs end well: the short way saves them three promises.
       if (ended.kind === 'done' && this.#stopped === undefined) return await this.#done(ended);
       return await this.#patiently(() => this.#record(ended));
@@ -171,6 +221,17 @@ export class Attempt implements SessionProvider {
       this.#trace?.end(this.#stopped ?? ended.kind, 'error' in ended ? ended.error : undefined);
       this.#drop();
     }
+  }
+
+  /** A plain end: all that is left is to complete the task, which can be done together with others. */
+  isPlain(outcome: RunOutcome): outcome is RunOutcome & { readonly kind: 'done' } {
+    if (outcome.kind !== 'done' || this.#keeps || this.#trace !== undefined) return false;
+    return this.#stopped === undefined && this.#yielded === undefined && !this.#log?.used;
+  }
+
+  /** The task was completed together with others. */
+  completed(): void {
+    this.#drop();
   }
 
   /** Gives the task back unstarted. */

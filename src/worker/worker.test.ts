@@ -6,7 +6,7 @@ import { DirectLink } from '../app/link/direct-link.ts';
 import { type Node, openNode } from '../app/node.ts';
 import { fault, isEngineError } from '../core/errors.ts';
 import type { PushRequest } from '../engine/push/push.ts';
-import type { Link, Session } from '../protocol/link.ts';
+import type { Completion, Link, Session } from '../protocol/link.ts';
 import { refusal } from '../store/conformance/kit/scene.ts';
 import { checkBooks, lookAt } from '../store/conformance/kit/snapshot.ts';
 import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
@@ -189,7 +189,8 @@ function linkWith(link: Link, change: (session: Session) => Partial<Session>): L
   return {
     open: async (hello) => {
       const session = await link.open(hello);
-      const changed = change(session) as Record<PropertyKey, unknown>;
+      const changes = change(session);
+      const changed = { ...together(changes), ...changes } as Record<PropertyKey, unknown>;
       return new Proxy(session, {
         get(target, key) {
           if (key in changed) return changed[key];
@@ -199,6 +200,17 @@ function linkWith(link: Link, change: (session: Session) => Partial<Session>): L
       });
     },
   };
+}
+
+/** Ends that come together go through the changed `complete` too. */
+function together({ complete }: Partial<Session>): Partial<Session> {
+  if (complete === undefined) return {};
+  const one = ({ lease, result }: Completion): Promise<Error | undefined> =>
+    complete(lease, result).then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    );
+  return { completeMany: (ends) => Promise.all(ends.map(one)) };
 }
 
 /** A runner that stands for child processes. */
@@ -1477,4 +1489,38 @@ test('tasks on their last try are not held ahead: the death of the worker would 
   await it.world.advance(5000);
   assert.equal(worker.stats.settled.completed, 40);
   assert.equal(worker.stats.ahead, 0);
+});
+
+test('ends of one turn of the loop are recorded by one call, and one that is refused is no concern of the others', async (t) => {
+  const it = await rig(t);
+  const calls: number[] = [];
+  const link = linkWith(it.link, (session) => ({
+    completeMany: async (ends) => {
+      calls.push(ends.length);
+      const refused = ends.findIndex(({ result }) => result === 'refused');
+      const answers = [...((await session.completeMany?.(ends.filter((_, i) => i !== refused))) ?? [])];
+      if (refused >= 0) answers.splice(refused, 0, fault('LEASE_LOST', {}));
+      return answers;
+    },
+  }));
+  const [a, b, c] = (await it.pushMany('slow', 3)) as [number, number, number];
+  const worker = await it.start([it.slow('slow')], { link, slots: 3 });
+  it.open.forEach((run, i) => run.end(i === 1 ? 'refused' : i));
+  await it.world.advance(10);
+  assert.deepEqual(calls, [3]);
+  assert.equal(await it.brief(a), 'completed none 1/1');
+  assert.equal(await it.brief(c), 'completed none 1/1');
+  assert.equal((await it.brief(b)).split(' ')[0], 'running');
+  assert.deepEqual([worker.stats.settled.completed, worker.stats.settled.lost], [2, 1]);
+});
+
+test('ends that could not be recorded together are recorded one by one', async (t) => {
+  const it = await rig(t);
+  const link = linkWith(it.link, () => ({ completeMany: () => Promise.reject(new TypeError('a defect')) }));
+  const numbers = await it.pushMany('slow', 3);
+  const worker = await it.start([it.slow('slow')], { link, slots: 3 });
+  it.open.forEach((run, i) => run.end(i));
+  await it.world.advance(10);
+  for (const number of numbers) assert.equal(await it.brief(number), 'completed none 1/1');
+  assert.equal(worker.stats.settled.completed, 3);
 });

@@ -59,6 +59,7 @@ export class Worker {
       runners: this.#runners,
       claims: new ClaimControl(),
       lookahead: new Lookahead(options.slots, options.once ? 0 : (options.lookahead ?? DEFAULT_LOOKAHEAD)),
+      session: () => this.#deps?.session,
       leaseMs: () => this.#deps?.session.leaseMs ?? 1000,
       warn: this.#warn,
     };

@@ -15,6 +15,7 @@ import type {
   Assignment,
   ChildKey,
   ClaimRequest,
+  Completion,
   Failing,
   Hello,
   JournalValue,
@@ -263,6 +264,14 @@ class DirectSession implements Session {
   async complete(lease: Assignment, result: unknown): Promise<void> {
     await this.#engine.complete(heldOf(lease), result);
     this.#count(lease);
+  }
+
+  async completeMany(ends: readonly Completion[]): Promise<readonly (Error | undefined)[]> {
+    const answers = await this.#engine.completeMany(
+      ends.map(({ lease, result }) => ({ lease: heldOf(lease), result })),
+    );
+    for (const [i, { lease }] of ends.entries()) if (answers[i] === undefined) this.#count(lease);
+    return answers;
   }
 
   async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {

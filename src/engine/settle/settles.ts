@@ -28,6 +28,12 @@ import type { CheckedThen } from './turn-request.ts';
  */
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
 
+/** An attempt that went well, and its result. */
+export interface Completed {
+  readonly lease: HeldLease;
+  readonly result: unknown;
+}
+
 const FAIL: ReadonlySet<string> = new Set(['giveUp', 'retryAfterMs', 'limit', 'by'] satisfies (keyof FailOptions)[]);
 const RELEASE: ReadonlySet<string> = new Set(['bounced', 'delayMs'] satisfies (keyof ReleaseOptions)[]);
 const RESULT = { field: 'result' } as const;
@@ -95,6 +101,35 @@ export class Settles {
     await this.#end(lease, 'completed', 'none', result === undefined ? undefined : encodePayload(result, RESULT));
   }
 
+  /** As `complete` for several. Answers for each nothing, or why it was refused. */
+  async completeMany(ends: readonly Completed[]): Promise<readonly (Error | undefined)[]> {
+    const answers: (Error | undefined)[] = new Array(ends.length);
+    const items: SettleItem[] = [];
+    const places: number[] = [];
+    for (const [i, { lease, result }] of ends.entries()) {
+      try {
+        checkLease(lease);
+        const text = result === undefined ? undefined : encodePayload(result, RESULT);
+        items.push(settleItem(lease, 'completed', 'none', text));
+        places.push(i);
+      } catch (error) {
+        answers[i] = error as Error;
+      }
+    }
+    const sent = this.#settle.submitMany(items);
+    const lanes = new Set<number>();
+    for (const { hint } of items) if (hint !== undefined) lanes.add(hint.lane);
+    if (this.#deps.store.capabilities.sharesCommits) for (const lane of lanes) this.#deps.onFreeing(lane);
+    const settled = await sent;
+    for (const [at, answer] of settled.entries()) {
+      const { lease } = ends[places[at] as number] as Completed;
+      this.#deps.onCommit(lease.task);
+      if (answer === 'lost') answers[places[at] as number] = leaseLost(lease);
+    }
+    for (const lane of lanes) this.#deps.onFreed(lane);
+    return answers;
+  }
+
   async fail(lease: HeldLease, error: unknown, options: FailOptions): Promise<TaskState> {
     checkLease(lease);
     const verdict = await this.#afterFailure(lease, error, options);
@@ -158,9 +193,8 @@ export class Settles {
   }
 
   async #end(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): Promise<void> {
-    const { task, attempt, lane, createdAt } = lease;
-    const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
-    const sent = this.#settle.submit({ task, attempt, to, reason, result, hint });
+    const { lane } = lease;
+    const sent = this.#settle.submit(settleItem(lease, to, reason, result));
     if (lane !== undefined && this.#deps.store.capabilities.sharesCommits) this.#deps.onFreeing(lane);
     const answer = await sent;
     this.#deps.onCommit(lease.task);
@@ -214,6 +248,12 @@ interface AttemptBudget {
 
 const SPENT = { tries: 1, maxTries: 1, bounces: MAX_BOUNCES };
 const FRESH = { tries: 1, maxTries: 2, bounces: 0 };
+
+function settleItem(lease: HeldLease, to: FinalState, reason: Reason, result: string | undefined): SettleItem {
+  const { task, attempt, lane, createdAt } = lease;
+  const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
+  return { task, attempt, to, reason, result, hint };
+}
 
 function checkFail(options: FailOptions): void {
   checkOptions('options', options, FAIL);

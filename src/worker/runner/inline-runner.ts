@@ -1,16 +1,18 @@
 import type { Timers } from '../../core/world.ts';
 import type { AnyTask } from '../define/definition.ts';
 import { jsonSchemaOf } from '../define/schema.ts';
-import { type ContextParts, runHandler } from './run-handler.ts';
+import { callHandler, type HandlerRun } from './run-handler.ts';
 import type {
   ActiveRun,
   AttemptSession,
   Ladder,
   LogSink,
+  RunHost,
   Runner,
   RunOutcome,
   RunRequest,
   SessionProvider,
+  StoppableRun,
   StopReason,
 } from './runner.ts';
 
@@ -40,43 +42,47 @@ export class InlineRunner implements Runner {
   async start(): Promise<void> {}
 
   run(request: RunRequest, sink: LogSink, sessions?: SessionProvider): ActiveRun {
-    return new InlineRun(this.#tasks.get(request.handler), request, sink, sessions, this.#timers);
+    const { promise, resolve } = Promise.withResolvers<RunOutcome>();
+    const run = new InlineRun(sink, sessions, { ended: resolve }, this.#timers);
+    run.start(this.#tasks.get(request.handler), request);
+    return { ended: promise, stop: (why, ladder) => run.stop(why, ladder) };
+  }
+
+  begin(request: RunRequest, sink: LogSink, host: RunHost): StoppableRun {
+    const run = new InlineRun(sink, host, host, this.#timers);
+    run.start(this.#tasks.get(request.handler), request);
+    return run;
   }
 
   async close(): Promise<void> {}
 }
 
 /** One run, and the parts of its context. */
-class InlineRun implements ActiveRun, ContextParts {
-  readonly ended: Promise<RunOutcome>;
+class InlineRun implements StoppableRun, HandlerRun {
   readonly #sink: LogSink;
   readonly #sessions: SessionProvider | undefined;
   readonly #timers: Timers;
+  /** Undefined once it was told. */
+  #listener: Pick<RunHost, 'ended'> | undefined;
   /** Made at the first use: most short handlers never look at it, and it is a tenth of their cost. */
   #abort: AbortController | undefined;
   #stopped: StopReason | undefined;
-  #resolve: ((ended: RunOutcome) => void) | undefined;
   #cancelTimers: (() => void)[] | undefined;
 
-  constructor(
-    definition: AnyTask | undefined,
-    request: RunRequest,
-    sink: LogSink,
-    sessions: SessionProvider | undefined,
-    timers: Timers,
-  ) {
+  constructor(sink: LogSink, sessions: SessionProvider | undefined, listener: Pick<RunHost, 'ended'>, timers: Timers) {
     this.#sink = sink;
     this.#sessions = sessions;
+    this.#listener = listener;
     this.#timers = timers;
-    this.ended = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-    if (definition === undefined) this.#end(unknown(request));
-    else void this.#perform(definition, request);
+  }
+
+  start(definition: AnyTask | undefined, request: RunRequest): void {
+    if (definition === undefined) queueMicrotask(() => this.end(unknown(request)));
+    else void callHandler(definition, request, this);
   }
 
   stop(why: StopReason, ladder: Ladder): void {
-    if (this.#resolve === undefined) return;
+    if (this.#listener === undefined) return;
     const first = this.#stopped === undefined;
     this.#stopped ??= why;
     if (first) {
@@ -87,7 +93,7 @@ class InlineRun implements ActiveRun, ContextParts {
     // The timer of an earlier stop stays: the first that fires counts, so that a second stop never gives more time.
     const cancel = this.#timers.after(ladder.abortMs + ladder.termMs, () => {
       this.#sink.line('system', `stop (${why}): the handler ignores its signal and runs on inside the worker`);
-      this.#end({ kind: 'failed', error: new StopError(why) });
+      this.end({ kind: 'failed', error: new StopError(why) });
     });
     this.#cancelTimers ??= [];
     this.#cancelTimers.push(cancel);
@@ -114,17 +120,13 @@ class InlineRun implements ActiveRun, ContextParts {
     return this.#sessions?.session;
   }
 
-  async #perform(definition: AnyTask, request: RunRequest): Promise<void> {
-    this.#end(await runHandler(definition, request, this));
-  }
-
   /** The first end counts; the later result of an abandoned handler is dropped. */
-  #end(ended: RunOutcome): void {
-    const resolve = this.#resolve;
-    if (resolve === undefined) return;
-    this.#resolve = undefined;
-    for (const cancel of this.#cancelTimers ?? []) cancel();
-    resolve(ended);
+  end(outcome: RunOutcome): void {
+    const listener = this.#listener;
+    if (listener === undefined) return;
+    this.#listener = undefined;
+    if (this.#cancelTimers !== undefined) for (const cancel of this.#cancelTimers) cancel();
+    listener.ended(outcome);
   }
 }
 

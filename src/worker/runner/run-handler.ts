@@ -12,29 +12,51 @@ export interface ContextParts {
   readonly session?: AttemptSession | undefined;
 }
 
+/** A run of a handler: the parts of its context, and who hears of its end. */
+export interface HandlerRun extends ContextParts {
+  /** Called once, and never before `callHandler` has returned. */
+  end(outcome: RunOutcome): void;
+}
+
 const PARKED: RunOutcome = { kind: 'parked' };
 
 /** Calls a handler, inline or in a child process. Never rejects: an error that it throws is the outcome of the attempt. */
-export async function runHandler(definition: AnyTask, request: RunRequest, parts: ContextParts): Promise<RunOutcome> {
+export function runHandler(definition: AnyTask, request: RunRequest, parts: ContextParts): Promise<RunOutcome> {
+  return new Promise((end) => void callHandler(definition, request, withEnd(parts, end)));
+}
+
+/** The parts stay as lazy as they are. */
+function withEnd(parts: ContextParts, end: (outcome: RunOutcome) => void): HandlerRun {
+  return Object.assign(Object.create(parts) as ContextParts, { end });
+}
+
+/** As `runHandler`, with one promise beside that of the handler. A worker starts the next task when this one has ended. */
+export async function callHandler(definition: AnyTask, request: RunRequest, run: HandlerRun): Promise<void> {
   let input: unknown;
   try {
     input = JSON.parse(request.payload);
     if (definition.schema !== undefined) input = await parseInput(definition.schema, input, request.handler);
   } catch (error) {
     // A retry would be refused for the same input.
-    return { kind: 'giveUp', error };
+    queueMicrotask(() => run.end({ kind: 'giveUp', error }));
+    return;
   }
-  const context = new Context(request, parts);
+  const context = new Context(request, run);
+  let outcome: RunOutcome;
   try {
     const value = await definition.run(input, context);
     const durable = Context.durableOf(context);
-    return durable !== undefined && (await durable.hasParked()) ? PARKED : outcomeOf(value);
+    outcome = durable !== undefined && (await durable.hasParked()) ? PARKED : outcomeOf(value);
   } catch (error) {
-    const durable = Context.durableOf(context);
-    if (durable === undefined) return { kind: 'failed', error };
-    if (await durable.hasParked()) return PARKED;
-    return durable.isUncertain(error) ? { kind: 'giveUp', error: error.toJSON() } : { kind: 'failed', error };
+    outcome = await failureOf(error, Context.durableOf(context));
   }
+  run.end(outcome);
+}
+
+async function failureOf(error: unknown, durable: DurableRuntime | undefined): Promise<RunOutcome> {
+  if (durable === undefined) return { kind: 'failed', error };
+  if (await durable.hasParked()) return PARKED;
+  return durable.isUncertain(error) ? { kind: 'giveUp', error: error.toJSON() } : { kind: 'failed', error };
 }
 
 /**

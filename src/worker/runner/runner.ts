@@ -73,11 +73,20 @@ export type RunOutcome =
   /** The run could not be started; the task is not to blame. */
   | { readonly kind: 'unstarted'; readonly error: unknown };
 
-export interface ActiveRun {
-  /** Never rejects. Resolves when the handler has ended and no process of it is left. */
-  readonly ended: Promise<RunOutcome>;
+export interface StoppableRun {
   /** Begins the stop ladder; a second call can only make it steeper. */
   stop(why: StopReason, ladder: Ladder): void;
+}
+
+export interface ActiveRun extends StoppableRun {
+  /** Never rejects. Resolves when the handler has ended and no process of it is left. */
+  readonly ended: Promise<RunOutcome>;
+}
+
+/** What a run without a promise calls. */
+export interface RunHost extends SessionProvider {
+  /** The handler has ended. Called once, and not before `begin` has returned. */
+  ended(outcome: RunOutcome): void;
 }
 
 export interface Runner {
@@ -92,6 +101,8 @@ export interface Runner {
   /** Rejects when it cannot work, such as for a module that does not load, before any task is claimed. */
   start(): Promise<void>;
   run(request: RunRequest, sink: LogSink, sessions?: SessionProvider): ActiveRun;
+  /** As `run`, for runs that are so short that a promise for each would cost more than they do. Never throws. */
+  begin?(request: RunRequest, sink: LogSink, host: RunHost): StoppableRun;
   /** Ends all its processes; runs that are still active are killed. */
   close(): Promise<void>;
 }

@@ -1,8 +1,10 @@
 import { fault } from '../../core/errors.ts';
-import type { Attempt, AttemptOutcome } from '../attempt.ts';
-import type { Ladder } from '../runner/runner.ts';
+import type { Session } from '../../protocol/link.ts';
+import type { Attempt, AttemptListener, AttemptOutcome } from '../attempt.ts';
+import type { Ladder, RunOutcome } from '../runner/runner.ts';
 import type { Warn, WorkerOptions } from '../worker-options.ts';
 import type { ClaimControl } from './claim-control.ts';
+import { Completions } from './completions.ts';
 import type { HandlerRunners } from './handler-runners.ts';
 import type { HeldAttempts } from './held-attempts.ts';
 import type { Lookahead } from './lookahead.ts';
@@ -14,15 +16,18 @@ export interface SlotsDeps {
   readonly runners: HandlerRunners;
   readonly claims: ClaimControl;
   readonly lookahead: Lookahead;
+  /** Undefined before the start. */
+  readonly session: () => Session | undefined;
   /** Of the session. */
   readonly leaseMs: () => number;
   readonly warn: Warn;
 }
 
 /** Room for a number of running handlers: starts claimed tasks, settles ended ones, and gives back those that are not started. */
-export class Slots {
+export class Slots implements AttemptListener {
   readonly #deps: SlotsDeps;
   readonly #quarantine: Quarantine;
+  readonly #completions: Completions;
   readonly outcomes: Record<AttemptOutcome, number> = {
     completed: 0,
     failed: 0,
@@ -42,6 +47,11 @@ export class Slots {
       { world: options.world, once: options.once === true, held, claims, leaseMs },
       this,
     );
+    this.#completions = new Completions({
+      session: deps.session,
+      settled: (attempt, outcome) => this.#parted(attempt, outcome),
+      settleAlone: (attempt, outcome, error) => void this.#recorded(attempt, attempt.settle(outcome, error)),
+    });
   }
 
   /** Starts waiting attempts while a slot is free. */
@@ -51,43 +61,79 @@ export class Slots {
       const next = held.ahead.shift();
       if (next === undefined) return;
       if (runners.isDangerous(next.assignment)) this.#quarantine.admit(next);
-      else void this.run(next);
+      else this.#start(next);
     }
   }
 
+  /** The way of most attempts: without a promise for each, where their runner can do without. */
+  #start(attempt: Attempt): void {
+    const { held, runners } = this.#deps;
+    const runner = runners.of(attempt.assignment);
+    if (runner === undefined || !attempt.begin(runner, this)) void this.run(attempt);
+    else held.running.add(attempt);
+  }
+
+  /** The handler of an attempt that was begun has ended. */
+  ended(attempt: Attempt, outcome: RunOutcome): void {
+    if (this.#deps.session()?.completeMany !== undefined && attempt.isPlain(outcome)) {
+      this.#leave(attempt);
+      this.#completions.add(attempt, outcome);
+      this.#next();
+    } else void this.#settle(attempt, outcome);
+  }
+
   async run(attempt: Attempt): Promise<void> {
-    const { held, runners, lookahead, warn } = this.#deps;
+    const { held, runners } = this.#deps;
     const { assignment } = attempt;
-    const { clock } = this.#deps.options.world;
     const runner = runners.of(assignment);
     held.running.add(attempt);
-    const started = clock.monotonic();
-    const ended =
+    const outcome =
       runner === undefined
         ? ({ kind: 'unstarted', error: fault('HANDLER_NOT_FOUND', { handler: assignment.handler }) } as const)
         : await attempt.run(runner, assignment.suspect);
-    const ranMs = clock.monotonic() - started;
-    lookahead.ran(ranMs);
+    await this.#settle(attempt, outcome);
+  }
+
+  async #settle(attempt: Attempt, outcome: RunOutcome): Promise<void> {
+    this.#leave(attempt);
+    const settled = attempt.settle(outcome);
+    this.#next();
+    await this.#recorded(attempt, settled);
+  }
+
+  /** Its slot is free. */
+  #leave(attempt: Attempt): void {
+    const { held, lookahead } = this.#deps;
+    lookahead.ran(attempt.ranMs);
     held.running.delete(attempt);
     held.settling.add(attempt);
-    // The settle leaves in the same turn of the loop as the next claim, so that they can share a commit.
-    const settled = attempt.settle(ended);
-    if (held.suspect === undefined) this.freed();
+  }
+
+  /** After the settle was sent: both leave in the same turn of the loop, so that they can share a commit. */
+  #next(): void {
+    if (this.#deps.held.suspect === undefined) this.freed();
+  }
+
+  async #recorded(attempt: Attempt, settled: Promise<AttemptOutcome>): Promise<void> {
     const outcome = await settled.catch((error: unknown): AttemptOutcome => {
       // The lease runs out, and the reaper decides.
-      warn(`the end of ${assignment.id} cannot be recorded`, error);
+      this.#deps.warn(`the end of ${attempt.assignment.id} cannot be recorded`, error);
       return 'lost';
     });
-    this.#parted(attempt, outcome, ranMs);
+    this.#parted(attempt, outcome);
+  }
+
+  #parted(attempt: Attempt, outcome: AttemptOutcome): void {
+    const { held } = this.#deps;
+    this.outcomes[outcome]++;
+    held.settled(attempt);
+    if (outcome !== 'parked') this.#tell(attempt, outcome);
     if (held.settling.size === 0 || held.suspect !== undefined) this.freed();
   }
 
-  #parted(attempt: Attempt, outcome: AttemptOutcome, ranMs: number): void {
-    this.outcomes[outcome]++;
-    this.#deps.held.settled(attempt);
-    if (outcome === 'parked') return;
+  #tell(attempt: Attempt, outcome: Exclude<AttemptOutcome, 'parked'>): void {
     try {
-      this.#deps.options.onSettled?.(attempt.assignment, outcome, ranMs);
+      this.#deps.options.onSettled?.(attempt.assignment, outcome, attempt.ranMs);
     } catch (error) {
       this.#deps.warn('the listener for settled tasks failed', error);
     }
