@@ -4,22 +4,23 @@ import { copyFileSync, cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const MIGRATIONS = 'store/sqlite/migrations';
+const MIGRATIONS = ['store/sqlite/migrations', 'store/postgres/migrations'];
 
-/** Gives the folder with the built modules. */
-export function buildInto(folder: string): string {
+/** Gives the folder with the built modules. `root`: the checkout, by default this one. */
+export function buildInto(folder: string, root = ROOT): string {
   const dist = join(folder, 'dist');
   mkdirSync(folder, { recursive: true });
-  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const tsc = [
     join(ROOT, 'node_modules/typescript/bin/tsc'),
     '-p',
-    join(ROOT, 'tsconfig.build.json'),
+    join(root, 'tsconfig.build.json'),
     '--outDir',
     dist,
   ];
-  execFileSync(process.execPath, tsc, { cwd: ROOT, stdio: ['ignore', 2, 2] });
-  cpSync(join(ROOT, 'src', MIGRATIONS), join(dist, MIGRATIONS), { recursive: true });
+  execFileSync(process.execPath, tsc, { cwd: root, stdio: ['ignore', 2, 2] });
+  for (const migrations of MIGRATIONS)
+    cpSync(join(root, 'src', migrations), join(dist, migrations), { recursive: true });
   return dist;
 }
