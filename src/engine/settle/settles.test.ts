@@ -319,3 +319,36 @@ test('the code of an error is stored with its message, so that a program can tel
   const { result } = (await engine.get(lease.task)) ?? {};
   assert.equal((JSON.parse(result ?? '{}') as { code?: string }).code, 'RUN_TIMEOUT');
 });
+
+test('of ends that come together each has its own answer, and the good ones are told of', async (t) => {
+  const { engine, running } = await rig(t);
+  const good = await running();
+  const bare = await running();
+  const stale = await running();
+  const wrong = await running();
+  await engine.release(lease(stale));
+  const told: (readonly [number, string])[] = [];
+  engine.listen({
+    settled: ({ task }, state) => told.push([task, state]),
+    refused: ({ task }) => told.push([task, 'refused']),
+  });
+  const answers = await engine.completeMany([
+    { lease: good, result: { n: 1 } },
+    { lease: lease(bare), result: undefined },
+    { lease: stale, result: 2 },
+    { lease: wrong, result: 1n },
+  ]);
+  assert.deepEqual(
+    answers.map((error) => (isEngineError(error) ? error.code : error)),
+    [undefined, undefined, 'LEASE_LOST', 'INVALID_INPUT'],
+  );
+  assert.deepEqual(told, [
+    [good.task, 'completed'],
+    [bare.task, 'completed'],
+    [stale.task, 'refused'],
+  ]);
+  const states = await Promise.all([good, bare, stale, wrong].map(async ({ task }) => (await engine.get(task))?.state));
+  assert.deepEqual(states, ['completed', 'completed', 'ready', 'running']);
+  assert.equal((await engine.get(good.task))?.result, '{"n":1}');
+  await engine.complete(lease(wrong));
+});

@@ -122,9 +122,8 @@ export class Settles {
     if (this.#deps.store.capabilities.sharesCommits) for (const lane of lanes) this.#deps.onFreeing(lane);
     const settled = await sent;
     for (const [at, answer] of settled.entries()) {
-      const { lease } = ends[places[at] as number] as Completed;
-      this.#deps.onCommit(lease.task);
-      if (answer === 'lost') answers[places[at] as number] = leaseLost(lease);
+      const place = places[at] as number;
+      answers[place] = this.#ended((ends[place] as Completed).lease, 'completed', answer);
     }
     for (const lane of lanes) this.#deps.onFreed(lane);
     return answers;
@@ -196,11 +195,17 @@ export class Settles {
     const { lane } = lease;
     const sent = this.#settle.submit(settleItem(lease, to, reason, result));
     if (lane !== undefined && this.#deps.store.capabilities.sharesCommits) this.#deps.onFreeing(lane);
-    const answer = await sent;
-    this.#deps.onCommit(lease.task);
-    if (answer === 'lost') throw this.#lost(lease);
-    if (answer !== 'repeated') this.#deps.onSettled(lease, answer === 'cancelled' ? answer : to);
+    const refusal = this.#ended(lease, to, await sent);
+    if (refusal !== undefined) throw refusal;
     if (lane !== undefined) this.#deps.onFreed(lane);
+  }
+
+  /** Tells others of an end that was committed, or answers why it was refused. */
+  #ended(lease: Lease, to: FinalState, answer: SettleAnswer): Error | undefined {
+    this.#deps.onCommit(lease.task);
+    if (answer === 'lost') return this.#lost(lease);
+    if (answer !== 'repeated') this.#deps.onSettled(lease, answer === 'cancelled' ? answer : to);
+    return undefined;
   }
 
   #lost(lease: Lease): Error {

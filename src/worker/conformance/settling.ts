@@ -32,6 +32,27 @@ export const SETTLING: LinkTopic = {
       assert.equal((await scene.get(held.task)).result, '"first"');
     },
 
+    'ends that are reported together each have their own answer, and a stale one is refused': async (scene) => {
+      const session = await scene.open();
+      const good = await scene.running(session);
+      const stale = await scene.running(session);
+      await session.release(stale);
+      const [again] = await scene.claim(session);
+      const together = [good, stale].map((lease) => ({ lease, result: 1 }));
+      // A link without it reports each by itself.
+      const answers = (await session.completeMany?.(together)) ?? [
+        await session.complete(good, 1).then(() => undefined),
+        await session.complete(stale, 1).catch((error: unknown) => error),
+      ];
+      assert.deepEqual(
+        answers.map((error) => (error as { code?: string } | undefined)?.code),
+        [undefined, 'LEASE_LOST'],
+      );
+      assert.equal(await scene.brief(good.task), 'completed none 1/1');
+      assert.equal((await scene.get(stale.task)).state, 'running');
+      assert.equal(again?.attempt, 2);
+    },
+
     'a completed task cannot be failed, released or cancelled afterwards': async (scene) => {
       const session = await scene.open();
       const held = await scene.running(session);
