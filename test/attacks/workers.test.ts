@@ -329,6 +329,19 @@ test('A59: a second process of a connected name is refused, sees nothing of the 
   await (await comeIn(node, first)).told('task_complete', { lease });
 });
 
+test('A8: a worker hears of the pause of queues that it may serve, and of no other', async (t) => {
+  const { node } = await target(t);
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'box', queues: ['mine'] } });
+  const worker = await comeIn(node, { name: 'box', secret, queues: ['mine'] });
+  await node.engine.push({ queue: 'private', handler: 'echo' });
+  await node.engine.push({ queue: 'mine', handler: 'echo' });
+  await node.engine.pause('private');
+  await node.engine.pause('mine');
+  await worker.hear(({ type }) => type === 'queue_paused');
+  await worker.quiet();
+  assert.doesNotMatch(JSON.stringify(worker.heard), /private/);
+});
+
 test('A60: whatever a worker sends as a result is bounded and kept as data, and the node goes on', async (t) => {
   const { node, log } = await target(t);
   const { worker, secret } = await hire(node, 'box');

@@ -513,8 +513,16 @@ class DirectSession implements Session {
     return this.#engine.listen({ cancelRequested: listener });
   }
 
+  /** A joined worker hears only of queues that it may serve: names of others are not its business. */
   onPause(listener: (queue: string) => void): () => void {
-    return this.#engine.listen({ queuePaused: listener });
+    const joined = this.#joined;
+    if (joined === undefined) return this.#engine.listen({ queuePaused: listener });
+    const tell = async (queue: string): Promise<void> => {
+      const filter = bounded(this.#filter, await joined.granted());
+      if (filter !== undefined && (filter.queues?.includes(queue) ?? true)) listener(queue);
+    };
+    // A hint: what cannot be looked up is not told.
+    return this.#engine.listen({ queuePaused: (queue) => void tell(queue).catch(() => {}) });
   }
 
   async beat(state: WorkerState, report?: WorkerReport): Promise<void> {
