@@ -36,6 +36,7 @@ import type {
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
+import { assignmentOf, type DirectAssignment, heldOf, type SpecTerms } from './direct-assignment.ts';
 import { type NamedTask, ReadableTasks } from './readable-tasks.ts';
 import { SlotBound } from './slot-bound.ts';
 import { type GivenToName, type HeldTask, WorkerPolicy } from './worker-policy.ts';
@@ -127,23 +128,6 @@ const NOTHING_GIVEN: GivenToName = { tags: [], grant: {} };
 
 const NOT_HERE = { host: undefined, pid: undefined };
 
-/** The grant is kept with the assignment: it saves a read when the task is settled. */
-interface DirectAssignment extends Assignment {
-  /** Without its payload where nothing needs it: it would stay in memory as long as the lease does. */
-  readonly grant: Grant;
-}
-
-/** An assignment without a grant costs a read: it came over a wire to a node that did not grant it. */
-function heldOf(lease: Assignment): HeldLease {
-  return (lease as Partial<DirectAssignment>).grant ?? { task: lease.task, attempt: lease.attempt };
-}
-
-/** What a spec means for a worker. */
-interface SpecTerms {
-  readonly timeoutMs: number | undefined;
-  readonly reuses: boolean;
-}
-
 interface ClaimFilter {
   readonly handlers?: readonly string[];
   readonly queues?: readonly string[];
@@ -160,27 +144,6 @@ interface JoinedTerms {
   readonly policy: WorkerPolicy;
   readonly granted: () => Promise<WorkerGrant>;
   readonly bound: SlotBound;
-}
-
-function withoutPayload(grant: Grant): Grant {
-  const { task, attempt, queue, handler, lane, spec, priority, tries, maxTries, bounces } = grant;
-  const { createdAt, leaseUntil, suspect } = grant;
-  return {
-    task,
-    attempt,
-    queue,
-    handler,
-    lane,
-    spec,
-    priority,
-    tries,
-    maxTries,
-    bounces,
-    createdAt,
-    leaseUntil,
-    suspect,
-    payload: '',
-  };
 }
 
 /** What a worker may claim now: of what it asks for, what was granted to its name. Undefined: nothing. */
@@ -258,7 +221,7 @@ class DirectSession implements Session {
       for (const grant of grants) {
         // Not awaited when it is known: this is the path of every task.
         const terms = this.#terms.get(grant.spec) ?? (await this.#readTerms(grant.spec));
-        assignments.push(this.#assignment(grant, terms));
+        assignments.push(assignmentOf(grant, this.#engine.idOf(grant), terms));
         this.#readable?.meet(grant.task);
       }
       return assignments;
@@ -267,28 +230,6 @@ class DirectSession implements Session {
       await Promise.allSettled(grants.map((grant) => this.#engine.release(grant)));
       throw error;
     }
-  }
-
-  /** Leaves out what only the engine uses. Written out: copying the rest of an object costs a microsecond a task. */
-  #assignment(grant: Grant, { timeoutMs, reuses }: SpecTerms): DirectAssignment {
-    const { task, attempt, queue, handler, payload, tries, maxTries, createdAt, suspect } = grant;
-    const id = this.#engine.idOf(grant);
-    const kept = reuses ? grant : withoutPayload(grant);
-    return {
-      task,
-      attempt,
-      id,
-      queue,
-      handler,
-      createdAt,
-      suspect,
-      payload,
-      tries,
-      maxTries,
-      timeoutMs,
-      reuses,
-      grant: kept,
-    };
   }
 
   async #readTerms(spec: number): Promise<SpecTerms> {

@@ -103,7 +103,7 @@ export class Settles {
 
   /** As `complete` for several. Answers for each nothing, or why it was refused. */
   async completeMany(ends: readonly Completed[]): Promise<readonly (Error | undefined)[]> {
-    const answers: (Error | undefined)[] = new Array(ends.length);
+    const answers: (Error | undefined)[] = ends.map(() => undefined);
     const items: SettleItem[] = [];
     const places: number[] = [];
     for (const [i, { lease, result }] of ends.entries()) {
