@@ -8,7 +8,6 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
 import { checkNames } from '../../engine/check.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { HeldLease } from '../../engine/settle/settles.ts';
 import type { EntryRequest, ThenRequest } from '../../engine/settle/turn-request.ts';
 import type { WaitRequest } from '../../engine/settle/waits.ts';
 import type {
