@@ -314,7 +314,7 @@ const ASSIGNED = [
   'admin',
 ];
 
-const isFrame = (name: string): boolean => ['joinWorker', 'takeTasks', 'askNode'].includes(name);
+const isFrame = (name: string): boolean => ['enrolWorker', 'joinWorker', 'takeTasks', 'askNode'].includes(name);
 
 test('A43: nobody sets what is not theirs to set: a field that is not named is refused, in every body', async (t) => {
   const { node } = await target(t);
