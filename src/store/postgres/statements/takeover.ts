@@ -1,3 +1,4 @@
+import { AT_TIME } from '../../codes.ts';
 import { type Fragments, few } from './fragments.ts';
 
 /** Statements of duties that reap, stage and expire tasks. */
@@ -11,7 +12,7 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
         WHERE ${few('d.task')} AND t.state + 0 = 1 AND t.lease_until < ${NOW} AND EXISTS (SELECT FROM g)
         ORDER BY t.id FOR UPDATE OF t SKIP LOCKED),
       u AS (UPDATE ${s}.task t SET state = o.ends, run_at = ${NOW} + o.delay, holder = NULL,
-          lease_until = NULL, flags = t.flags | 16
+          lease_until = NULL, flags = (t.flags | 16) & ~${AT_TIME}
         FROM o WHERE o.ends < 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1 RETURNING o.*),
       x AS (DELETE FROM ${s}.task t USING o WHERE o.ends >= 4 ${which} AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1
         RETURNING o.*),
