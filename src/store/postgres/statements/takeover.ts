@@ -42,9 +42,10 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
     // Each begins with the epoch of the duty, locked until the commit.
     overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at IS NOT NULL AS cancel FROM ${s}.task
       WHERE state = 1 AND lease_until < ${NOW} LIMIT $1`,
-    /** Whether a lease has expired, and how long the server has been up. */
+    /** Whether a lease has expired, and how long the server has been up. A clock that was set back since its start does not tell. */
     firstExpiry: `SELECT (SELECT min(lease_until) FROM ${s}.task WHERE state = 1) - ${NOW} AS next,
-        floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up`,
+        CASE WHEN now() >= pg_postmaster_start_time()
+          THEN floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint END AS up`,
     nextExpiry: `SELECT min(lease_until) - ${NOW} AS next FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
     /** Tasks that would end and that something waits for are only named. */
     reap: reap(
