@@ -35,8 +35,8 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       SELECT g.cursor, c.id, c.flags & 1 = 1 AS watched FROM g LEFT JOIN c ON true`;
 
   /** How long until the first is due. No row if the caller does not hold the duty. */
-  const look = (first: string): string =>
-    `SELECT (${first}) - ${NOW} AS next FROM ${s}.duty WHERE name = $1 AND epoch = $2`;
+  const look = (first: string, besides = ''): string =>
+    `SELECT (${first}) - ${NOW} AS next${besides} FROM ${s}.duty WHERE name = $1 AND epoch = $2`;
 
   return {
     // Each begins with the epoch of the duty, locked until the commit.
@@ -64,8 +64,10 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       w AS (UPDATE ${s}.wait SET state = 2 WHERE task = ANY(ARRAY(SELECT id FROM o WHERE state = 3)) AND state = 0),
       e AS (${tell('x', 'CASE WHEN was = 2 THEN 8 ELSE 12 END', 0, { scheduled: `-${where('was', 2)}`, waiting: `-${where('was', 3)}`, ready: 'count(*)' }, 'queue, was')})
       SELECT g.cursor, x.id, x.lane FROM g LEFT JOIN x ON true`,
+    /** And what tells whether the server's clock was set back: see verbs/admin/clock-steps.ts. */
     stageLook: look(
       `SELECT run_at FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
+      `, ${NOW} AS now, cursor AS moved, pg_current_snapshot()::text AS mark`,
     ),
     stageNext: `SELECT run_at - ${NOW} AS next FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
     /** Tasks that something waits for are only named. */
