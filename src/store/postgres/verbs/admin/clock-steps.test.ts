@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import pg from 'pg';
 import { freshDatabase } from '../../../../../test/support/postgres.ts';
-import { postgresContract } from '../../../../../test/support/postgres-contract.ts';
+import { postgresContract, stopClock } from '../../../../../test/support/postgres-contract.ts';
+import { realWorld } from '../../../../app/world.ts';
 import { HOUR, MINUTE, Scene, TTL } from '../../../conformance/kit/scene.ts';
 import { parkAll } from '../../../conformance/kit/turning.ts';
 import { VirtualWorld } from '../../../conformance/kit/virtual-world.ts';
 import type { DutyTenure } from '../../../store.ts';
 import type { Session } from '../../connect/database.ts';
+import { openPostgres } from '../../open.ts';
 import { type Statements, statements } from '../../statements.ts';
 import { ClockSteps, followClock, type ServerLook } from './clock-steps.ts';
 
@@ -179,6 +181,44 @@ describe('a server whose clock is set back', () => {
     await scene.pass(MINUTE);
     assert.equal((await scene.store.workerReap({ duty: reaper, staleMs: MINUTE })).length, 1);
   });
+});
+
+test('a term of a holder that vanished before the clock was set back is taken after a minute, one of a living holder is not', async () => {
+  const base = realWorld();
+  let later = 0;
+  const world = { ...base, clock: { ...base.clock, monotonic: () => base.clock.monotonic() + later } };
+  const store = await openPostgres({
+    url: `${await freshDatabase('silent')}&schema=silent&pool=1`,
+    world,
+    // Set back by three hours since the terms were written.
+    prepare: (connection, schema) => stopClock(connection, schema, 1_000_000_000),
+  });
+  try {
+    const take = (name: string): Promise<DutyTenure | undefined> =>
+      store.dutyTake({ name, holder: 'other', ttlMs: 6000 });
+    await store.dutyTake({ name: 'gone', holder: 'gone', ttlMs: BACK + 6000 });
+    const alive = await store.dutyTake({ name: 'alive', holder: 'alive', ttlMs: BACK + 6000 });
+    assert.ok(alive);
+    for (const name of ['gone', 'alive']) assert.equal(await take(name), undefined);
+    later += 59_000;
+    assert.equal(await store.dutyRenew({ duty: alive, ttlMs: 6000 }), true);
+    for (const name of ['gone', 'alive']) assert.equal(await take(name), undefined);
+    later += 1000;
+    assert.equal(await take('alive'), undefined);
+    // Candidates for the lead look before they take.
+    const { now, duties } = await store.dutyList();
+    assert.deepEqual(
+      duties.map(({ name, until }) => [name, until]),
+      [
+        ['alive', now + 6000],
+        ['gone', 0],
+      ],
+    );
+    assert.equal((await take('gone'))?.epoch, 2);
+    assert.equal(await take('gone'), undefined);
+  } finally {
+    await store.close();
+  }
 });
 
 /** Waits until a transaction waits for another. */
