@@ -1,5 +1,6 @@
 import { WORKER_STATES } from '../core/placement/worker.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../core/task/task.ts';
+import type { NewTask } from './port/push-store.ts';
 import type { EntryKind } from './port/turn-store.ts';
 
 /** Numbers and limits that all stores write in the same way. */
@@ -39,8 +40,9 @@ export const RUNS_AFTER = 64;
 export const TREE = 128;
 /** The tree of this root is being pruned, and none of its members can be revived. (256 is reserved.) */
 export const REMOVING = 512;
-/** Its first start was asked for at a calendar time. Everything else that comes due does so after a while. (SQLite only.) */
+/** Its first start was asked for at a calendar time. Everything else that comes due does so after a while. */
 export const AT_TIME = 1024;
+export const timeFlag = ({ runAt }: Pick<NewTask, 'runAt'>): number => (runAt === undefined ? 0 : AT_TIME);
 /** The most dependents that one transaction handles. `depCarry` handles the rest. */
 export const DOWN_BATCH = 500;
 

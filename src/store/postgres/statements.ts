@@ -1,5 +1,6 @@
 import { browserSessionStatements } from './statements/browser-sessions.ts';
 import { claimStatements } from './statements/claim.ts';
+import { clockStatements } from './statements/clock.ts';
 import { documentStatements } from './statements/documents.ts';
 import { dutyStatements } from './statements/duties.ts';
 import { endingStatements } from './statements/endings.ts';
@@ -28,7 +29,7 @@ import { workerStatements } from './statements/workers.ts';
  *
  * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 1 watched, 2 the
  * payload is stored apart, 8 the result is, 16 suspect, 128 a root that has members, 512 a root whose tree is being
- * pruned. Kinds of events and reasons are positions in the lists of core/task/task.ts.
+ * pruned, 1024 first due at a calendar time. Kinds of events and reasons are positions in the lists of core/task/task.ts.
  *
  * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms
  * for 500 tasks). `= ANY(ARRAY(…))` and `few` keep it from a hash join over the whole table. A plan lives as long as
@@ -45,6 +46,7 @@ export function statements(schema: string) {
     ...claimStatements(all),
     ...settleStatements(all),
     ...takeoverStatements(all),
+    ...clockStatements(all),
     ...waitingStatements(all),
     ...turnStatements(all),
     ...treeStatements(all),

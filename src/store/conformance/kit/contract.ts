@@ -28,6 +28,7 @@ import { CALLER_TRANSACTION } from '../tasks/caller-transaction.ts';
 import { CANCEL } from '../tasks/cancel.ts';
 import { CLAIM } from '../tasks/claim.ts';
 import { CLAIM_TASK } from '../tasks/claim-task.ts';
+import { CLOCK_STEPS } from '../tasks/clock-steps.ts';
 import { EXPIRE } from '../tasks/expire.ts';
 import { FENCES } from '../tasks/fences.ts';
 import { OP } from '../tasks/op.ts';
@@ -68,6 +69,8 @@ export interface StoreContractOptions {
   readonly caller?: (store: Store) => Promise<CallerHandle>;
   /** For a store with a clock of its own, which must move together with the world's. */
   readonly pass?: (ms: number, store: Store, setting: { readonly world: VirtualWorld }) => Promise<void>;
+  /** And sets its clock back. That of the world was set already. */
+  readonly setBack?: (ms: number, store: Store) => Promise<void>;
   /** Cases that this store cannot pass, by their sentence, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>;
   /** Only these topics; default all. */
@@ -87,6 +90,7 @@ export const TOPICS: readonly Topic[] = [
   REAP,
   SUSPECTS,
   STAGE,
+  CLOCK_STEPS,
   EXPIRE,
   CANCEL,
   REVIVE,
@@ -164,10 +168,11 @@ async function play(
   const world = new VirtualWorld({ seed: seedOf(sentence) });
   const store = await options.open({ world });
   capabilitiesOf.set(options, store.capabilities);
-  const { reopen, caller, pass } = options;
+  const { reopen, caller, pass, setBack } = options;
   const scene = new Scene(store, world, {
     reopen: reopen && ((opened) => reopen(opened, { world })),
     caller,
+    setBack: setBack && ((ms) => setBack(ms, store)),
     pass: pass === undefined ? (ms) => world.advance(ms) : (ms) => pass(ms, store, { world }),
   });
   try {

@@ -36,6 +36,8 @@ export interface SceneTools {
   readonly reopen: ((store: Store) => Promise<Store>) | undefined;
   readonly caller: ((store: Store) => Promise<CallerHandle>) | undefined;
   readonly pass: (ms: number) => Promise<void>;
+  /** Default: the store follows the clock of the world. */
+  readonly setBack?: ((ms: number) => Promise<void>) | undefined;
 }
 
 export interface ClaimWish {
@@ -77,6 +79,12 @@ export class Scene {
   /** Time passes, for the store too. */
   pass(ms: number): Promise<void> {
     return this.#tools.pass(ms);
+  }
+
+  /** Somebody sets the calendar clock of the store back. */
+  async setBack(ms: number): Promise<void> {
+    this.world.jump(-ms);
+    await this.#tools.setBack?.(ms);
   }
 
   async lane(queue = 'mail', handler = 'send'): Promise<number> {

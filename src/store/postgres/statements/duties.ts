@@ -4,11 +4,13 @@ import { stats } from './reads.ts';
 /** Statements of duties and of their work: events, counters, what is old. */
 export function dutyStatements({ s, NOW }: Fragments) {
   return {
-    dutyTake: `WITH b AS (SELECT until FROM ${s}.duty WHERE name = $1),
+    /** $4 and $5 name a term that is taken before its time. No epoch: the duty is refused. */
+    dutyTake: `WITH b AS (SELECT epoch, until FROM ${s}.duty WHERE name = $1),
       t AS (INSERT INTO ${s}.duty AS d (name, holder, epoch, until) VALUES ($1, $2, 1, ${NOW} + $3)
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = d.epoch + 1, until = excluded.until
-        WHERE d.until < ${NOW} RETURNING epoch, cursor)
-      SELECT t.epoch, t.cursor, (SELECT until FROM b) AS was FROM t`,
+        WHERE d.until < ${NOW} OR (d.epoch = $4::bigint AND d.until = $5::bigint) RETURNING epoch, cursor)
+      SELECT t.epoch, t.cursor, b.epoch AS held, b.until AS was, b.until - ${NOW} AS left
+      FROM (SELECT) x LEFT JOIN t ON true LEFT JOIN b ON true`,
     dutyMine: `SELECT epoch, cursor FROM ${s}.duty WHERE name = $1 AND holder = $2 AND until >= ${NOW}`,
     dutyRenew: `UPDATE ${s}.duty SET until = ${NOW} + $3 WHERE name = $1 AND epoch = $2 AND until >= ${NOW} RETURNING epoch`,
     dutyAlone: `SELECT cursor FROM ${s}.duty WHERE name = $1 AND epoch = $2 FOR UPDATE`,

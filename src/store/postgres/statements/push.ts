@@ -1,3 +1,4 @@
+import { AT_TIME } from '../../codes.ts';
 import { type Fragments, few } from './fragments.ts';
 
 /** Statements that make tasks. */
@@ -35,15 +36,15 @@ export function pushStatements({ s, NOW, recent }: Fragments) {
     /** With times, wait timeouts and payloads that are stored apart. The ids are given, or drawn first. */
     pushFull: `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW})),
       x AS MATERIALIZED (SELECT coalesce(id, nextval('${s}.task_id_seq')) AS id, queue, lane, spec, prio,
-          max_tries, payload, apart, wait, o, CASE WHEN due > ${NOW} THEN due END AS run_at
-        FROM (SELECT x.*, coalesce(x.run_at, ${NOW} + x.delay) AS due
+          max_tries, payload, apart, wait, o, asked IS NOT NULL AS at_time, CASE WHEN due > ${NOW} THEN due END AS run_at
+        FROM (SELECT x.*, coalesce(x.asked, ${NOW} + x.delay) AS due
           FROM unnest($3::int[], $4::int[], $5::int[], $6::smallint[], $7::smallint[], $8::text[], $9::bigint[], $10::bigint[],
             $11::bigint[], $12::boolean[], $13::bigint[])
-            WITH ORDINALITY x(queue, lane, spec, prio, max_tries, payload, run_at, delay, wait, apart, id, o)
+            WITH ORDINALITY x(queue, lane, spec, prio, max_tries, payload, asked, delay, wait, apart, id, o)
           ORDER BY o) x),
       i AS (INSERT INTO ${s}.task (id, created_at, queue, lane, spec, state, prio, max_tries, flags, run_at, expires_at, payload)
         SELECT id, ${NOW}, queue, lane, spec, CASE WHEN run_at IS NULL THEN 0 ELSE 2 END, prio, max_tries,
-          CASE WHEN apart THEN 2 ELSE 0 END, run_at, coalesce(run_at, ${NOW}) + wait, CASE WHEN NOT apart THEN payload END
+          CASE WHEN apart THEN 2 ELSE 0 END | CASE WHEN at_time THEN ${AT_TIME} ELSE 0 END, run_at, coalesce(run_at, ${NOW}) + wait, CASE WHEN NOT apart THEN payload END
         FROM x ORDER BY o),
       b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM x WHERE apart
         UNION ALL SELECT x.id, 2, k.key FROM unnest($15::bigint[], $16::text[]) k(o, key) JOIN x ON x.o = k.o),

@@ -1,3 +1,4 @@
+import { AT_TIME } from '../../codes.ts';
 import { type Fragments, few } from './fragments.ts';
 
 /** Statements of the holder of a task: settle, return, renew, log. */
@@ -52,7 +53,7 @@ export function settleStatements({ s, NOW, tell, where, end, give }: Fragments) 
       x AS (UPDATE ${s}.task t SET state = CASE WHEN o.delay > 0 THEN 2 ELSE 0 END,
           run_at = ${NOW} + o.delay, tries = t.tries - o.refund,
           bounces = CASE WHEN o.outcome = 0 THEN 0 ELSE t.bounces + o.bounced END,
-          flags = CASE WHEN o.outcome = 0 THEN t.flags & ~16 ELSE t.flags END, holder = NULL, lease_until = NULL
+          flags = CASE WHEN o.outcome = 0 THEN t.flags & ~16 ELSE t.flags END & ~${AT_TIME}, holder = NULL, lease_until = NULL
         FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
         RETURNING t.id, t.attempt, t.queue, t.lane, t.state, t.created_at, t.started_at, o.held, o.outcome, o.error),
       a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome, error)

@@ -1,3 +1,4 @@
+import { AT_TIME } from '../../codes.ts';
 import { type Fragments, few } from './fragments.ts';
 
 /** Statements of duties that reap, stage and expire tasks. */
@@ -11,7 +12,7 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
         WHERE ${few('d.task')} AND t.state + 0 = 1 AND t.lease_until < ${NOW} AND EXISTS (SELECT FROM g)
         ORDER BY t.id FOR UPDATE OF t SKIP LOCKED),
       u AS (UPDATE ${s}.task t SET state = o.ends, run_at = ${NOW} + o.delay, holder = NULL,
-          lease_until = NULL, flags = t.flags | 16
+          lease_until = NULL, flags = (t.flags | 16) & ~${AT_TIME}
         FROM o WHERE o.ends < 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1 RETURNING o.*),
       x AS (DELETE FROM ${s}.task t USING o WHERE o.ends >= 4 ${which} AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1
         RETURNING o.*),
@@ -34,16 +35,17 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       SELECT g.cursor, c.id, c.flags & 1 = 1 AS watched FROM g LEFT JOIN c ON true`;
 
   /** How long until the first is due. No row if the caller does not hold the duty. */
-  const look = (first: string): string =>
-    `SELECT (${first}) - ${NOW} AS next FROM ${s}.duty WHERE name = $1 AND epoch = $2`;
+  const look = (first: string, besides = ''): string =>
+    `SELECT (${first}) - ${NOW} AS next${besides} FROM ${s}.duty WHERE name = $1 AND epoch = $2`;
 
   return {
     // Each begins with the epoch of the duty, locked until the commit.
     overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at IS NOT NULL AS cancel FROM ${s}.task
       WHERE state = 1 AND lease_until < ${NOW} LIMIT $1`,
-    /** Whether a lease has expired, and how long the server has been up. */
+    /** Whether a lease has expired, and how long the server has been up. A clock that was set back since its start does not tell. */
     firstExpiry: `SELECT (SELECT min(lease_until) FROM ${s}.task WHERE state = 1) - ${NOW} AS next,
-        floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint AS up`,
+        CASE WHEN now() >= pg_postmaster_start_time()
+          THEN floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint END AS up`,
     nextExpiry: `SELECT min(lease_until) - ${NOW} AS next FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
     /** Tasks that would end and that something waits for are only named. */
     reap: reap(
@@ -62,8 +64,10 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
       w AS (UPDATE ${s}.wait SET state = 2 WHERE task = ANY(ARRAY(SELECT id FROM o WHERE state = 3)) AND state = 0),
       e AS (${tell('x', 'CASE WHEN was = 2 THEN 8 ELSE 12 END', 0, { scheduled: `-${where('was', 2)}`, waiting: `-${where('was', 3)}`, ready: 'count(*)' }, 'queue, was')})
       SELECT g.cursor, x.id, x.lane FROM g LEFT JOIN x ON true`,
+    /** And what tells whether the server's clock was set back: see verbs/admin/clock-steps.ts. */
     stageLook: look(
       `SELECT run_at FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
+      `, ${NOW} AS now, cursor AS moved, pg_current_snapshot()::text AS mark`,
     ),
     stageNext: `SELECT run_at - ${NOW} AS next FROM ${s}.task WHERE state IN (2, 3) AND run_at IS NOT NULL ORDER BY run_at LIMIT 1`,
     /** Tasks that something waits for are only named. */

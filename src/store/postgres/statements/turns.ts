@@ -1,4 +1,4 @@
-import { TREE } from '../../codes.ts';
+import { AT_TIME, TREE } from '../../codes.ts';
 import { type Fragments, few } from './fragments.ts';
 
 /** Statements of turns and journals. */
@@ -56,7 +56,8 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Fragments) {
       f AS MATERIALIZED (SELECT c.*, CASE WHEN c.at IS NULL THEN 0 ELSE 2 END AS state FROM c JOIN j ON j.ref = c.id),
       i AS (INSERT INTO ${s}.task (id, created_at, queue, lane, spec, state, prio, max_tries, flags, run_at, expires_at, payload, parent,
           root)
-        SELECT id, ${NOW}, queue, lane, spec, state, prio, max_tries, CASE WHEN apart THEN 2 ELSE 0 END, at,
+        SELECT id, ${NOW}, queue, lane, spec, state, prio, max_tries,
+          CASE WHEN apart THEN 2 ELSE 0 END | CASE WHEN run_at IS NULL THEN 0 ELSE ${AT_TIME} END, at,
           coalesce(at, ${NOW}) + wait, CASE WHEN NOT apart THEN payload END, parent, root FROM f ORDER BY id),
       b AS (INSERT INTO ${s}.body (task, part, data) SELECT id, 0, payload FROM f WHERE apart
         UNION ALL SELECT id, 2, result_key FROM f WHERE result_key IS NOT NULL),

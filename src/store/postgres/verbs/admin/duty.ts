@@ -1,6 +1,16 @@
 import { fault } from '../../../../core/errors.ts';
 import type { DutyTenure, DutyTerm } from '../../../store.ts';
 import type { Session, Try } from '../../connect/database.ts';
+import type { SilentTerms } from './silent-terms.ts';
+
+interface TakeRow {
+  readonly epoch: number | null;
+  readonly cursor: number | null;
+  /** The term before. */
+  readonly held: number | null;
+  readonly was: number | null;
+  readonly left: number | null;
+}
 
 export async function takeDuty(
   session: Session,
@@ -8,14 +18,13 @@ export async function takeDuty(
   holder: string,
   ttlMs: number,
   tried: Try,
+  silent: SilentTerms,
 ): Promise<DutyTenure | undefined> {
-  const [row] = await session.all<{ epoch: number; cursor: number; was: number | null }>('dutyTake', [
-    name,
-    holder,
-    ttlMs,
-  ]);
-  if (row !== undefined)
-    return { name, epoch: row.epoch, cursor: row.cursor, vacant: row.was === null || row.was === 0 };
+  const { epoch = null, until = null } = silent.of(name) ?? {};
+  const [row] = await session.all<TakeRow>('dutyTake', [name, holder, ttlMs, epoch, until]);
+  const { epoch: taken, cursor, held, was, left } = row as TakeRow;
+  if (taken === null && held !== null) silent.note(name, { epoch: held, until: was ?? 0 }, left ?? 0);
+  if (taken !== null) return { name, epoch: taken, cursor: cursor as number, vacant: was === null || was === 0 };
   if (!tried.again) return undefined;
   // An earlier try of this call may have taken it. Whether the duty was vacant then is no longer known.
   const [mine] = await session.all<{ epoch: number; cursor: number }>('dutyMine', [name, holder]);

@@ -1,5 +1,5 @@
 import type { TaskState } from '../../../../core/task/task.ts';
-import { stateOf } from '../../../codes.ts';
+import { stateOf, timeFlag } from '../../../codes.ts';
 import { type Birth, birthsOf, type Lineage, type Overfull, type StandIns, upsOf } from '../../../graph.ts';
 import { conflictOf } from '../../../op-keys.ts';
 import type { GraphAnswer, GraphTask, LimitRefusal, NamedUse, PushAnswer, PushedTask } from '../../../store.ts';
@@ -190,7 +190,7 @@ async function bear(
     const rows = (await session.rows('graphAdd', [
       numbers(some.map(({ task }) => task)),
       ...birthColumns(lanes, items),
-      numbers(some.map(({ flags }) => flags)),
+      numbers(some.map(({ flags, item }) => flags | timeFlag(item))),
       numbers(some.map(({ open }) => open)),
       note ?? null,
       ...resultKeys(items, (i) => (some[i] as Birth).task),

@@ -84,9 +84,10 @@ export async function attemptWorkers(
 }
 
 export async function overdueLeases(session: Session, limit: number): Promise<Overdue> {
-  const [first] = await session.all<{ next: number | null; up: number }>('firstExpiry', []);
+  const [first] = await session.all<{ next: number | null; up: number | null }>('firstExpiry', []);
   const firstInMs = first?.next ?? undefined;
-  if (firstInMs === undefined || firstInMs >= 0) return { leases: [], nextInMs: firstInMs, upForMs: first?.up };
+  const upForMs = first?.up ?? undefined;
+  if (firstInMs === undefined || firstInMs >= 0) return { leases: [], nextInMs: firstInMs, upForMs };
   const rows = await session.all<{
     id: number;
     attempt: number;
@@ -101,7 +102,7 @@ export async function overdueLeases(session: Session, limit: number): Promise<Ov
       return { task: id, attempt, spec, tries, maxTries, cancelRequested: cancel };
     }),
     nextInMs: row?.next === null || row === undefined ? undefined : Math.max(0, row.next),
-    upForMs: first?.up,
+    upForMs,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { DutyTerm, ExpireAnswer, StageAnswer } from '../../../store.ts';
 import type { Session } from '../../connect/database.ts';
+import type { ServerLook } from '../admin/clock-steps.ts';
 import { requireRow } from '../admin/duty.ts';
 import { countDownInto, type Ended, type Woken } from '../trees/countdown.ts';
 
@@ -7,13 +8,18 @@ import { countDownInto, type Ended, type Woken } from '../trees/countdown.ts';
  * How long until a duty finds work; 0 or less: now. Mostly there is none, and nothing is locked: transactions of a
  * process that was starved of CPU have blocked the duty's row for most of a second.
  */
-export async function dutyLook(
-  session: Session,
-  what: 'stageLook' | 'expireLook',
-  { name, epoch }: DutyTerm,
-): Promise<number | undefined> {
-  const [row] = await session.all<{ next: number | null }>(what, [name, epoch]);
+export async function expireLook(session: Session, { name, epoch }: DutyTerm): Promise<number | undefined> {
+  const [row] = await session.all<{ next: number | null }>('expireLook', [name, epoch]);
   return requireRow({ name, epoch }, row).next ?? undefined;
+}
+
+/** The same for due tasks, with what tells whether the server's clock was set back. */
+export async function stageLook(
+  session: Session,
+  { name, epoch }: DutyTerm,
+): Promise<ServerLook & { readonly next: number | null }> {
+  const [row] = await session.all<ServerLook & { readonly next: number | null }>('stageLook', [name, epoch]);
+  return requireRow({ name, epoch }, row);
 }
 
 export async function stageTasks(session: Session, duty: DutyTerm, limit: number): Promise<StageAnswer> {

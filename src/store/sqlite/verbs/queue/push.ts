@@ -1,5 +1,5 @@
 import { isFinal } from '../../../../core/task/task.ts';
-import { AT_TIME, fitsInline, PAYLOAD_APART } from '../../../codes.ts';
+import { fitsInline, PAYLOAD_APART, timeFlag } from '../../../codes.ts';
 import { keptText, OP_MS, pushKey, readKept } from '../../../op-keys.ts';
 import type { NewTask, PushAnswer, PushedTask, UniqueKey } from '../../../store.ts';
 import { putPayload, putResultKey } from '../../body.ts';
@@ -66,8 +66,6 @@ function addTasks(tx: Transaction, items: readonly NewTask[], from: number, coun
     answers.push({ ok: true, task, createdAt: now, state, fresh: true });
   }
 }
-
-export const timeFlag = ({ runAt }: NewTask): number => (runAt === undefined ? 0 : AT_TIME);
 
 export function dueAt(item: NewTask, now: number): number | null {
   const runAt = item.runAt ?? (item.delayMs === undefined ? now : now + item.delayMs);

@@ -1,5 +1,5 @@
 import { STATES, type TaskState } from '../../../../core/task/task.ts';
-import { fitsInline, PAYLOAD_APART, stateCode } from '../../../codes.ts';
+import { fitsInline, PAYLOAD_APART, stateCode, timeFlag } from '../../../codes.ts';
 import {
   type Birth,
   birthsOf,
@@ -16,7 +16,7 @@ import { putPayload, putResultKey, resultOf } from '../../body.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { makeRoom, refusalOf } from '../queue/admit.ts';
-import { dueAt, findTask, nameTask, timeFlag } from '../queue/push.ts';
+import { dueAt, findTask, nameTask } from '../queue/push.ts';
 import { countDown, endAfter } from './countdown.ts';
 
 /** All or nothing: everything that could refuse the push is checked before anything is written. */
