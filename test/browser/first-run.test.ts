@@ -33,8 +33,11 @@ test(
     await steps.getByText('3 of 4').waitFor();
     const create = await shown.innerText();
     assert.equal(create, `npx leasehold workers create second --code --server ${house.url}`);
-    const [, join = ''] = await house.shell(create).says(/^\s*(?:npx )?(leasehold worker --join .*)$/m);
-    house.shell(`npx ${join.replace('URL', house.url)}`);
+    const said = await house
+      .shell(create)
+      .says(/^\s*(LEASEHOLD_WORKER_CODE=\S+) (?:npx )?(leasehold worker --join .*)$/m);
+    const [, code = '', join = ''] = said;
+    house.shell(`${code} npx ${join.replace('URL', house.url)}`);
     await steps.getByText('4 of 4').waitFor();
     assert.deepEqual((await house.call('listWorkers')).workers.map(({ name }) => name).toSorted(), ['first', 'second']);
     assert.deepEqual(await pushed.ended, { code: 0, signal: null });
