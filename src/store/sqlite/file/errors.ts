@@ -24,6 +24,8 @@ function primaryCode(error: unknown): number {
   const { errcode, code } = (error ?? {}) as { readonly errcode?: unknown; readonly code?: unknown };
   if (errcode === IOERR_SHMSIZE || code === 'SQLITE_IOERR_SHMSIZE') return FULL;
   if (typeof errcode === 'number') return errcode % 256;
+  // The handle is closed, because a new one could not be opened in its place.
+  if (code === 'ERR_INVALID_STATE') return CANTOPEN;
   const name = typeof code === 'string' ? /^SQLITE_([A-Z]+)/.exec(code)?.[1] : undefined;
   return name === undefined ? 0 : (NAMES[name] ?? 0);
 }

@@ -11,6 +11,7 @@ import type { ClaimAnswer, Grant } from '../../store.ts';
 import { openSqlite } from '../open.ts';
 import { migrate } from '../upkeep/migrate.ts';
 import { type Connection, connect } from './connection.ts';
+import { NamedFile } from './named-file.ts';
 import { Writer } from './writer.ts';
 
 const folder = tempFolder('writer');
@@ -416,4 +417,49 @@ test('only signs of life count as no change', async (t) => {
   await quiet;
   assert.equal(writer.changes, 1);
   assert.equal(writer.commits, 2);
+});
+
+test('a file is opened again when no older handle has it open, and once more if that fails', async (t) => {
+  const { file, world } = rig(t);
+  const handles: Connection[] = [];
+  /** How many others were open at each try. */
+  const openBefore: number[] = [];
+  const open = (): Connection => {
+    openBefore.push(handles.filter(({ db }) => db.isOpen).length);
+    if ([5, 6].includes(openBefore.length)) throw sqliteError('unable to open database file', 14);
+    const connection = connect(file, 'full');
+    handles.push(connection);
+    return connection;
+  };
+  const writer = new Writer({
+    file,
+    world,
+    connect: open,
+    named: (bytes) => new NamedFile(file, bytes),
+    busyDeadlineMs: 5000,
+  });
+  t.after(() => writer.close());
+  writer.clock = {
+    lease: () => 0,
+    calendar: () => 0,
+    steps: { wasSet: () => false, follow: () => false, forget: () => {} },
+  };
+  const put = (text: string) => (): string => {
+    writer.connection.db.prepare('INSERT INTO note VALUES (?)').run(text);
+    return text;
+  };
+  const turnReadOnly = (): void => {
+    (handles.at(-1) as Connection).db.exec = () => {
+      throw sqliteError('attempt to write a readonly database', 8);
+    };
+  };
+  turnReadOnly();
+  assert.equal(await writer.write('rest', put('one')), 'one');
+  assert.deepEqual(openBefore, [0, 1, 0]);
+  // The last step fails: no handle is left, and the next write opens one.
+  turnReadOnly();
+  assert.equal(await refusal(writer.write('rest', put('two'))), 'STORE_READONLY');
+  assert.equal(await refusal(writer.read(({ db }) => db.prepare('SELECT 1').get())), 'STORE_UNAVAILABLE');
+  assert.equal(await writer.write('rest', put('three')), 'three');
+  assert.deepEqual(openBefore, [0, 1, 0, 1, 0, 0, 0, 0]);
 });

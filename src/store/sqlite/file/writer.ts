@@ -332,13 +332,22 @@ export class Writer {
     }
   }
 
-  /** A handle that was opened while the file was read-only stays so. A new one notices that it is writable. */
+  /**
+   * A handle that was opened while the file was read-only stays so. A new one notices that it is writable, but not while an older one
+   * is open: handles of a process share the index of the log, and one that was mapped read-only stays so for all that come after.
+   */
   #reopen(): boolean {
     const { connect, reconnect = connect } = this.#options;
     try {
       this.#named?.requireSame();
-      const fresh = reconnect();
-      this.#connection.db.close();
+      // Otherwise the old handle goes on reading.
+      let fresh = reconnect();
+      if (this.#connection.db.isOpen) this.#connection.db.close();
+      // A database in memory would be gone with its last handle.
+      if (this.#named !== undefined) {
+        fresh.db.close();
+        fresh = reconnect();
+      }
       this.#connection = fresh;
       this.#laneOf = laneReader(fresh.sql);
       return true;
