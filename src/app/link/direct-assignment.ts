@@ -19,7 +19,7 @@ export interface SpecTerms {
   readonly reuses: boolean;
 }
 
-/** Leaves out what only the engine uses. Written out: copying the rest of an object costs a microsecond a task. */
+/** Leaves out what only the engine uses. Written out: taking an object apart by its rest costs a microsecond a task. */
 export function assignmentOf(grant: Grant, id: string, { timeoutMs, reuses }: SpecTerms): DirectAssignment {
   const { task, attempt, queue, handler, payload, tries, maxTries, createdAt, suspect } = grant;
   return {
@@ -35,27 +35,6 @@ export function assignmentOf(grant: Grant, id: string, { timeoutMs, reuses }: Sp
     maxTries,
     timeoutMs,
     reuses,
-    grant: reuses ? grant : withoutPayload(grant),
-  };
-}
-
-function withoutPayload(grant: Grant): Grant {
-  const { task, attempt, queue, handler, lane, spec, priority, tries, maxTries, bounces } = grant;
-  const { createdAt, leaseUntil, suspect } = grant;
-  return {
-    task,
-    attempt,
-    queue,
-    handler,
-    lane,
-    spec,
-    priority,
-    tries,
-    maxTries,
-    bounces,
-    createdAt,
-    leaseUntil,
-    suspect,
-    payload: '',
+    grant: reuses ? grant : { ...grant, payload: '' },
   };
 }
