@@ -8,13 +8,16 @@ const SLOWEST = 20;
 export interface Whole {
   readonly wallS: number;
   readonly cpuS: number;
+  /** How dear a second of CPU was: see yardstick.ts. */
+  readonly dearness: number;
 }
 
 export function closingTable({ name, cpuBudgetS }: Tier, results: readonly StageResult[], whole: Whole): string {
   const over = isOver(whole, cpuBudgetS);
-  const budget = cpuBudgetS === undefined ? '' : ` of ${cpuBudgetS} s`;
+  const dear = `${cpuBudgetS} s, × ${whole.dearness.toFixed(2)} for this machine today`;
+  const budget = cpuBudgetS === undefined ? '' : ` of ${dear}`;
   const total = `  ${'total'.padEnd(20)}${seconds(whole.wallS)}${seconds(whole.cpuS)} CPU${budget}`;
-  const passed = `  That is more CPU than the tier may use (${cpuBudgetS} s; test/tiers/tiers.ts): make it cheaper, or move a file to a later tier.`;
+  const passed = `  That is more CPU than the tier may use (${dear}; test/tiers/tiers.ts): make it cheaper, or move a file to a later tier.`;
   return [
     heading(`the ${SLOWEST} slowest files of the tier ${name}`),
     ...slowest(results),
@@ -27,8 +30,8 @@ export function closingTable({ name, cpuBudgetS }: Tier, results: readonly Stage
   ].join('\n');
 }
 
-export function isOver({ cpuS }: Whole, cpuBudgetS: number | undefined): boolean {
-  return cpuBudgetS !== undefined && cpuS > cpuBudgetS;
+export function isOver({ cpuS, dearness }: Whole, cpuBudgetS: number | undefined): boolean {
+  return cpuBudgetS !== undefined && cpuS > cpuBudgetS * dearness;
 }
 
 function stageLine({ name, verdict, wallS, cpuS, pass, fail, skipped }: StageResult): string {

@@ -10,6 +10,7 @@ import { judgeNeeds, needs } from './needs.ts';
 import { everyPart, shareTier } from './share.ts';
 import { runStage, type Stage, type StageResult } from './stage.ts';
 import { type Tier, tiers } from './tiers.ts';
+import { Yardstick } from './yardstick.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -72,11 +73,13 @@ async function main(): Promise<void> {
     return;
   }
   const startedAt = performance.now();
+  const yardstick = new Yardstick();
   await globalSetup();
   const results = await runAll(tier);
   await globalTeardown();
   const jobsCpuS = results.reduce((sum, { cpuS }) => sum + cpuS, 0);
-  const whole = { wallS: (performance.now() - startedAt) / 1000, cpuS: cpuOfTree() ?? jobsCpuS };
+  const wallS = (performance.now() - startedAt) / 1000;
+  const whole = { wallS, cpuS: cpuOfTree() ?? jobsCpuS, dearness: yardstick.stop() };
   // A part of a tier has no budget of its own.
   const measured = names.length === 0 ? tier : { ...tier, cpuBudgetS: undefined };
   console.log(closingTable(measured, results, whole));

@@ -7,6 +7,7 @@ import { closingTable, isOver } from './closing.ts';
 import { type Job, runJob } from './job.ts';
 import { cpuOfTree, runMeasured } from './measured.ts';
 import { runStage, type StageResult } from './stage.ts';
+import { dearness } from './yardstick.ts';
 
 /** Files of tests with these texts, and the job that runs them. */
 function written(t: TestContext, ...texts: readonly string[]): Job {
@@ -68,7 +69,11 @@ test('a file that holds at the second try only is let through, and named', async
     { verdict: result.verdict, pass: result.pass, fail: result.fail, again: result.again },
     { verdict: 'passed', pass: 2, fail: 0, again: [job.name] },
   );
-  const closing = closingTable({ name: 'trial', scale: 'short', stages: [] }, [result], { wallS: 1, cpuS: 1 });
+  const closing = closingTable({ name: 'trial', scale: 'short', stages: [] }, [result], {
+    wallS: 1,
+    cpuS: 1,
+    dearness: 1,
+  });
   assert.match(closing, /Held at the second try only: 1\n.*0\.test\.mjs/);
 });
 
@@ -117,8 +122,19 @@ test('a test that fails and leaves its process waiting for ever does not hold up
 
 test('a tier that uses more CPU than its budget says so', () => {
   const tier = { name: 'trial', scale: 'short', stages: [], cpuBudgetS: 100 } as const;
-  assert.equal(isOver({ wallS: 1, cpuS: 100 }, 100), false);
-  assert.equal(isOver({ wallS: 1, cpuS: 101 }, 100), true);
-  assert.match(closingTable(tier, [], { wallS: 1, cpuS: 101 }), /That is more CPU than the tier may use \(100 s;/);
-  assert.doesNotMatch(closingTable(tier, [], { wallS: 1, cpuS: 99 }), /more CPU/);
+  assert.equal(isOver({ wallS: 1, cpuS: 100, dearness: 1 }, 100), false);
+  assert.equal(isOver({ wallS: 1, cpuS: 101, dearness: 1 }, 100), true);
+  assert.match(
+    closingTable(tier, [], { wallS: 1, cpuS: 101, dearness: 1 }),
+    /That is more CPU than the tier may use \(100 s, × 1\.00 for this machine today;/,
+  );
+  assert.doesNotMatch(closingTable(tier, [], { wallS: 1, cpuS: 99, dearness: 1 }), /more CPU/);
+});
+
+test('a budget grows with what a fixed piece of work costs meanwhile, and never shrinks', () => {
+  assert.equal(isOver({ wallS: 1, cpuS: 149, dearness: 1.5 }, 100), false);
+  assert.equal(isOver({ wallS: 1, cpuS: 151, dearness: 1.5 }, 100), true);
+  assert.equal(dearness([900, 18, 18, 9, 1]), 2);
+  assert.equal(dearness([4]), 1);
+  assert.equal(dearness([]), 1);
 });

@@ -1,7 +1,7 @@
 /**
  * The three tiers. `test` is what everybody runs, `merge` what CI runs besides, `all` everything at full length, by hand. Stages run one
  * after another, and a stage that fails keeps the later ones from being tried. A tier that uses more CPU than its budget fails: wall time depends on who
- * else is at work on the machine, CPU far less.
+ * else is at work on the machine, CPU less, and by as much as the yardstick says.
  */
 import { availableParallelism } from 'node:os';
 import { chosenBy } from './commit.ts';
