@@ -79,7 +79,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   });
   const admit = (worker: string, queue: string): Promise<void> =>
     guard.admit(`worker:${worker}`, new Map([[queue, 1]]));
-  const settings = new WorkerSettings(engine.store, engine.world);
+  const settings = new WorkerSettings(engine, engine.world);
   const place: NamePlace = { process: cluster?.membership.incarnation ?? randomUUID(), node: cluster?.membership.id };
   const givenTo: GivenTo = (name) => settings.recent(name);
   const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo, place });
@@ -103,7 +103,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     link,
     leases,
     sessions,
-    settingOf: (name) => settings.of(name),
+    settingOfJoining: (name, offered) => settings.ofJoining(name, offered),
     names,
     clock: engine.world.clock,
     log: options.log,
@@ -133,6 +133,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       leases,
       version: options.version,
       settingOf: (name) => settings.of(name),
+      settingOfJoining: (name, offered) => settings.ofJoining(name, offered),
       callingNodes: new CallingNodes({ names, place, now: engine.world.clock.monotonic }),
       recover: () => app.recoverStale(),
       schemas: handlerSchemas,

@@ -71,7 +71,8 @@ const GRANT: ReadonlySet<string> = new Set([
   'queues',
   'slots',
   'permissions',
-] satisfies (keyof WorkerGrant)[]);
+  'firstHandlers',
+] satisfies (keyof GrantChange)[]);
 const BEAT: ReadonlySet<string> = new Set([
   'worker',
   'state',
@@ -264,12 +265,15 @@ export function checkWorkerSetting(setting: WorkerSetting): WorkerSetting {
 /** Null takes a bound away, and stays null. */
 function checkGrant(change: GrantChange): GrantChange {
   checkOptions('grant', change, GRANT);
-  const given = Object.entries(change).filter(([, value]) => value !== null && value !== undefined);
-  const none = Object.entries(change).filter(([, value]) => value === null);
+  const { firstHandlers, ...bounds } = change;
+  const given = Object.entries(bounds).filter(([, value]) => value !== null && value !== undefined);
+  const none = Object.entries(bounds).filter(([, value]) => value === null);
   const grant = normalizeGrant(Object.fromEntries(given) as WorkerGrant);
+  const first =
+    firstHandlers === undefined ? {} : { firstHandlers: normalizeGrant({ handlers: firstHandlers }).handlers };
   // Permissions that permit nothing are no permissions.
   const empty = change.permissions !== undefined && grant.permissions === undefined ? { permissions: null } : {};
-  return { ...grant, ...Object.fromEntries(none), ...empty };
+  return { ...grant, ...first, ...Object.fromEntries(none), ...empty };
 }
 
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {

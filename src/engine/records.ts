@@ -5,6 +5,7 @@ export type {
   CounterRecord,
   DutyRecord,
   FleetMember,
+  GrantChange,
   Lane,
   LaneRules,
   LimitEdited,

@@ -42,6 +42,9 @@ const Terms = {
   runTimeoutMs: z.number().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
 };
 
+/** Handlers that the worker offered and was not granted. */
+const LeftOut = z.array(word).max(1000).optional();
+
 /** The error of a refusal. A code that this version does not know counts as a defect of the node. */
 export const WireError = z.object({
   code: z
@@ -61,7 +64,7 @@ export const WireError = z.object({
 
 /** A message of the node with its envelope checked; the value of an answer is checked by what was asked. */
 export const NodeFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('connect_ok'), ...Terms }),
+  z.object({ type: z.literal('connect_ok'), ...Terms, leftOut: LeftOut }),
   z.object({ type: z.literal('connect_rejected'), error: WireError }),
   z.object({ type: z.literal('ok'), re: count, value: z.unknown().optional() }),
   z.object({ type: z.literal('refused'), re: count, error: WireError }),
@@ -96,6 +99,7 @@ export const JoinedAnswer = z.object({
   // It has the handlers of the worker in it.
   session: z.string().regex(/^[\x21-\x7e]{1,12000}$/),
   leaseMs: Terms.leaseMs,
+  leftOut: LeftOut,
 });
 
 export const AskedAnswers = z.object({ answers: z.array(z.unknown()).max(MAX_LEASES) });

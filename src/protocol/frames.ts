@@ -229,6 +229,8 @@ export interface ConnectOk {
   readonly runTimeoutMs?: number | undefined;
   /** What the node can be asked; a node before 0.2 does not say. */
   readonly can?: readonly string[] | undefined;
+  /** Handlers that the worker offers and gets no tasks of: they were not granted to its name. */
+  readonly leftOut?: readonly string[] | undefined;
 }
 
 export interface ConfigUpdate {

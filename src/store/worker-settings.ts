@@ -18,14 +18,21 @@ export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: Worke
 }
 
 function changedGrant(before: WorkerGrant, change: GrantChange = {}): WorkerGrant {
-  const { handlers = before.handlers, queues = before.queues } = change;
-  const { slots = before.slots, permissions = before.permissions } = change;
+  const { queues = before.queues, slots = before.slots, permissions = before.permissions } = change;
   return {
-    ...(isSet(handlers) ? { handlers } : {}),
+    ...changedHandlers(before, change),
     ...(isSet(queues) ? { queues } : {}),
     ...(isSet(slots) ? { slots } : {}),
     ...(isSet(permissions) ? { permissions } : {}),
   };
+}
+
+function changedHandlers(before: WorkerGrant, { handlers, firstHandlers }: GrantChange): WorkerGrant {
+  if (handlers === null) return { anyHandler: true };
+  if (handlers !== undefined) return { handlers };
+  if (before.handlers !== undefined) return { handlers: before.handlers };
+  if (before.anyHandler) return { anyHandler: true };
+  return firstHandlers === undefined ? {} : { handlers: firstHandlers };
 }
 
 function isSet<T>(value: T | null | undefined): value is T {

@@ -102,23 +102,20 @@ export async function tryRoutes(attacker: Attacker): Promise<void> {
   assert.equal(login.headers.get('set-cookie'), null);
 }
 
-/** What a name asks for when it comes. The last ones are refused to a name without a grant as well. */
-const WISHES = [
-  { handlers: ['pay'] },
-  { queues: ['private'] },
-  { queues: ['work', 'private'] },
-  { slots: 5 },
-  { slots: 10_000 },
-  { tags: ['gpu'] },
-  { priority: 1 },
-  { name: 'owner' },
-];
-const ALWAYS_REFUSED = 4;
+/** What a name asks for when it comes: beyond its bound, if it has one. */
+const BEYOND = {
+  handlers: [{ handlers: ['pay'] }],
+  queues: [{ queues: ['private'] }, { queues: ['work', 'private'] }],
+  slots: [{ slots: 5 }],
+};
+export type Bound = keyof typeof BEYOND;
+/** What no name is let in with. */
+const ALWAYS_REFUSED = [{ slots: 10_000 }, { tags: ['gpu'] }, { priority: 1 }, { name: 'owner' }];
 
 /** Registrations beyond what the name was given, over each link. */
-export async function tryRegistrations(attacker: Attacker, isGranted: boolean): Promise<void> {
+export async function tryRegistrations(attacker: Attacker, bounds: readonly Bound[]): Promise<void> {
   const { node, name, secret } = attacker;
-  for (const wish of isGranted ? WISHES : WISHES.slice(-ALWAYS_REFUSED)) {
+  for (const wish of [...bounds.flatMap((bound): readonly object[] => BEYOND[bound]), ...ALWAYS_REFUSED]) {
     const hello = { name, secret, handlers: ['echo'], slots: 1, ...wish };
     const raw = await RawWorker.dial(node.service.address);
     const said = await raw.greet(hello);

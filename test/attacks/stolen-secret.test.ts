@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { PlainAgent } from '../support/dazflow-agent.ts';
 import type { NodeScene } from '../support/node-scene.ts';
 import { proofOf, RawWorker } from '../support/raw-worker.ts';
 import { RawHttpWorker } from './raw-http-worker.ts';
@@ -134,11 +135,21 @@ async function overHttp(attacker: Attacker): Promise<void> {
   await worker.hangUp();
 }
 
-const NAMES = {
+const NAMES: Readonly<
+  Record<string, { handlers?: readonly string[] | null; queues?: readonly string[]; slots?: number }>
+> = {
   'with a grant': { handlers: ['echo'], queues: ['work'], slots: 4 },
-  // It gets the tasks of every handler that it offers: see SECURITY.md. It never offers to run those of others here.
-  'without a grant': {},
+  // What it offered when it first joined was granted then.
+  'that has joined before': {},
+  // It gets the tasks of every handler that it offers, because an operator has said so. It never offers to run those of others here.
+  'that may run any handler': { handlers: null },
 };
+
+/** The honest worker, before its secret was stolen. */
+async function joinOnce(node: NodeScene, secret: string): Promise<void> {
+  const honest = await comeIn(node, { name: 'gpu-1', secret, handlers: ['echo'] });
+  await honest.hangUp();
+}
 
 for (const [store, place] of Object.entries(STORES)) {
   for (const [what, grant] of Object.entries(NAMES)) {
@@ -151,15 +162,17 @@ for (const [store, place] of Object.entries(STORES)) {
       const ownerSecret = await enrol(node, { name: 'owner', handlers: ['pay'], tags: ['gpu'] });
       const owner = await comeIn(node, { name: 'owner', secret: ownerSecret, handlers: ['pay'] });
       const owned = await victims(node, owner);
-      const isGranted = 'handlers' in grant;
+      const isGranted = grant.handlers !== null;
       // Of its handler, and in a queue that was not granted to it.
-      if (isGranted) await node.engine.push({ queue: 'hidden', handler: 'echo', input: { salary: SALARY } });
+      if ('queues' in grant) await node.engine.push({ queue: 'hidden', handler: 'echo', input: { salary: SALARY } });
       const secret = await enrol(node, { name: 'gpu-1', ...grant });
+      if (!('handlers' in grant)) await joinOnce(node, secret);
       const before = await snapshot(node, owned);
       const attacker = new Attacker(node, 'gpu-1', secret, owned);
 
       await tryRoutes(attacker);
-      await tryRegistrations(attacker, isGranted);
+      const bounds = (['handlers', 'queues', 'slots'] as const).filter((bound) => grant[bound] !== undefined);
+      await tryRegistrations(attacker, isGranted ? [...new Set([...bounds, 'handlers' as const])] : []);
       await overWebSocket(attacker, isGranted ? ['echo', 'pay'] : ['echo', 'pay:go', owned.waiting.id]);
       await overHttp(attacker);
       await tryLoopd(attacker);
@@ -171,7 +184,21 @@ for (const [store, place] of Object.entries(STORES)) {
     });
   }
 
-  // Without a grant an agent is offered everything.
+  test(`${store}: a dazflow agent is offered nothing until somebody has said what its name may run, and then nothing else`, async (t: TestContext) => {
+    const { node } = await target(t, { store: await place() });
+    await node.engine.push({ queue: 'work', handler: 'pay', input: { salary: SALARY } });
+    const secret = await enrol(node, { name: 'gpu-1' });
+    const first = await PlainAgent.dial(node.service.address);
+    first.say({ type: 'connect', version: '1.0.0', credentials: [], name: 'gpu-1', secret });
+    assert.match((await first.hear('connect_rejected')).reason, /nobody has said which handlers gpu-1 may run/);
+    await joinOnce(node, secret);
+    const own = await node.engine.push({ queue: 'work', handler: 'echo', input: 1 });
+    const agent = await PlainAgent.enter(node.service.address, { name: 'gpu-1', secret });
+    const offer = await agent.hear('task_available');
+    assert.equal('task' in offer && offer.task.id, own.id);
+    assert.doesNotMatch(JSON.stringify(agent.told), new RegExp(String(SALARY)));
+  });
+
   test(`${store}: a dazflow agent with a grant speaks for no task of others`, async (t: TestContext) => {
     const { node } = await target(t, { store: await place(), leaseMs: '10m' });
     await node.call('createLimit', '/api/v1/limits', { body: { name: 'bank', perKey: 1 } });

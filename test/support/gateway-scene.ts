@@ -84,9 +84,15 @@ export class GatewayScene {
     return worker;
   }
 
+  /** The secret of an agent. It says no handlers, so somebody else has. */
+  async enrolAgent(name: string): Promise<string> {
+    await this.engine.workers.set({ name, grant: { handlers: null } });
+    return this.enrol(name);
+  }
+
   /** A dazflow agent that was let in. */
   async agent(name: string): Promise<PlainAgent> {
-    return PlainAgent.enter(this.address, { name, secret: await this.enrol(name) });
+    return PlainAgent.enter(this.address, { name, secret: await this.enrolAgent(name) });
   }
 
   push(input?: unknown): Promise<{ readonly task: number; readonly id: string }> {
@@ -130,7 +136,7 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     link: link === undefined ? direct : link(direct),
     tokens: new LeaseTokens(new ClusterSecret('the secret of the test', engine.store.clusterKey)),
     access: new Access(admin, new TokenService(engine.store), world),
-    settings: new WorkerSettings(engine.store, world),
+    settings: new WorkerSettings(engine, world),
     names: new WorkerNames({ store: engine.store, world, process: 'hub' }),
     byPath,
     offlineMs,

@@ -14,6 +14,7 @@ export interface Heard {
   readonly task?: number;
   readonly error?: ErrorBody;
   readonly enabled?: boolean;
+  readonly leftOut?: readonly string[];
   readonly value?: any; // oxlint-disable-line typescript/no-explicit-any -- what came over the wire
 }
 

@@ -205,7 +205,8 @@ class DirectSession implements Session {
     const grant = await this.#joined.granted();
     const filter = bounded(this.#filter, grant);
     if (filter === undefined) {
-      await pause(this.#engine.world.timers, request.waitMs, { signal: request.signal, unref: true });
+      const { waitMs, signal } = request;
+      if (waitMs > 0) await pause(this.#engine.world.timers, waitMs, { signal, unref: true });
       return [];
     }
     if (grant.slots === undefined) return this.#claim(request, filter);

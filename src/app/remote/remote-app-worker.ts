@@ -85,22 +85,26 @@ async function credentials(
     secret,
     code,
   }: { readonly name: string; readonly secret: string | undefined; readonly code: string | undefined },
-  { tags }: Hello,
+  { tags, handlers }: Hello,
   signal: AbortSignal | undefined,
 ): Promise<Identity> {
   if (secret !== undefined) return { name, secret, made: false };
   if (code !== undefined) return { ...(await client.call('enrolWorker', { body: { code }, signal })), made: false };
   try {
     const made = await client.call('createWorker', {
-      body: { name, tags: [...tags], permissions: EVERYTHING },
+      body: { name, tags: [...tags], handlers: [...handlers], permissions: EVERYTHING },
       signal,
     });
     return { name, secret: made.secret as string, made: true };
   } catch (error) {
     if (!isEngineError(error, 'CONFLICT')) throw error;
   }
-  // There is a worker of that name already: it gets another secret, and the tags that it reports.
-  const body = { permissions: EVERYTHING, ...(tags.length === 0 ? {} : { addTags: [...tags] }) };
+  // There is a worker of that name already: it gets another secret, the tags that it reports, and the handlers of the program as it is now.
+  const body = {
+    permissions: EVERYTHING,
+    handlers: [...handlers],
+    ...(tags.length === 0 ? {} : { addTags: [...tags] }),
+  };
   await client.call('editWorker', { params: { name }, body, signal });
   return { ...(await client.call('rotateWorker', { params: { name }, body: { grace: GRACE }, signal })), made: false };
 }

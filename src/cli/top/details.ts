@@ -118,7 +118,7 @@ export function workerPage(worker: AnswerOf<'getWorker'>, paint: Paint): Page {
     fact(paint, 'takes', enabled ? 'tasks' : paint('yellow', 'nothing more: it is disabled')),
     ...(priority === undefined ? [] : [fact(paint, 'priority', String(priority))]),
     fact(paint, 'tags', safeLine(carries.join(', ')) || '–'),
-    ...(Object.keys(bounds).length === 0 ? [] : factRows(paint, 'may run', grantRows(grant))),
+    ...(Object.keys(bounds).length === 0 ? [] : factRows(paint, 'may run', grantRows(grant, { isThere: true }))),
     ...factRows(paint, 'permitted', permissionRows(grant)),
     ...processes.flatMap((one) => processLines(one, paint, now)),
   ];

@@ -12,25 +12,26 @@ export const create: Command = {
   name: 'workers create',
   doc: 'Create a worker for another host, and show the secret that it joins with',
   args: [NAME],
-  options: ['tag', 'workerPriority', 'grantHandler', 'grantQueue', 'grantSlots', 'asCode', ...OPERATOR_OPTIONS],
+  options: ['tag', 'workerPriority', 'grantHandler', 'grantQueue', 'grantSlots', 'any', 'asCode', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other host, good once' },
     {
       line: 'workers create renderer --handler render --queue media',
       does: 'it may run that handler, in that queue, and nothing else',
     },
-    { line: 'workers create ci', does: 'its secret, to be kept where secrets are kept' },
+    { line: 'workers create ci', does: 'its secret; it may run what it offers when it first joins' },
+    { line: 'workers create agents --any', does: 'it may run whatever it offers, now and later' },
   ],
 
   async run(args) {
     const { config, args: words } = loadCall(create, args);
     const [name] = workerNames(words) as [string];
-    const { tag: tags, workerPriority, asCode: code, grantHandler, grantQueue, grantSlots } = config;
+    const { tag: tags, workerPriority, asCode: code, grantHandler, grantQueue, grantSlots, any } = config;
     const worker = {
       tags,
       code,
       ...(workerPriority === 0 ? {} : { priority: workerPriority }),
-      ...(grantHandler.length === 0 ? {} : { handlers: [...grantHandler] }),
+      ...(grantHandler.length > 0 ? { handlers: [...grantHandler] } : any ? { handlers: null } : {}),
       ...(grantQueue.length === 0 ? {} : { queues: [...grantQueue] }),
       ...(grantSlots === undefined ? {} : { slots: grantSlots }),
     };

@@ -4,10 +4,16 @@ import { safeLine } from '../display/safe.ts';
 
 type Grant = NonNullable<WorkerSettingView['grant']>;
 
-/** What a name may run: each bound and its words. */
-export function grantRows({ handlers, queues, slots }: Grant): readonly (readonly [bound: string, words: string])[] {
+const UNDECIDED = 'those that it offers when it first joins';
+
+/** What a name may run: each bound and its words. A worker on the store itself needs no grant, and is there without one. */
+export function grantRows(
+  { handlers, anyHandler, queues, slots }: Grant,
+  { isThere }: { readonly isThere: boolean },
+): readonly (readonly [bound: string, words: string])[] {
+  const notNamed = anyHandler || isThere ? 'any that it offers' : UNDECIDED;
   return [
-    ['handlers', handlers === undefined ? 'any that it offers' : listed(handlers)],
+    ['handlers', handlers === undefined ? notNamed : listed(handlers)],
     ['queues', queues === undefined ? 'all' : listed(queues)],
     ['slots', `at most ${slots ?? DEFAULT_MAX_SLOTS}`],
   ];
@@ -24,10 +30,10 @@ export function permissionRows({ permissions = {} }: Grant): readonly (readonly 
 
 /** A grant in a few words, for a line among others; empty: it sets no bound. */
 export function grantWords(grant: Grant): string {
-  const { handlers, queues, slots } = grant;
+  const { handlers, anyHandler, queues, slots } = grant;
   const permitted = permissionRows(grant).map(([kind]) => kind);
   return [
-    handlers === undefined ? '' : `handlers ${listed(handlers)}`,
+    handlers === undefined ? (anyHandler ? 'any handler' : '') : `handlers ${listed(handlers)}`,
     queues === undefined ? '' : `queues ${listed(queues)}`,
     slots === undefined ? '' : `at most ${slots} slots`,
     permitted.length === 0 ? '' : `permits ${permitted.join(', ')}`,

@@ -53,6 +53,6 @@ function grantEdit(config: Config): GrantEdit {
 
 function tell(answer: WorkerSettingView, out: Out): void {
   out.line(`${answer.name} may run:${unknownWords(answer)}`);
-  for (const [bound, words] of grantRows(answer.grant ?? {}))
+  for (const [bound, words] of grantRows(answer.grant ?? {}, { isThere: answer.workers > 0 }))
     out.line(`  ${out.paint('dim', bound.padEnd(9))} ${words}`);
 }

@@ -37,7 +37,7 @@ export const GRANT_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'as it is; 1000 at first',
   },
-  any: { doc: 'Take away the bounds that are not given here', ...OFF },
+  any: { doc: 'Set no bound where none is given here: any handler that it offers, all queues', ...OFF },
   permitHandler: {
     doc: 'Handlers that its tasks may spawn, such as render-*; shell, js and http only by their whole names; may be repeated',
     flag: 'handler',

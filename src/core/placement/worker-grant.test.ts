@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEngineError } from '../errors.ts';
-import { granted, normalizeGrant, type WorkerGrant } from './worker-grant.ts';
+import { granted, isDecided, normalizeGrant, type WorkerGrant } from './worker-grant.ts';
 
 test('a grant has one form: names sorted and without repeats, and nothing that is not given', () => {
   assert.deepEqual(normalizeGrant({}), {});
@@ -36,4 +36,11 @@ test('a worker has of the names that it gives those that were granted', () => {
   assert.deepEqual(granted(['a', 'b'], undefined), ['a', 'b']);
   assert.deepEqual(granted(['a', 'b'], ['b', 'c']), ['b']);
   assert.deepEqual(granted(['a'], []), []);
+});
+
+test('handlers are decided once some were named, none, or all', () => {
+  assert.equal(isDecided({ slots: 3 }), false);
+  for (const grant of [{ handlers: [] }, { handlers: ['a'] }, { anyHandler: true }] as const) {
+    assert.equal(isDecided(grant), true);
+  }
 });

@@ -2,10 +2,12 @@ import { fault } from '../errors.ts';
 import { checkName } from '../names.ts';
 import { normalizePermissions, type Permissions } from './permissions.ts';
 
-/** What was granted to the name of a worker. A field that is not given sets no bound. */
+/** What was granted to the name of a worker. Queues and slots that are not given set no bound. */
 export interface WorkerGrant {
-  /** The handlers that it may run. */
+  /** The handlers that it may run. While neither these nor `anyHandler` are given, nobody has decided: what it offers when it first joins is granted then. */
   readonly handlers?: readonly string[] | undefined;
+  /** It may run every handler that it offers, also those that it will offer. */
+  readonly anyHandler?: true | undefined;
   /** The queues that it may serve. */
   readonly queues?: readonly string[] | undefined;
   /** The most tasks that it may hold at a time, those that it claims ahead included. */
@@ -39,6 +41,11 @@ function checkNames(kind: 'handler' | 'queue', names: unknown): readonly string[
   if (!Array.isArray(names)) throw fault('INVALID_INPUT', { field, problem: 'it must be a list of names' });
   if (names.length > MAX_NAMES) throw fault('INVALID_INPUT', { field, problem: `it has more than ${MAX_NAMES} names` });
   return [...new Set(names.map((name) => checkName(kind, name)))].sort();
+}
+
+/** Whether somebody has said which handlers the name may run, or its first join has. */
+export function isDecided({ handlers, anyHandler }: WorkerGrant): boolean {
+  return handlers !== undefined || anyHandler === true;
 }
 
 /** Which of these names were granted; not granted by name: all. */

@@ -3,9 +3,8 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import { makeIdCodec } from '../../core/ids.ts';
 import { checkWorkerId } from '../../core/names.ts';
 import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
-import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { FleetMember, Lane, WorkerSettingRecord } from '../../engine/records.ts';
+import type { FleetMember, GrantChange, Lane, WorkerSettingRecord } from '../../engine/records.ts';
 import { Enrolment } from '../calls/enrolment.ts';
 import { joinOf } from '../calls/join.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
@@ -31,7 +30,7 @@ export interface NewWorker {
   readonly tags: readonly string[];
   readonly priority?: number | undefined;
   /** What it may run, and what its tasks may do to others. */
-  readonly grant: WorkerGrant;
+  readonly grant: GrantChange;
   /** A code that works once, within ten minutes, instead of the secret itself. */
   readonly code: boolean;
 }

@@ -7,6 +7,11 @@ export const Joined = z.object({
   session: z.string().describe('Goes with later calls as x-session-token'),
   leaseMs: z.number(),
   can: z.array(z.string()).readonly().optional().describe('What the node can be asked'),
+  leftOut: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe('Handlers that it offers and that its name was not granted'),
 });
 
 export const AskInput = z.object({

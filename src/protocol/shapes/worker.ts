@@ -16,6 +16,7 @@ const granted = {
 const WorkerGrant = z
   .object({
     handlers: granted.handlers.readonly().optional(),
+    anyHandler: z.literal(true).optional().describe('It may run every handler that it offers'),
     queues: granted.queues.readonly().optional(),
     slots: granted.slots.optional(),
     permissions: granted.permissions.readonly().optional(),
@@ -56,7 +57,9 @@ export const WorkerSetting = z
     enabled: z.boolean(),
     priority: z.number().optional(),
     tags: z.array(z.string()).readonly(),
-    grant: WorkerGrant.optional().describe('What was granted to the name. A field that is absent sets no bound'),
+    grant: WorkerGrant.optional().describe(
+      'What was granted to the name. Queues and slots that are absent set no bound; handlers that are absent are decided when it first joins',
+    ),
     workers: z.number().describe('Worker processes with this name'),
     running: z.number(),
   })
@@ -94,7 +97,10 @@ export const NewWorkerInput = z.strictObject({
   name: z.string(),
   tags: z.array(z.string()).max(100).default([]).describe('The tags that it may carry; it may have fewer, never more'),
   priority: z.number().int().optional(),
-  handlers: granted.handlers.optional().describe('The handlers that it may run; default: any that it offers'),
+  handlers: granted.handlers
+    .nullable()
+    .optional()
+    .describe('The handlers that it may run; null: any; default: those that it offers when it first joins'),
   queues: granted.queues.optional().describe('The queues that it may serve; default: all'),
   slots: granted.slots.optional().describe('The most tasks at a time; default 1000'),
   permissions: granted.permissions

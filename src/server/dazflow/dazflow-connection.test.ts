@@ -40,8 +40,8 @@ test('an agent is let in by its secret, and is online before it hears so', async
 
 test('an agent with a wrong secret, under an unknown name, or that is disabled, hears why and is cut off', async (t) => {
   const scene = await hubScene(t);
-  const secret = await scene.enrol('a');
-  const other = await scene.enrol('b');
+  const secret = await scene.enrolAgent('a');
+  const other = await scene.enrolAgent('b');
   await scene.engine.workers.set({ name: 'b', enabled: false });
   const rejected = async (greeting: object): Promise<string> => {
     const agent = await PlainAgent.dial(scene.address);
@@ -61,14 +61,14 @@ test('an agent with a wrong secret, under an unknown name, or that is disabled, 
 
 test('the address with a secret in it is there only where that is asked for', async (t) => {
   const scene = await hubScene(t);
-  const path = `/ws/agent/a/${await scene.enrol('a')}`;
+  const path = `/ws/agent/a/${await scene.enrolAgent('a')}`;
   await assert.rejects(PlainAgent.dial(scene.address, path), /404/);
   assert.deepEqual(scene.complaints, []);
 });
 
 test('who comes by the address hears connect_ok at once, and is told no version', async (t) => {
   const scene = await hubScene(t, { byPath: true });
-  const agent = await PlainAgent.dial(scene.address, `/ws/agent/a/${await scene.enrol('a')}`);
+  const agent = await PlainAgent.dial(scene.address, `/ws/agent/a/${await scene.enrolAgent('a')}`);
   await agent.hear('connect_ok');
   agent.say({ type: 'version', version: '0123456789ab' });
   agent.say({ type: 'credentials_report', credentials: ['discord'] });
@@ -97,8 +97,8 @@ test('who comes by the address hears connect_ok at once, and is told no version'
 
 test('who comes by the address in vain is closed with a code of its own, and the secret is in no log', async (t) => {
   const scene = await hubScene(t, { byPath: true });
-  const secret = await scene.enrol('a');
-  const disabled = await scene.enrol('b');
+  const secret = await scene.enrolAgent('a');
+  const disabled = await scene.enrolAgent('b');
   await scene.engine.workers.set({ name: 'b', enabled: false });
   for (const [path, code] of [
     ['/ws/agent/a/wrong', 4001],
@@ -208,7 +208,7 @@ test('the lease of a task that runs is kept by the connection, however long it r
 
 test('a lease runs out when its agent is gone, and never passes to the next connection of that name', async (t) => {
   const scene = await hubScene(t, { leaseMs: 6000 });
-  const secret = await scene.enrol('a');
+  const secret = await scene.enrolAgent('a');
   const first = await PlainAgent.enter(scene.address, { name: 'a', secret });
   const { task } = await scene.push();
   const { id } = await first.take();
@@ -247,7 +247,7 @@ test('an agent that answers no pings loses its lease, and hears of it when it is
 
 test('an agent that says nothing for a minute is offline and cut off, though it answers pings', async (t) => {
   const scene = await hubScene(t);
-  const secret = await scene.enrol('a');
+  const secret = await scene.enrolAgent('a');
   const agent = await PlainAgent.enter(scene.address, { name: 'a', secret });
   await scene.world.advance(59_000);
   await agent.quiet();
@@ -278,7 +278,7 @@ test('while it is heard it stays online, though it runs for long', async (t) => 
 
 test('a second agent of a name is refused while the first answers, and takes its place when it does not', async (t) => {
   const scene = await hubScene(t);
-  const secret = await scene.enrol('a');
+  const secret = await scene.enrolAgent('a');
   const first = await PlainAgent.enter(scene.address, { name: 'a', secret });
   const second = await PlainAgent.dial(scene.address);
   second.say({ type: 'connect', name: 'a', secret, version: '1', credentials: [] });
@@ -496,7 +496,7 @@ test('an agent is cut off within a second when its secret ends, and what it ran 
 
 test('what is no message ends the connection; what dazflow does not know is left alone', async (t) => {
   const scene = await hubScene(t);
-  const secret = await scene.enrol('a');
+  const secret = await scene.enrolAgent('a');
   const nonsense: readonly unknown[] = [
     '{',
     'null',

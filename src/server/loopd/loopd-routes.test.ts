@@ -170,7 +170,9 @@ test('a session ends with the secret that it was begun with, and a worker that i
 
 test('who registers names handlers, no tag that was not given, and has the secret of a worker', async (t) => {
   const scene = await nodeScene(t);
-  const { secret } = await scene.call('createWorker', '/api/v1/workers', { body: { name: 'box', tags: ['gpu'] } });
+  const { secret } = await scene.call('createWorker', '/api/v1/workers', {
+    body: { name: 'box', tags: ['gpu'], handlers: null },
+  });
   const register = (capabilities: unknown, token = secret) =>
     scene.ask('/workers/register', { body: { hostname: 'h', capabilities }, token });
   assert.equal((await register([])).status, 400);

@@ -15,6 +15,8 @@ export interface RpcServices {
   readonly version: string;
   /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<WorkerSetting>;
+  /** The settings of the name of a worker that joins, and offers these handlers. */
+  readonly settingOfJoining: (name: string, offered: readonly string[]) => Promise<WorkerSetting>;
   /** The nodes of apflow that call this node. */
   readonly callingNodes: CallingNodes;
   /** Takes back overdue leases; answers their tasks, and how many are still overdue. */

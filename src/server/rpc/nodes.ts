@@ -20,7 +20,7 @@ export const nodeMethods: RpcHandlers<'register_node' | 'heartbeat' | 'deregiste
     const asked = tagsOf(params.capabilities ?? []);
     const joined = principal.role === 'worker';
     if (joined) {
-      requireGiven(name, { tags: asked, handlers, slots }, await call.settingOf(name));
+      requireGiven(name, { tags: asked, handlers, slots }, await call.settingOfJoining(name, handlers));
     }
     // A joined one has no tags of its own: it carries what its name was given, as long as that lasts.
     const tags = joined ? [] : asked;

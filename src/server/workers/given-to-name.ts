@@ -1,5 +1,5 @@
 import { fault } from '../../core/errors.ts';
-import { DEFAULT_MAX_SLOTS, granted } from '../../core/placement/worker-grant.ts';
+import { DEFAULT_MAX_SLOTS, granted, isDecided } from '../../core/placement/worker-grant.ts';
 import { shellWord } from '../../core/shell-word.ts';
 import type { WorkerSetting } from './worker-settings.ts';
 
@@ -48,6 +48,24 @@ export function requireGiven(name: string, claimed: Claimed, { tags, priority, g
 export function grantedHandlers(handlers: readonly string[], { grant }: WorkerSetting): readonly string[] {
   const kept = granted(handlers, grant.handlers);
   return kept.length === 0 ? handlers : kept;
+}
+
+/** Every `leasehold worker` offers these, so nobody misses them. */
+const EVERYWHERE: ReadonlySet<string> = new Set(['echo', 'http']);
+
+/** The handlers that a worker offers and does not get: it should say so, for its owner may have added them just now. */
+export function leftOut(offered: readonly string[], kept: readonly string[]): readonly string[] {
+  return offered.filter((handler) => !kept.includes(handler) && !EVERYWHERE.has(handler));
+}
+
+/** An agent that does not say what it runs is given tasks of all handlers, or of those granted: somebody must have chosen which. */
+export function requireDecided(name: string, { grant }: WorkerSetting): void {
+  if (isDecided(grant)) return;
+  throw fault(
+    'FORBIDDEN',
+    { problem: `nobody has said which handlers ${name} may run, and an agent of its kind does not say it` },
+    { hint: `"leasehold workers grant ${shellWord(name)} --handler NAME" or "--any" says it.` },
+  );
 }
 
 /** A grant replaces the one before. So the command names what was granted already, too. */

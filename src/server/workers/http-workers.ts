@@ -15,7 +15,7 @@ import type { Principal } from '../auth/access.ts';
 import { checked } from '../http/caller.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { CallSession } from './call-session.ts';
-import { grantedHandlers, requireGiven } from './given-to-name.ts';
+import { grantedHandlers, leftOut, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { UNBOUNDED } from './send-buffer.ts';
 import type { SessionTokens, WorkerSession } from './session-tokens.ts';
@@ -28,8 +28,8 @@ export interface HttpWorkersOptions {
   readonly link: Link;
   readonly leases: LeaseTokens;
   readonly sessions: SessionTokens;
-  /** The settings of a worker's name. */
-  readonly settingOf: (name: string) => Promise<WorkerSetting>;
+  /** The settings of the name of a worker that joins, and offers these handlers. */
+  readonly settingOfJoining: (name: string, offered: readonly string[]) => Promise<WorkerSetting>;
   /** Shared with the workers that come by other links. */
   readonly names: WorkerNames;
   readonly clock: Clock;
@@ -88,7 +88,7 @@ export class HttpWorkers {
     if (hello.handlers.length === 0) {
       throw fault('INVALID_INPUT', { field: 'handlers', problem: 'it names no handler that the worker runs' });
     }
-    const setting = await this.#options.settingOf(principal.name);
+    const setting = await this.#options.settingOfJoining(principal.name, hello.handlers);
     const handlers = [...grantedHandlers(hello.handlers, setting)];
     requireGiven(principal.name, { ...hello, handlers }, setting);
     const session: WorkerSession = {
@@ -113,7 +113,9 @@ export class HttpWorkers {
         schemas?.filter(({ handler }) => handlers.includes(handler) || !hello.handlers.includes(handler)),
       )
     ).service.session;
-    return { worker: session.worker, session: token, leaseMs, can: REQUEST_TYPES };
+    const missing = leftOut(hello.handlers, handlers);
+    const told = missing.length === 0 ? {} : { leftOut: missing };
+    return { worker: session.worker, session: token, leaseMs, can: REQUEST_TYPES, ...told };
   }
 
   read(token: string): WorkerSession {

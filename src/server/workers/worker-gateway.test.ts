@@ -324,6 +324,22 @@ test('what is said of a worker reaches it within a second, and who is disabled i
   assert.equal(other.heard.filter(({ type }) => type === 'config_update').length, 0);
 });
 
+test('a name runs what it offered when it first joined, is told what it does not get, and gets it once it is granted', async (t) => {
+  const scene = await hubScene(t);
+  const first = await scene.worker({ name: 'a', handlers: ['echo'] });
+  await first.hangUp();
+  const worker = await scene.worker({ name: 'a', incarnation: 'two', handlers: ['echo', 'pay', 'http'] });
+  assert.deepEqual((await worker.hear(({ type }) => type === 'connect_ok')).leftOut, ['pay']);
+  await scene.engine.push({ queue: 'work', handler: 'pay' });
+  assert.deepEqual(await worker.claim(), []);
+  await scene.engine.store.workerSet({ name: 'a', grant: { handlers: ['echo', 'pay'] } });
+  await aSecond(scene);
+  assert.equal((await worker.closed).code, 4000);
+  const again = await scene.worker({ name: 'a', incarnation: 'two', handlers: ['echo', 'pay'] });
+  assert.equal((await again.hear(({ type }) => type === 'connect_ok')).leftOut, undefined);
+  await again.claimOne();
+});
+
 test("who comes under another worker's incarnation is refused, and the other one goes on", async (t) => {
   const scene = await hubScene(t);
   const honest = await scene.worker({ name: 'a', incarnation: 'one' });

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { type EngineError, fault } from '../../core/errors.ts';
+import { granted } from '../../core/placement/worker-grant.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import {
@@ -21,7 +22,7 @@ import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
-import { grantedHandlers, requireGiven } from './given-to-name.ts';
+import { grantedHandlers, leftOut, requireDecided, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
 import { SharedTimer } from './shared-timer.ts';
 import { MAX_STRANGER_BYTES, readLittle, StrangerSockets } from './stranger-sockets.ts';
@@ -207,7 +208,7 @@ export class WorkerGateway {
     address: string | undefined,
   ): Promise<FrameReceiver | undefined> {
     const principal = await this.#authenticate(connect);
-    const setting = await this.#options.settings.of(connect.name);
+    const setting = await this.#options.settings.ofJoining(connect.name, connect.handlers);
     const handlers = grantedHandlers(connect.handlers, setting);
     requireGiven(connect.name, { ...connect, handlers }, setting);
     const named = this.#takeName(socket, connect);
@@ -226,8 +227,13 @@ export class WorkerGateway {
       await service.reconcile(connect.holding);
       // The worker may have hung up meanwhile, or have reconnected.
       if (named.hangUp.signal.aborted) return undefined;
-      const connection = this.#serveWorker(named, service, principal);
-      this.#sendChanges(connect, setting, socket, (update) => connection.send(update));
+      const missing = leftOut(connect.handlers, handlers);
+      const connection = this.#serveWorker(named, service, principal, missing);
+      this.#sendChanges(connect, setting, socket, (update, { grant }) => {
+        connection.send(update);
+        // It comes back at once, with its leases, and offers all its handlers again.
+        if (granted(missing, grant.handlers).length > 0) closeWith(socket, 4000, 'more handlers were granted');
+      });
       return connection;
     } catch (error) {
       this.#releaseName(connect.name, named);
@@ -245,6 +251,7 @@ export class WorkerGateway {
     const principal = await this.#authenticate(connect);
     const setting = await this.#options.settings.of(name);
     if (!setting.enabled) throw fault('WORKER_DISABLED', { worker: name });
+    requireDecided(name, setting);
     const incarnation = randomUUID();
     const named = this.#takeName(socket, { name, incarnation });
     try {
@@ -336,7 +343,12 @@ export class WorkerGateway {
     return service;
   }
 
-  #serveWorker({ socket, hangUp }: NamedConnection, service: WorkerService, principal: Principal): WorkerConnection {
+  #serveWorker(
+    { socket, hangUp }: NamedConnection,
+    service: WorkerService,
+    principal: Principal,
+    missing: readonly string[],
+  ): WorkerConnection {
     const connection = new WorkerConnection({
       socket,
       leaseMs: service.session.leaseMs,
@@ -358,7 +370,8 @@ export class WorkerGateway {
       stop();
     });
     const { leaseMs, heartbeatMs, runTimeoutMs } = service.session;
-    send(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs, can: REQUEST_TYPES });
+    const told = missing.length === 0 ? {} : { leftOut: missing };
+    send(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs, can: REQUEST_TYPES, ...told });
     socket.resume();
     return connection;
   }
@@ -397,10 +410,11 @@ export class WorkerGateway {
     { name, priority: own = 0 }: Pick<Connect, 'name' | 'priority'>,
     known: WorkerSetting,
     socket: WebSocket,
-    send: (update: ConfigUpdate) => void,
+    send: (update: ConfigUpdate, setting: WorkerSetting) => void,
   ): void {
-    const stop = this.#options.settings.watch(name, known, ({ enabled, priority = own, tags }) => {
-      send({ type: 'config_update', enabled, priority, tags });
+    const stop = this.#options.settings.watch(name, known, (setting) => {
+      const { enabled, priority = own, tags } = setting;
+      send({ type: 'config_update', enabled, priority, tags }, setting);
     });
     socket.once('close', stop);
   }

@@ -20,6 +20,16 @@ class Book {
     return seen;
   }
 
+  async set({
+    name,
+    grant = {},
+  }: {
+    readonly name: string;
+    readonly grant?: { readonly firstHandlers?: readonly string[] };
+  }) {
+    this.say(name, { grant: { handlers: grant.firstHandlers } });
+  }
+
   say(name: string, setting: Partial<WorkerSetting>): void {
     const before = this.rows.find((one) => one.name === name) ?? { name, ...UNSAID };
     this.rows = [...this.rows.filter((one) => one.name !== name), { ...before, ...setting }];
@@ -31,7 +41,7 @@ const UNSAID: WorkerSetting = { enabled: true, priority: undefined, tags: [], gr
 function scene() {
   const world = new VirtualWorld();
   const book = new Book();
-  return { world, book, settings: new WorkerSettings(book, world) };
+  return { world, book, settings: new WorkerSettings({ store: book, workers: book }, world) };
 }
 
 test('of a name that nothing was said of it says what holds then', async () => {
@@ -39,6 +49,16 @@ test('of a name that nothing was said of it says what holds then', async () => {
   book.say('a', { tags: ['gpu'] });
   assert.deepEqual(await settings.of('a'), { ...UNSAID, tags: ['gpu'] });
   assert.deepEqual(await settings.of('b'), UNSAID);
+});
+
+test('what a name offers when it first joins is granted to it, unless somebody has said what it may run', async () => {
+  const { book, settings } = scene();
+  assert.deepEqual((await settings.ofJoining('a', ['h', 'i'])).grant, { handlers: ['h', 'i'] });
+  assert.deepEqual((await settings.ofJoining('a', ['j'])).grant, { handlers: ['h', 'i'] });
+  for (const grant of [{ anyHandler: true }, { handlers: [] }] as const) {
+    book.say('b', { grant });
+    assert.deepEqual((await settings.ofJoining('b', ['h'])).grant, grant);
+  }
 });
 
 test('what is known of a name is read again once it is a second old', async () => {

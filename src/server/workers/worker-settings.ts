@@ -1,4 +1,4 @@
-import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
+import { isDecided, type WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { World } from '../../core/world.ts';
 import type { Engine } from '../../engine/engine.ts';
 
@@ -10,6 +10,12 @@ export interface WorkerSetting {
   /** Tags that the name was given. */
   readonly tags: readonly string[];
   readonly grant: WorkerGrant;
+}
+
+/** What is needed of the engine. */
+interface SettingsOf {
+  readonly store: Pick<Engine['store'], 'workerSettings'>;
+  readonly workers: Pick<Engine['workers'], 'set'>;
 }
 
 type Settings = ReadonlyMap<string, WorkerSetting>;
@@ -29,7 +35,7 @@ const POLL_MS = 800;
  * connected, one read a second finds the settings that have changed.
  */
 export class WorkerSettings {
-  readonly #store: Pick<Engine['store'], 'workerSettings'>;
+  readonly #engine: SettingsOf;
   readonly #world: World;
   readonly #watchers = new Set<Watcher>();
   #known: { readonly at: number; readonly all: Settings } | undefined;
@@ -37,14 +43,25 @@ export class WorkerSettings {
   #next: Promise<Settings> | undefined;
   #stopPolling: (() => void) | undefined;
 
-  constructor(store: Pick<Engine['store'], 'workerSettings'>, world: World) {
-    this.#store = store;
+  constructor(engine: SettingsOf, world: World) {
+    this.#engine = engine;
     this.#world = world;
   }
 
   /** The setting now: a change before this call is in the answer. */
   async of(name: string): Promise<WorkerSetting> {
     return (await this.#read()).get(name) ?? DEFAULT_SETTING;
+  }
+
+  /**
+   * The setting of a name that joins. Where nobody has said what it may run, it is what it offers now, for good: who takes its secret
+   * later is given no tasks of other handlers.
+   */
+  async ofJoining(name: string, offered: readonly string[]): Promise<WorkerSetting> {
+    const setting = await this.of(name);
+    if (isDecided(setting.grant)) return setting;
+    await this.#engine.workers.set({ name, grant: { firstHandlers: offered } });
+    return this.of(name);
   }
 
   /** The setting as it was less than a second ago. */
@@ -82,7 +99,7 @@ export class WorkerSettings {
   #begin(): Promise<Settings> {
     // Before the read: a change that comes while it is under way may not be in it.
     const at = this.#world.clock.monotonic();
-    this.#reading = this.#store
+    this.#reading = this.#engine.store
       .workerSettings()
       .then((rows) => {
         const all = new Map(rows.map(({ name, ...setting }) => [name, setting]));
@@ -122,5 +139,10 @@ export class WorkerSettings {
 }
 
 function isSame(a: WorkerSetting, b: WorkerSetting): boolean {
-  return a.enabled === b.enabled && a.priority === b.priority && a.tags.join('\n') === b.tags.join('\n');
+  const sameTags = a.tags.join('\n') === b.tags.join('\n');
+  return a.enabled === b.enabled && a.priority === b.priority && sameTags && sameHandlers(a.grant, b.grant);
+}
+
+function sameHandlers(a: WorkerGrant, b: WorkerGrant): boolean {
+  return a.anyHandler === b.anyHandler && a.handlers?.join('\n') === b.handlers?.join('\n');
 }

@@ -35,11 +35,14 @@ export interface WorkerSetting {
   readonly addTags?: readonly string[] | undefined;
   /** Removes tags. A tag that is in both is removed. */
   readonly removeTags?: readonly string[] | undefined;
-  /** What is granted to the name. A field that is null sets no bound any more. */
+  /** What is granted to the name. A field that is null sets no bound any more: with null for its handlers it may run any. */
   readonly grant?: GrantChange | undefined;
 }
 
-export type GrantChange = { readonly [K in keyof WorkerGrant]?: WorkerGrant[K] | null };
+export type GrantChange = { readonly [K in keyof Omit<WorkerGrant, 'anyHandler'>]?: WorkerGrant[K] | null } & {
+  /** Granted unless its handlers were decided before. It is part of the write, so that no join undoes what an operator grants meanwhile. */
+  readonly firstHandlers?: readonly string[] | undefined;
+};
 
 export interface WorkerSettingRecord {
   readonly name: string;

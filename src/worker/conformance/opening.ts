@@ -36,7 +36,7 @@ export const OPENING: LinkTopic = {
       assert.equal(await refusal(opening('render', '{}')), 'INVALID_INPUT');
       const handlers = Array.from({ length: 9 }, (_, n) => `h${n}`);
       const schemas = handlers.map((handler) => ({ handler, schema: `{"a":"${'x'.repeat(32_000)}"}` }));
-      assert.equal(await refusal(scene.open({ handlers, schemas })), 'TOO_LARGE');
+      assert.equal(await refusal(scene.open({ name: 'another', handlers, schemas })), 'TOO_LARGE');
       assert.deepEqual([await scene.operator.workers.schemas(), await scene.operator.workers.list()], [[], []]);
     },
 

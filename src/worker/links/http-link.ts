@@ -85,7 +85,8 @@ class HttpSession extends NodeSession {
   async #enter(): Promise<void> {
     const { anyHandler: _, token: _token, address: _address, ...fields } = this.#hello;
     const hello = { ...fields, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
-    const { worker, session, leaseMs } = await this.#join(JSON.stringify(hello));
+    const { worker, session, leaseMs, leftOut } = await this.#join(JSON.stringify(hello));
+    this.leftOut.tell(leftOut);
     this.#worker = worker;
     this.#token = session;
     this.leaseMs = leaseMs;

@@ -29,6 +29,7 @@ import type { WorkerLog } from '../logs/worker-log.ts';
 import { type LogRequest, Outbox } from '../spool/outbox.ts';
 import { replay } from '../spool/replay.ts';
 import { type EndRequest, Spool } from '../spool/spool.ts';
+import { LeftOut } from './left-out.ts';
 import { renewMs } from './reconnect.ts';
 import { noAnswer } from './wire-error.ts';
 
@@ -74,6 +75,7 @@ export abstract class NodeSession implements Session {
   readonly #options: NodeSessionOptions;
   readonly #spool: Spool | undefined;
   readonly #outbox: Outbox | undefined;
+  protected readonly leftOut: LeftOut;
   #cancelReplay = (): void => {};
   #closing: Promise<void> | undefined;
 
@@ -81,6 +83,7 @@ export abstract class NodeSession implements Session {
     const { world, url, log, spool: folder } = options;
     this.#options = options;
     this.holding = new HeldLeases(world.clock.monotonic);
+    this.leftOut = new LeftOut(name, log);
     if (folder === undefined) return;
     const spool = new Spool({ folder, owner: { url, name, incarnation }, log });
     this.#spool = spool;

@@ -26,6 +26,7 @@ export interface WireOptions {
   readonly secret: string;
   /** The first message on every new connection. */
   readonly connect: () => Omit<Connect, 'type'>;
+  readonly onLeftOut: (handlers: readonly string[]) => void;
   readonly onKill: (task: number) => void;
   readonly onPaused: (queue: string) => void;
   /** Whether leases are held: then a broken connection is noticed sooner. */
@@ -211,6 +212,7 @@ export class Wire {
         // Said again, it would have every request sent again.
         if (this.#open) return;
         this.#terms = { heartbeatMs: message.heartbeatMs, runTimeoutMs: message.runTimeoutMs };
+        this.#options.onLeftOut(message.leftOut ?? []);
         this.#accepted(message.leaseMs);
         return;
       case 'connect_rejected':

@@ -70,7 +70,7 @@ async function setting(spool?: string): Promise<LinkSetting> {
     link: new DirectLink(node.engine, undefined, { givenTo: everythingGiven, place: { process: 'hub' } }),
     tokens: new LeaseTokens(new ClusterSecret('the secret of the test', node.engine.store.clusterKey)),
     access: new Access(newSecret('admin'), new TokenService(node.engine.store), world),
-    settings: new WorkerSettings(node.engine.store, world),
+    settings: new WorkerSettings(node.engine, world),
     names: new WorkerNames({ store: node.engine.store, world, process: 'hub' }),
     world,
     log: SILENT,

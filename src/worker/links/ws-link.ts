@@ -53,6 +53,7 @@ class WsSession extends NodeSession {
         pid: process.pid,
         holding: [...this.holding.all()],
       }),
+      onLeftOut: (missing) => this.leftOut.tell(missing),
       onKill: (task) => this.notifyCancel(task),
       onPaused: (queue) => {
         for (const listener of this.#pauseListeners) listener(queue);

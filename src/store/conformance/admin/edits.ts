@@ -148,11 +148,33 @@ export const EDITS: Topic = {
       await store.workerSet({ name: 'box', tags: ['x'] });
       assert.deepEqual(await grantOf('box'), { handlers: ['a', 'b'], queues: [], slots: 3, permissions });
       await store.workerSet({ name: 'box', grant: { handlers: null, slots: 5 } });
-      assert.deepEqual(await grantOf('box'), { queues: [], slots: 5, permissions });
+      assert.deepEqual(await grantOf('box'), { anyHandler: true, queues: [], slots: 5, permissions });
+      await store.workerSet({ name: 'box', grant: { handlers: ['c'] } });
+      assert.deepEqual(await grantOf('box'), { handlers: ['c'], queues: [], slots: 5, permissions });
       await store.workerSet({ name: 'other', enabled: false });
       assert.deepEqual(await grantOf('other'), {});
       await store.workerForget({ name: 'box' });
       assert.equal(await grantOf('box'), undefined);
+    },
+
+    'the handlers of a first join are granted once, and never in the place of what was decided before': async ({
+      store,
+    }) => {
+      const grantOf = async (name: string): Promise<unknown> =>
+        (await store.workerSettings()).find((one) => one.name === name)?.grant;
+      const joins = (name: string, ...firstHandlers: string[]) => store.workerSet({ name, grant: { firstHandlers } });
+      await store.workerSet({ name: 'box', grant: { slots: 3 } });
+      await joins('box', 'a', 'b');
+      await joins('box', 'c');
+      assert.deepEqual(await grantOf('box'), { handlers: ['a', 'b'], slots: 3 });
+      await store.workerSet({ name: 'any', grant: { handlers: null } });
+      await joins('any', 'a');
+      assert.deepEqual(await grantOf('any'), { anyHandler: true });
+      await store.workerSet({ name: 'none', grant: { handlers: [] } });
+      await joins('none', 'a');
+      assert.deepEqual(await grantOf('none'), { handlers: [] });
+      await Promise.all([joins('new', 'a'), joins('new', 'b')]);
+      assert.deepEqual(await grantOf('new'), { handlers: ['a'] });
     },
 
     'tags that several add and take away at once are all there, or gone': alone(tagsAtOnce),

@@ -90,7 +90,7 @@ export function WorkerDrawer({ name, onChanged }: { readonly name: string; reado
                   />
                 </div>
               </Panel>
-              <Granted grant={data.grant ?? {}} />
+              <Granted grant={data.grant ?? {}} isHere={data.workers > 0} />
               <Leases ids={current} tasks={leases.data?.tasks ?? []} />
               {data.processes.slice(0, 5).map((one) => (
                 <Process key={one.id} of={one} />

@@ -76,16 +76,18 @@ export function Process({ of: one }: { readonly of: Worker }) {
 const NOTHING_PERMITTED = 'Spawn what it may run, in the same queue';
 
 /** What was granted to the name, and what its tasks may do to others. */
-export function Granted({ grant }: { readonly grant: WorkerGrant }) {
-  const { handlers, queues, slots, permissions = {} } = grant;
+export function Granted({ grant, isHere }: { readonly grant: WorkerGrant; readonly isHere: boolean }) {
+  const { handlers, anyHandler, queues, slots, permissions = {} } = grant;
   const { reuse, ...kinds } = permissions;
   const permitted = Object.entries(kinds).filter(([, entries]) => (entries?.length ?? 0) > 0);
+  // A worker on the store itself needs no grant.
+  const notNamed = anyHandler || isHere ? 'Any handler that it offers' : 'What it offers when it first joins';
   return (
     <Panel title="What it may do">
       <div className="panel-body">
         <KeyValues
           of={[
-            ['May run', handlers === undefined ? 'Any handler that it offers' : <Names key="h" of={handlers} />],
+            ['May run', handlers === undefined ? notNamed : <Names key="h" of={handlers} />],
             ['In the queues', queues === undefined ? 'All' : <Names key="q" of={queues} />],
             ['At a time', String(slots ?? 1000)],
             permitted.length === 0 && reuse !== true && ['Its tasks may', NOTHING_PERMITTED],
