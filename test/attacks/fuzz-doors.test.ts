@@ -46,7 +46,10 @@ test('fuzz: what callers without a token may call', async (t) => {
       const wrong = { [field]: `${String(good[field]).slice(0, -2)}_` };
       const headers = { ...JSON_TYPE, authorization: '' };
       const method = rng.pick(['POST', 'POST', 'POST', 'GET', 'PATCH', 'DELETE']);
-      const { status, text } = await ask({ method, path, headers, body: nearly(rng, wrong) });
+      const body = nearly(rng, wrong);
+      const { status, text } = await ask({ method, path, headers, body });
+      // Asked without a body, as once in some ten thousand tries, that is the page with the form, which everybody may see.
+      if (method === 'GET' && path === '/ui/login' && body === '') return;
       assert.ok(status >= 400 && status < 500, `${status} ${text}`);
       judge({ status, text });
     },
@@ -57,7 +60,7 @@ test('fuzz: what callers without a token may call', async (t) => {
 
 test('fuzz: frames of a dazflow agent', async (t) => {
   const { node, well } = await fuzzed(t);
-  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'agent' } });
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'agent', handlers: null } });
   const { id } = await node.engine.push({ queue: 'q', handler: 'echo' });
   const good: readonly object[] = [
     { type: 'heartbeat' },
