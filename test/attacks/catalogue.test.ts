@@ -122,7 +122,7 @@ test('catalogue: WebSocket of workers', async (t) => {
 
 test('catalogue: WebSocket of dazflow agents', async (t) => {
   const { node, well } = await door(t, { agents: { byPath: true } });
-  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'agent' } });
+  const { secret } = await node.call('createWorker', '/api/v1/workers', { body: { name: 'agent', handlers: null } });
   const connected = async (): Promise<RawWorker> => {
     for (;;) {
       const agent = await RawWorker.dial(node.service.address);

@@ -66,7 +66,7 @@ export class RealNode {
 
   /** A dazflow agent that was let in. */
   async agent(name: string, more: object = {}): Promise<PlainAgent> {
-    return PlainAgent.enter(this.url, { name, secret: await this.enrol(name, more) });
+    return PlainAgent.enter(this.url, { name, secret: await this.enrol(name, { handlers: null, ...more }) });
   }
 
   async push(task: object): Promise<string> {

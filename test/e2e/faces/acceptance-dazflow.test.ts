@@ -27,11 +27,11 @@ async function serves(node: RealNode, agent: PlainAgent, id: string): Promise<vo
 
 test('1: who connects with its secret is online with its address, others are closed, and a disconnect is offline', async (t) => {
   const node = await RealNode.start(t, ALONE);
-  const secret = await node.enrol('a');
+  const secret = await node.enrol('a', { handlers: null });
   const agent = await PlainAgent.enter(node.url, { name: 'a', secret });
   const online = await node.worker('a');
   assert.deepEqual([online.state, online.host, online.version], ['online', '127.0.0.1', '1.0.0']);
-  const disabled = await node.enrol('b');
+  const disabled = await node.enrol('b', { handlers: null });
   await node.call('PATCH', '/workers/b', { enabled: false });
   for (const greeting of [
     { name: 'a', secret: 'wrong' },
@@ -220,7 +220,7 @@ test('8: no more run of a group than its limit, whoever asks; groups are apart, 
 
 test('10: lines of a task are shipped while it runs, whether few or many, in order, and to their own task', async (t) => {
   const node = await RealNode.start(t, ALONE);
-  const secret = await node.enrol('box');
+  const secret = await node.enrol('box', { handlers: null });
   const worker = run(t, ['worker', '--join', node.url, '--name', 'box', '--secret', secret, '--allow', 'shell'], {
     cwd: temporaryFolder(t),
   });
@@ -290,7 +290,7 @@ function child(t: TestContext, node: RealNode, name: string, secret: string) {
 
 test('11: an agent as a process of its own connects, works, is offline when it is killed, and not let in with a bad secret', async (t) => {
   const node = await RealNode.start(t, [...ALONE, '--lease-duration', '3s']);
-  const secret = await node.enrol('gpu-1');
+  const secret = await node.enrol('gpu-1', { handlers: null });
   const stranger = child(t, node, 'gpu-1', 'wrong');
   assert.equal((await stranger.ended).code, 4);
   const agent = child(t, node, 'gpu-1', secret);
@@ -307,7 +307,7 @@ test('11: an agent as a process of its own connects, works, is offline when it i
   await node.until(async () => (await node.worker('gpu-1')).state === 'offline', 'it is offline');
   await node.until(async () => (await node.task(hanging)).state === 'ready', 'its lease is over');
   // A worker of ours serves the same queue.
-  const box = await node.enrol('box');
+  const box = await node.enrol('box', { handlers: null });
   const ours = run(t, ['worker', '--join', node.url, '--name', 'box', '--secret', box], { cwd: temporaryFolder(t) });
   await ours.says(/Worker box runs/);
   const echo = await node.push({ handler: 'echo', input: { n: 1 } });
@@ -316,7 +316,7 @@ test('11: an agent as a process of its own connects, works, is offline when it i
 
 test('an agent that comes by the address of old is served where that is asked for, and its secret is shown nowhere', async (t) => {
   const node = await RealNode.start(t, [...ALONE, '--compat', '004']);
-  const secret = await node.enrol('a');
+  const secret = await node.enrol('a', { handlers: null });
   const path = `/ws/agent/a/${secret}`;
   const page = await (await fetch(node.url + path)).text();
   assert.ok(!page.includes(secret), page);
@@ -346,7 +346,7 @@ test('an agent that comes by the address of old is served where that is asked fo
 test('a worker of another host that is drained ends what it has, takes nothing more, and goes on when it is enabled', async (t) => {
   const cwd = temporaryFolder(t);
   const node = await RealNode.start(t, ALONE, cwd);
-  const secret = await node.enrol('box');
+  const secret = await node.enrol('box', { handlers: null });
   const there = temporaryFolder(t);
   const worker = run(t, ['worker', '--join', node.url, '--name', 'box', '--secret', secret, '--allow', 'shell'], {
     cwd: there,

@@ -71,7 +71,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
               name: name.trim(),
               tags: commaList(tags),
               ...(priority === '' ? {} : { priority: Number(priority) }),
-              ...(handlers.trim() === '' ? {} : { handlers: commaList(handlers) }),
+              ...(handlers.trim() === '' ? {} : { handlers: handlers.trim() === '*' ? null : commaList(handlers) }),
               ...(queues.trim() === '' ? {} : { queues: commaList(queues) }),
               code: true,
             },
@@ -104,7 +104,10 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
           />
         )}
       </Field>
-      <Field label="Handlers" hint="What it may run, separated by commas. Without any: whatever it offers">
+      <Field
+        label="Handlers"
+        hint="What it may run, separated by commas, or * for whatever it offers. Without any: what it offers when it first joins"
+      >
         {(props) => (
           <input
             {...props}
