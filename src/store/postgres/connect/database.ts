@@ -12,7 +12,8 @@ export interface DatabaseOptions {
   readonly config: ClientConfig;
   /** Server and database, without the password, for messages. */
   readonly name: string;
-  readonly texts: Statements;
+  /** Those that its calls use. */
+  readonly texts: Partial<Statements>;
   readonly world: World;
   /** Connections at most, the listener aside. */
   readonly size: number;
@@ -59,18 +60,22 @@ export class Database {
   readonly #waiters: Waiter[] = [];
   #opening = 0;
   #closed = false;
-  readonly #names: Readonly<Record<StatementName, string>>;
+  readonly #names = new Map<StatementName, string>();
   #pooled: boolean;
 
   constructor(options: DatabaseOptions & { readonly pooled: boolean }) {
     this.#options = options;
     this.#pooled = options.pooled;
-    this.#names = namesOf(options.texts);
   }
 
   /** Named statements cannot be used: another session may answer. */
   get pooled(): boolean {
     return this.#pooled;
+  }
+
+  /** Takes over a session that was opened with the same settings. */
+  adopt(connection: Connection): void {
+    this.#idle.push(connection.rest());
   }
 
   /** One statement or several that need no common transaction. */
@@ -101,13 +106,31 @@ export class Database {
   }
 
   #session(connection: Connection): Session {
-    const { texts } = this.#options;
-    const named = !this.#pooled;
     return {
-      rows: (name, values) => connection.rows(named ? this.#names[name] : undefined, texts[name], values),
-      all: (name, values) => connection.all(named ? this.#names[name] : undefined, texts[name], values),
+      rows: (name, values) => connection.rows(this.#nameOf(name), this.#textOf(name), values),
+      all: (name, values) => connection.all(this.#nameOf(name), this.#textOf(name), values),
       raw: (text, values) => connection.all(undefined, text, values ?? []),
     };
+  }
+
+  #textOf(name: StatementName): string {
+    const text = this.#options.texts[name];
+    if (text === undefined) throw fault('INTERNAL', { problem: `this database has no statement ${name}` });
+    return text;
+  }
+
+  /**
+   * Each name contains a hash of its text. Behind a pooler that was not configured, a name may lead to what another
+   * client prepared, and that must be the same statement on the same schema.
+   */
+  #nameOf(name: StatementName): string | undefined {
+    if (this.#pooled) return undefined;
+    let known = this.#names.get(name);
+    if (known === undefined) {
+      known = `${name}_${createHash('sha256').update(this.#textOf(name)).digest('hex').slice(0, 16)}`;
+      this.#names.set(name, known);
+    }
+    return known;
   }
 
   async #patiently<T>(
@@ -215,15 +238,4 @@ export class Database {
     this.#busy.add(connection);
     waiter.take(connection);
   }
-}
-
-/**
- * Each name contains a hash of its text. Behind a pooler that was not configured, a name may lead to what another
- * client prepared, and that must be the same statement on the same schema.
- */
-function namesOf(texts: Statements): Readonly<Record<StatementName, string>> {
-  const entries = Object.entries(texts).map(([name, text]) => {
-    return [name, `${name}_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`];
-  });
-  return Object.fromEntries(entries) as Record<StatementName, string>;
 }
