@@ -17,7 +17,11 @@ export async function openRenewals(data: unknown): Promise<Renewals> {
     /** Rare, and the rule for what becomes of a failed attempt is the engine's: that is loaded now. */
     async blocked(lease: Lease, afterMs: number): Promise<void> {
       const whole = await (await import('./direct-renewals.ts')).openRenewals(data);
-      await whole.blocked(lease, afterMs).finally(() => whole.close());
+      try {
+        await whole.blocked(lease, afterMs);
+      } finally {
+        await whole.close();
+      }
     },
     close: () => store.close(),
   };
