@@ -59,6 +59,9 @@ const KNOWN: ReadonlySet<string> = new Set([
   'traces',
 ] satisfies (keyof NodeOptions)[]);
 
+/** The first tasks of a process come first. */
+const DUTIES_MS = 500;
+
 /** An engine on a store, its housekeeping, and the wake-ups between processes: the composition root. */
 export interface Node {
   readonly engine: Engine;
@@ -124,7 +127,7 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     onCarried: () => engine.carried(),
   });
   if (log !== SILENT) logLeases(engine, log);
-  if (duties && member === undefined) roster.start();
+  const cancelDuties = duties && member === undefined ? startDuties(roster, store, world) : () => {};
   return {
     engine,
     roster,
@@ -133,6 +136,7 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     cluster: member,
     async close() {
       unwatch();
+      cancelDuties();
       member?.watchdog.stop();
       await member?.membership.leave();
       await roster.stop();
@@ -141,6 +145,16 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
       engine.hint();
     },
   };
+}
+
+/**
+ * Where each duty that is taken is a commit of its own, on a session that plans it anew, duties come after the first tasks. A process that only
+ * pushes has ended by then. Returns a function that takes the start back.
+ */
+function startDuties(roster: Roster, store: Store, world: World): () => void {
+  if (!store.capabilities.sharesCommits) return world.timers.after(DUTIES_MS, () => roster.start(), { unref: true });
+  roster.start();
+  return () => {};
 }
 
 function termsOf(engine: Engine, { heartbeatMs = DEFAULT_HEARTBEAT_MS, taskTimeoutMs }: NodeOptions): WorkTerms {

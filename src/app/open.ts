@@ -274,6 +274,7 @@ export class App implements Leasehold {
 /** A simulated world has no thread: leases are then renewed from the loop. */
 export function renewalOf(url: string, options: NodeOptions): RenewalAddress | undefined {
   if (options.world !== undefined) return undefined;
-  const module = new URL(`./link/direct-renewals${extname(import.meta.url)}`, import.meta.url).href;
+  const program = /^postgres(ql)?:/.test(url) ? 'postgres-renewals' : 'direct-renewals';
+  const module = new URL(`./link/${program}${extname(import.meta.url)}`, import.meta.url).href;
   return { module, data: { url, durability: options.durability } satisfies DirectRenewalData };
 }

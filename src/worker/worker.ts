@@ -115,6 +115,7 @@ export class Worker {
       onTrouble: (error) => this.#warn('the renewal thread is gone; leases are renewed from the loop', error),
     });
     renewal.start();
+    renewal.prepare();
     const deps = { session, renewal, world, ladder, warn: this.#warn };
     this.#deps = deps;
     this.#slots.idleSince = world.clock.monotonic();

@@ -1,4 +1,4 @@
-/** What the renewal thread of a worker on a direct link loads: a store and an engine of its own. */
+/** What the renewal thread of a worker on SQLite loads: a store and an engine of its own. On Postgres it is postgres-renewals.ts. */
 import { fault } from '../../core/errors.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import { Engine } from '../../engine/engine.ts';

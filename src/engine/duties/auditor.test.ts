@@ -104,7 +104,7 @@ test('two auditors whose recount takes longer than a term do not depose each oth
   assert.deepEqual(reported, []);
 });
 
-test('the recount is made each ten minutes and not more often', async (t) => {
+test('the recount is made each ten minutes and not more often, and not while the first tasks of a process run', async (t) => {
   const { roster, store, world } = await rig(t);
   let recounts = 0;
   const statsAudit = store.statsAudit.bind(store);
@@ -113,9 +113,11 @@ test('the recount is made each ten minutes and not more often', async (t) => {
     return statsAudit(params);
   };
   roster.keeper('auditor').start();
+  await world.advance(4000);
+  assert.deepEqual([recounts, roster.keeper('auditor').holding], [0, true]);
   await world.advance(9 * 60_000);
   assert.equal(recounts, 1);
-  await world.advance(11 * 60_000);
+  await world.advance(11 * 60_000 + 1000);
   assert.equal(recounts, 3);
   assert.equal(roster.keeper('auditor').holding, true);
 });

@@ -8,6 +8,7 @@ import type { Duty, PassResult } from './duty.ts';
 export class Auditor implements Duty {
   readonly name = 'auditor';
   readonly intervalMs = 10 * 60_000;
+  readonly restMs = 5000;
   readonly #engine: Engine;
   readonly #log: Log;
 

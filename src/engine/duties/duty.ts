@@ -9,6 +9,8 @@ export interface Duty {
   readonly name: string;
   /** The longest time until the next pass, also without a nudge. */
   readonly intervalMs: number;
+  /** How long a process that has just started leaves its work, because its first tasks come first; default 0. */
+  readonly restMs?: number;
   /** Called once at the beginning of each term. */
   readonly begin?: (term: DutyTenure) => void;
   /** `since`: when this pass first began, before its term was renewed. It may have failed since, and this is a repeat. */
@@ -67,6 +69,7 @@ export class Keeper {
   #lastTurn: Promise<unknown> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
   #workAt = 0;
+  #restUntil = 0;
   /** Monotonic time since which the store has kept a pass from finishing. */
   #since: number | undefined;
   #stopped = true;
@@ -85,6 +88,7 @@ export class Keeper {
 
   start(): void {
     this.#stopped = false;
+    if (this.duty.restMs !== undefined) this.#workAt = this.#restUntil = this.#now() + this.duty.restMs;
     this.#plan();
   }
 
@@ -234,7 +238,7 @@ export class Keeper {
       const term = await this.#hold();
       // A new term begins with work, a renewed one does not. After an outage it does too, because the duty must know of it.
       const slow = before !== undefined && this.#now() - since > SLOW_MS;
-      if (term !== undefined && (slow || term !== before)) this.#workAt = this.#now();
+      if (term !== undefined && (slow || term !== before)) this.#workAt = Math.max(this.#now(), this.#restUntil);
       else this.#since = undefined;
       return;
     }

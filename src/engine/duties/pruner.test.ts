@@ -67,8 +67,12 @@ test('when the walk is complete, the pruner rests for a minute', async (t) => {
     return taskPrune(params);
   };
   roster.keeper('pruner').start();
-  await world.advance(59_000);
+  await world.advance(4000);
+  assert.equal(steps, 0, 'the first tasks of a process come first');
+  await world.advance(60_000);
   assert.equal(steps, 1);
-  await world.advance(61_000);
+  await world.advance(60_000);
+  assert.equal(steps, 2);
+  await world.advance(60_000);
   assert.equal(steps, 3);
 });

@@ -8,6 +8,7 @@ const BATCH = 500;
 export class Pruner implements Duty {
   readonly name = 'pruner';
   readonly intervalMs = 60_000;
+  readonly restMs = 5000;
   readonly #engine: Engine;
 
   constructor(engine: Engine) {

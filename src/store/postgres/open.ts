@@ -34,12 +34,13 @@ export interface PostgresOptions {
 /** Opens the store in a schema of a Postgres database, and brings the schema up to date. */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const { url, world, deadlineMs = CALL_MS } = options;
-  const { store, clusterKey, address } = await prepare(options, parseAddress(url));
+  const { store, clusterKey, address, connection } = await prepare(options, parseAddress(url));
   const { schema, config, name, pooled } = address;
   const texts = statements(schema);
   const pool = options.pool ?? address.pool;
   const shared = { config, name, texts, world, deadlineMs, pooled };
   const database = new Database({ ...shared, size: pool });
+  if (connection !== undefined) database.adopt(connection);
   const reserved = new Database({ ...shared, size: 1 });
   const channel = `leasehold_${schema.slice(1, -1)}`;
   const wakeups = new PostgresWakeups({ database, config, world, channel, store, listens: !pooled });
@@ -63,6 +64,8 @@ interface Prepared {
   readonly clusterKey: string;
   /** With a pooler that was detected. */
   readonly address: Address;
+  /** The session that found it so, unless it has migrated. */
+  readonly connection: Connection | undefined;
 }
 
 /** Waits for a server that is starting. Any other error is thrown at once. */
@@ -74,16 +77,17 @@ async function prepare(options: PostgresOptions, address: Address): Promise<Prep
     try {
       const reached = await openSession(address, world, deadline);
       connection = reached.connection;
-      return await found(connection, options, reached.address);
+      const prepared = await found(connection, options, reached.address);
+      if (prepared.connection === undefined) await connection.close();
+      return prepared;
     } catch (error) {
+      await connection?.close();
       const verdict = judge(error);
       // A wrong address is refused just like a server that is down. Only a server that says that it is starting is
       // waited for.
       const starting = (error as { readonly code?: unknown }).code === '57P03' || verdict === 'crowded';
       if (!starting || world.clock.monotonic() >= deadline) throw translate(error, address.name);
       await pause(world.timers, 50 + 50 * Math.min(i, 10));
-    } finally {
-      await connection?.close();
     }
   }
 }
@@ -95,7 +99,11 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   // A migration has no deadline.
   connection.deadline = Number.POSITIVE_INFINITY;
   const connect = (): Promise<Connection> => Connection.open(config, world, world.clock.monotonic() + OPEN_MS);
-  await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world.timers, ms) });
+  let ran = false;
+  const onRan = (): void => {
+    ran = true;
+  };
+  await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world.timers, ms), onRan });
   await options.prepare?.(connection, schema);
   await makeFirstDays(connection, schema);
   const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
@@ -106,7 +114,7 @@ async function found(connection: Connection, options: PostgresOptions, address: 
     SELECT value, (SELECT store FROM f) AS store FROM ${schema}.meta WHERE key = 'cluster_key'`;
   const [row] = await connection.all<{ value: string; store: number }>(undefined, draw, []);
   if (row === undefined) throw fault('INTERNAL', { problem: 'the cluster key is not there' });
-  return { store: row.store, clusterKey: row.value, address };
+  return { store: row.store, clusterKey: row.value, address, connection: ran || pooled ? undefined : connection };
 }
 
 /** Before the first task can end: afterwards its day cannot be made any more. The pruner makes later days. */

@@ -30,7 +30,7 @@ interface RenewedLease extends Lease {
 }
 
 /** A loop that has not beaten for longer than this stands still; it beats four times a second. */
-const SILENT_MS = 1000;
+export const SILENT_MS = 1000;
 
 /** The time between two rounds: a lease is renewed at a third of its time, and a lost one is noticed soon. */
 export function roundMs(leaseMs: number): number {

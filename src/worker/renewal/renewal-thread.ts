@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { isEngineError } from '../../core/errors.ts';
 import type { RenewalAddress, Renewals } from '../../protocol/link.ts';
-import { RenewalRounds, roundMs } from './renewal-rounds.ts';
+import { RenewalRounds, roundMs, SILENT_MS } from './renewal-rounds.ts';
 import { RenewalTable } from './renewal-table.ts';
 
 export interface ThreadData {
@@ -15,16 +15,21 @@ export interface ThreadData {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2000;
+/** Time enough to load the module and to connect, on a busy host too. */
+const AHEAD_MS = 5000;
+const LOOK_MS = 250;
 
 const { address, capacity, buffer, leaseMs, maxBlockMs } = workerData as ThreadData;
-const module = (await import(address.module)) as { openRenewals: (data: unknown) => Promise<Renewals> };
+const table = new RenewalTable(capacity, buffer);
 // Ends only this thread. Until the connection is open there is nothing to close.
 const leave = (): void => process.exit();
 parentPort?.once('message', leave);
+await untilNeeded();
+const module = (await import(address.module)) as { openRenewals: (data: unknown) => Promise<Renewals> };
 const renewals = await openPatiently();
 parentPort?.off('message', leave);
 const rounds = new RenewalRounds({
-  table: new RenewalTable(capacity, buffer),
+  table,
   renewals,
   leaseMs,
   maxBlockMs,
@@ -37,6 +42,24 @@ parentPort?.once('message', () => {
   void renewals.close().then(() => parentPort?.close());
 });
 parentPort?.postMessage('ready');
+
+/**
+ * Waits until a lease is so old that its renewal is near, or is held by a loop that does not beat: until then the loop renews. A module with its
+ * driver takes more CPU than a bare thread, and a worker with short tasks never needs it.
+ */
+async function untilNeeded(): Promise<void> {
+  while (!isNeeded()) await new Promise((resolve) => void setTimeout(resolve, LOOK_MS));
+}
+
+function isNeeded(): boolean {
+  const now = monotonic();
+  const oldMs = now - table.beatAt > SILENT_MS ? 0 : leaseMs / 3 - AHEAD_MS;
+  for (let i = 0; i < capacity; i++) {
+    const held = table.read(i);
+    if (held !== undefined && now - held.since >= oldMs) return true;
+  }
+  return false;
+}
 
 /** Waits for a store that is away; until then the loop renews. */
 async function openPatiently(): Promise<Renewals> {

@@ -155,6 +155,30 @@ test('a loop that was blocked while its thread was starting does not take its le
   assert.deepEqual(news, []);
 });
 
+test('a thread that waits with its store opens it at once when the loop is blocked with a lease in hand', async (t) => {
+  const opened = new Int32Array(new SharedArrayBuffer(4));
+  const TOLD = `data:text/javascript,${encodeURIComponent(`
+    export async function openRenewals(opened) {
+      Atomics.store(opened, 0, 1);
+      Atomics.notify(opened, 0);
+      return { renew: async (leases) => leases.map(() => 'held'), blocked: async () => {}, close: async () => {} };
+    }`)}`;
+  const renewal = new Renewal({
+    // Its first renewal is due in 20 minutes.
+    session: { leaseMs: 3_600_000, renewal: { module: TOLD, data: opened }, renew: async (ls) => ls.map(() => 'held') },
+    world: realWorld(),
+    capacity: 4,
+    maxBlockMs: 60_000,
+    onNotice: (notice) => assert.fail(notice.kind),
+    onTrouble: (error) => assert.fail(String(error)),
+  });
+  t.after(() => renewal.close());
+  renewal.start();
+  renewal.prepare();
+  renewal.hold({ task: 7, attempt: 1 });
+  assert.notEqual(Atomics.wait(opened, 0, 0, 60_000), 'timed-out');
+});
+
 function realWorld(): World {
   const monotonic = (): number => Number(process.hrtime.bigint()) / 1e6;
   return {

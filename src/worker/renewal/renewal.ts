@@ -25,8 +25,8 @@ const IDLE_BEATS = 30_000 / BEAT_MS;
 
 /**
  * Keeps the leases of a worker: from a thread of its own where the link has an address for one, otherwise from the loop. The
- * thread is started with the first lease, before a handler can block anything; it needs nothing of the loop to start. On a busy
- * host its start can take longer than a short lease holds, so the loop renews until the thread is ready.
+ * thread is started with the first lease at the latest, before a handler can block anything; it needs nothing of the loop to
+ * start. It opens the store when a renewal is near or the loop is blocked, and the loop renews until the thread is ready.
  */
 export class Renewal {
   readonly #options: RenewalOptions;
@@ -52,12 +52,17 @@ export class Renewal {
     this.#renewFromLoop();
   }
 
+  /** A lease is expected: the thread starts now, so that it does not start in the middle of the first tasks. */
+  prepare(): void {
+    if (this.#thread === undefined && !this.#fromLoop) this.#startThread();
+  }
+
   /** Renews the lease from now on. Returns its place in the table, for `bound` and `drop`. */
   hold({ task, attempt }: Lease): number {
     const place = this.#free.pop();
     if (place === undefined) throw new Error('more leases are held than were asked for');
     this.#table.put(place, { task, attempt, since: this.#options.world.clock.monotonic(), deadline: 0 });
-    if (this.#thread === undefined && !this.#fromLoop) this.#startThread();
+    this.prepare();
     return place;
   }
 
@@ -95,8 +100,10 @@ export class Renewal {
     const { clock, timers } = this.#options.world;
     this.#table.beat(clock.monotonic());
     this.#idleBeats = this.#free.length === this.#table.capacity ? this.#idleBeats + 1 : 0;
-    if (this.#idleBeats > IDLE_BEATS) void this.#endThread();
-    else this.#cancelBeat = timers.after(BEAT_MS, () => this.#beat(), { unref: true });
+    if (this.#idleBeats > IDLE_BEATS) {
+      this.#cancelRound();
+      void this.#endThread();
+    } else this.#cancelBeat = timers.after(BEAT_MS, () => this.#beat(), { unref: true });
   }
 
   #renewFromLoop(): void {
@@ -115,12 +122,14 @@ export class Renewal {
       },
     });
     const next = (): void => {
-      this.#cancelRound = world.timers.after(roundMs(session.leaseMs), () => {
+      const round = (): void => {
         // This timer proves that the loop is not blocked, even if the next beat comes after it.
         this.#table.beat(world.clock.monotonic());
         void rounds.tick();
         next();
-      });
+      };
+      // Like the thread that it stands in for, it does not keep the process alive.
+      this.#cancelRound = world.timers.after(roundMs(session.leaseMs), round, { unref: this.#thread !== undefined });
     };
     next();
   }

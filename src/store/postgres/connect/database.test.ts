@@ -64,6 +64,14 @@ test('fifty calls at once on two connections are all answered, in the order in w
   assert.equal(rows.length, 2);
 });
 
+test('calls that come together share the session that is there: a new one is opened only for those that still wait', async (t) => {
+  const { db, name } = open(t, { size: 6 });
+  await pidOf(db);
+  await Promise.all(Array.from({ length: 6 }, () => pidOf(db)));
+  const { rows } = await admin.query('SELECT FROM pg_stat_activity WHERE application_name = $1', [name]);
+  assert.ok(rows.length < 6, `${rows.length} sessions`);
+});
+
 test('who gets no connection until the deadline hears that the store is busy, and the pool goes on', async (t) => {
   const { db } = open(t, { size: 1, deadlineMs: 100 });
   const held = db.run(async (session) => {

@@ -12,7 +12,8 @@ export interface DatabaseOptions {
   readonly config: ClientConfig;
   /** Server and database, without the password, for messages. */
   readonly name: string;
-  readonly texts: Statements;
+  /** Those that its calls use. */
+  readonly texts: Partial<Statements>;
   readonly world: World;
   /** Connections at most, the listener aside. */
   readonly size: number;
@@ -42,6 +43,7 @@ export type Body<T> = (session: Session, tried: Try) => Promise<T>;
 
 interface Waiter {
   readonly take: (connection: Connection | undefined) => void;
+  readonly fail: (error: unknown) => void;
 }
 
 const FIRST_PAUSE_MS = 20;
@@ -57,20 +59,24 @@ export class Database {
   readonly #idle: Connection[] = [];
   readonly #busy = new Set<Connection>();
   readonly #waiters: Waiter[] = [];
-  #opening = 0;
+  #opening = false;
   #closed = false;
-  readonly #names: Readonly<Record<StatementName, string>>;
+  readonly #names = new Map<StatementName, string>();
   #pooled: boolean;
 
   constructor(options: DatabaseOptions & { readonly pooled: boolean }) {
     this.#options = options;
     this.#pooled = options.pooled;
-    this.#names = namesOf(options.texts);
   }
 
   /** Named statements cannot be used: another session may answer. */
   get pooled(): boolean {
     return this.#pooled;
+  }
+
+  /** Takes over a session that was opened with the same settings. */
+  adopt(connection: Connection): void {
+    this.#idle.push(connection.rest());
   }
 
   /** One statement or several that need no common transaction. */
@@ -101,13 +107,31 @@ export class Database {
   }
 
   #session(connection: Connection): Session {
-    const { texts } = this.#options;
-    const named = !this.#pooled;
     return {
-      rows: (name, values) => connection.rows(named ? this.#names[name] : undefined, texts[name], values),
-      all: (name, values) => connection.all(named ? this.#names[name] : undefined, texts[name], values),
+      rows: (name, values) => connection.rows(this.#nameOf(name), this.#textOf(name), values),
+      all: (name, values) => connection.all(this.#nameOf(name), this.#textOf(name), values),
       raw: (text, values) => connection.all(undefined, text, values ?? []),
     };
+  }
+
+  #textOf(name: StatementName): string {
+    const text = this.#options.texts[name];
+    if (text === undefined) throw fault('INTERNAL', { problem: `this database has no statement ${name}` });
+    return text;
+  }
+
+  /**
+   * Each name contains a hash of its text. Behind a pooler that was not configured, a name may lead to what another
+   * client prepared, and that must be the same statement on the same schema.
+   */
+  #nameOf(name: StatementName): string | undefined {
+    if (this.#pooled) return undefined;
+    let known = this.#names.get(name);
+    if (known === undefined) {
+      known = `${name}_${createHash('sha256').update(this.#textOf(name)).digest('hex').slice(0, 16)}`;
+      this.#names.set(name, known);
+    }
+    return known;
   }
 
   async #patiently<T>(
@@ -158,28 +182,34 @@ export class Database {
       this.#busy.add(idle.hold());
       return idle;
     }
-    if (this.#busy.size + this.#opening < this.#options.size) return this.#open(deadline);
-    return this.#wait(deadline);
+    const connection = this.#wait(deadline);
+    this.#grow(deadline);
+    return connection;
   }
 
-  async #open(deadline: number): Promise<Connection> {
-    const { config, world } = this.#options;
-    this.#opening++;
-    try {
-      const connection = await Connection.open(config, world, deadline);
-      if (this.#closed) {
-        await connection.close();
-        throw fault('STORE_CLOSED');
-      }
-      this.#busy.add(connection);
-      return connection;
-    } catch (error) {
-      // A waiter would wait for this connection too: let the next one try.
-      this.#waiters.shift()?.take(undefined);
-      throw error;
-    } finally {
-      this.#opening--;
-    }
+  /**
+   * Opens one more connection for those who wait, one at a time: a new session takes 15 ms and plans every statement anew, and a busy one is
+   * mostly free again before. Six duties that a process takes when it starts do with two sessions.
+   */
+  #grow(deadline: number): void {
+    const { config, world, size } = this.#options;
+    if (this.#opening || this.#busy.size >= size || this.#waiters.length === 0) return;
+    this.#opening = true;
+    Connection.open(config, world, deadline).then(
+      (connection) => {
+        this.#opening = false;
+        this.#busy.add(connection);
+        this.#release(connection);
+        this.#grow(deadline);
+      },
+      (error: unknown) => {
+        this.#opening = false;
+        // With no session at all, the others would hear the same, one after the other.
+        const failed = this.#waiters.splice(0, this.#busy.size === 0 ? this.#waiters.length : 1);
+        for (const { fail } of failed) fail(error);
+        this.#grow(deadline);
+      },
+    );
   }
 
   async #wait(deadline: number): Promise<Connection> {
@@ -189,6 +219,10 @@ export class Database {
         take: (given) => {
           cancel();
           resolve(given);
+        },
+        fail: (error) => {
+          cancel();
+          reject(error);
         },
       };
       const cancel = world.timers.after(Math.max(0, deadline - world.clock.monotonic()), () => {
@@ -215,15 +249,4 @@ export class Database {
     this.#busy.add(connection);
     waiter.take(connection);
   }
-}
-
-/**
- * Each name contains a hash of its text. Behind a pooler that was not configured, a name may lead to what another
- * client prepared, and that must be the same statement on the same schema.
- */
-function namesOf(texts: Statements): Readonly<Record<StatementName, string>> {
-  const entries = Object.entries(texts).map(([name, text]) => {
-    return [name, `${name}_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`];
-  });
-  return Object.fromEntries(entries) as Record<StatementName, string>;
 }

@@ -4,9 +4,13 @@ import { stats } from './reads.ts';
 /** Statements of duties and of their work: events, counters, what is old. */
 export function dutyStatements({ s, NOW }: Fragments) {
   return {
-    /** $4 and $5 name a term that is taken before its time. No epoch: the duty is refused. */
-    dutyTake: `WITH b AS (SELECT epoch, until FROM ${s}.duty WHERE name = $1),
-      t AS (INSERT INTO ${s}.duty AS d (name, holder, epoch, until) VALUES ($1, $2, 1, ${NOW} + $3)
+    /**
+     * $4 and $5 name a term that is taken before its time. No epoch: the duty is refused. A term that runs is only read:
+     * a write that is refused would lock the row that each pass of its holder needs.
+     */
+    dutyTake: `WITH b AS MATERIALIZED (SELECT epoch, until FROM ${s}.duty WHERE name = $1),
+      t AS (INSERT INTO ${s}.duty AS d (name, holder, epoch, until) SELECT $1::text, $2::text, 1, ${NOW} + $3::bigint
+        WHERE NOT EXISTS (SELECT FROM b WHERE until >= ${NOW} AND (epoch = $4::bigint AND until = $5::bigint) IS NOT TRUE)
         ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = d.epoch + 1, until = excluded.until
         WHERE d.until < ${NOW} OR (d.epoch = $4::bigint AND d.until = $5::bigint) RETURNING epoch, cursor)
       SELECT t.epoch, t.cursor, b.epoch AS held, b.until AS was, b.until - ${NOW} AS left

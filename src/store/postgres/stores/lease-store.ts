@@ -1,12 +1,6 @@
 import type { DutyTerm, LeaseStore, ReapAnswer, ReapItem } from '../../store.ts';
-import {
-  attemptWorkers,
-  cancelledLeases,
-  listLeases,
-  overdueLeases,
-  reapLeases,
-  renewLeases,
-} from '../verbs/queue/lease.ts';
+import { attemptWorkers, cancelledLeases, listLeases, overdueLeases, reapLeases } from '../verbs/queue/lease.ts';
+import { renewLeases } from '../verbs/queue/renew.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function leaseStore(parts: StoreParts): LeaseStore {
