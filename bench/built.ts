@@ -1,6 +1,6 @@
 /** The package as `npm run build` would leave it, in a folder of its own. */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -20,6 +20,11 @@ export function buildInto(folder: string, root = ROOT): string {
     dist,
   ];
   execFileSync(process.execPath, tsc, { cwd: root, stdio: ['ignore', 2, 2] });
+  // Older commits are published as the compiler writes them.
+  const bundle = join(root, 'build/bundle.ts');
+  if (existsSync(bundle)) {
+    execFileSync(process.execPath, [bundle, join(root, 'src'), dist], { cwd: root, stdio: ['ignore', 2, 2] });
+  }
   for (const migrations of MIGRATIONS)
     cpSync(join(root, 'src', migrations), join(dist, migrations), { recursive: true });
   return dist;

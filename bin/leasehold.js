@@ -1,13 +1,5 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that it loads on any Node and can say what is wrong with it.
-import { existsSync, rmSync, statSync } from 'node:fs';
-import module from 'node:module';
-import { fileURLToPath } from 'node:url';
-
-// First, so that it serves everything that is loaded below; without it a start takes three times as long. In our own
-// folder; where it cannot be written, Node goes on without.
-cacheCode(fileURLToPath(new URL('../node_modules/.cache/leasehold', import.meta.url)));
-
 if (Number(process.versions.node.split('.')[0]) < 24) {
   refuse(
     `Leasehold needs Node 24 or newer; this is ${process.version}. ` +
@@ -23,6 +15,15 @@ if (isOlder(sqlite, '3.51.3')) {
       'file that several processes write. Install the newest Node 24 (24.21 has 3.53).',
   );
 }
+
+// Not by imports: an import of a module of Node reads all its exports, of which some load half of Node.
+const { existsSync, rmSync, statSync } = process.getBuiltinModule('node:fs');
+const { enableCompileCache } = process.getBuiltinModule('node:module');
+const { fileURLToPath } = process.getBuiltinModule('node:url');
+
+// First, so that it serves everything that is loaded below; without it a start takes three times as long. In our own
+// folder; where it cannot be written, Node goes on without.
+cacheCode(fileURLToPath(new URL('../node_modules/.cache/leasehold', import.meta.url)));
 
 const source = new URL('../src/cli/main.ts', import.meta.url);
 await import(existsSync(source) ? source.href : new URL('../dist/cli/main.js', import.meta.url).href);
@@ -41,7 +42,7 @@ function cacheCode(folder) {
   }
   const umask = process.umask(0o077);
   process.umask(umask | 0o022);
-  module.enableCompileCache?.(folder);
+  enableCompileCache(folder);
   process.umask(umask);
 }
 

@@ -6,6 +6,7 @@ import { fault } from '../core/errors.ts';
 import { isLoopback } from '../server/http/hosts.ts';
 import { bornOf } from '../worker/spool/owner.ts';
 import { makeDataFolder } from './data/data-folder.ts';
+import { nodeFetch } from './remote/node-fetch.ts';
 
 /** Where a node answers, for commands that use the same data directory. */
 export interface NodeAddress {
@@ -50,7 +51,7 @@ export async function liveNode(dataDir: string, token: 'own' | 'other' = 'other'
   requireOwn(dataDir, node.url, token);
   try {
     // Without a token: another process may listen at that address by now.
-    const client = new Client({ url: node.url });
+    const client = new Client({ url: node.url, fetch: nodeFetch });
     const { status } = await client.call('health', { timeoutMs: PATIENCE_MS, patienceMs: 0 });
     return status === 'ok' ? client.origin : undefined;
   } catch {

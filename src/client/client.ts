@@ -4,7 +4,16 @@ import type { AnswerOf, ParamsOf, QueryOf, RouteName } from '../protocol/routes.
 import { Endpoints } from './endpoints.ts';
 import type { Message } from './messages.ts';
 import { isTransient, wasNeverSent } from './problem.ts';
-import { type Params, type Query, type Request, readAnswer, requestOf, send } from './request.ts';
+import {
+  type Fetch,
+  type Fetched,
+  type Params,
+  type Query,
+  type Request,
+  readAnswer,
+  requestOf,
+  send,
+} from './request.ts';
 import { resumableStream } from './resumable-stream.ts';
 import { REAL_CLOCK, RetryBackoff, type RetryClock } from './retry-backoff.ts';
 import { Semaphore } from './semaphore.ts';
@@ -30,7 +39,8 @@ export interface ClientOptions {
   /** Called when a stream has lost its node, and without an error when it is back. */
   readonly onAway?: ((error: Error | undefined) => void) | undefined;
   readonly clock?: RetryClock | undefined;
-  readonly fetch?: typeof fetch | undefined;
+  /** Default: that of the host. */
+  readonly fetch?: Fetch | undefined;
 }
 
 interface CallOptions {
@@ -186,7 +196,7 @@ export class Client {
     }
   }
 
-  #send(request: Request, signal: AbortSignal): Promise<Response> {
+  #send(request: Request, signal: AbortSignal): Promise<Fetched> {
     return send(request, { fetch: this.#options.fetch ?? globalThis.fetch, signal });
   }
 

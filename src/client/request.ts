@@ -62,13 +62,36 @@ function searchOf(query: Query): string {
   return search.toString();
 }
 
+/** The part of `fetch` that is used here. */
+export type Fetch = (url: string, init: FetchInit) => Promise<Fetched>;
+
+export interface FetchInit {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly redirect: 'error';
+  readonly body?: string;
+}
+
+/** The part of a `Response` that is used here. */
+export interface Fetched {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly body: { getReader(): FetchedReader } | null;
+}
+
+interface FetchedReader {
+  read(): Promise<{ readonly done?: boolean | undefined; readonly value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
 export interface SendOptions {
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly signal: AbortSignal;
 }
 
 /** Sends the request once; throws the error that the node answers with. */
-export async function send(request: Request, { fetch, signal }: SendOptions): Promise<Response> {
+export async function send(request: Request, { fetch, signal }: SendOptions): Promise<Fetched> {
   const { name, method, url, headers, body } = request;
   // A redirect would take the token to an address that nobody has named.
   const init = { method, headers, signal, redirect: 'error' as const };
@@ -87,7 +110,7 @@ export async function send(request: Request, { fetch, signal }: SendOptions): Pr
 }
 
 /** The whole answer. */
-export async function readAnswer(response: Response, { name, url }: Request): Promise<unknown> {
+export async function readAnswer(response: Fetched, { name, url }: Request): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await textOf(response, MAX_ANSWER_BYTES).catch((thrown: unknown) => {
     throw thrown instanceof TooLong
@@ -104,7 +127,7 @@ export async function readAnswer(response: Response, { name, url }: Request): Pr
 }
 
 /** Reads no more than that, whatever somebody sends who is not the node, or no honest one. */
-async function textOf({ body }: Response, mostBytes: number): Promise<string> {
+async function textOf({ body }: Fetched, mostBytes: number): Promise<string> {
   // Not by `for await`, which not every browser has for streams.
   const reader = body?.getReader();
   const decoder = new TextDecoder();

@@ -1,11 +1,12 @@
 import { fault } from '../core/errors.ts';
 import { type Message, MessageReader } from './messages.ts';
 import { errorOfFetch, isTransient } from './problem.ts';
+import type { Fetched } from './request.ts';
 import type { RetryBackoff } from './retry-backoff.ts';
 
 export interface ResumableStream {
   /** Opens a connection that begins after the message with this id. */
-  readonly connect: (last: string | undefined, signal: AbortSignal) => Promise<Response>;
+  readonly connect: (last: string | undefined, signal: AbortSignal) => Promise<Fetched>;
   /** The id to begin after. */
   readonly last?: string | undefined;
   /** Whether a clean end is final: that of a log is, the feed has none. */
@@ -65,11 +66,11 @@ async function* connection(options: ResumableStream, last: string | undefined): 
   try {
     if (signal?.aborted) return;
     const response = await listen(connect(last, over.signal));
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const reader = (response.body as NonNullable<Fetched['body']>).getReader();
     const messages = new MessageReader();
     for (;;) {
-      const { done, value } = await listen(reader.read());
-      if (done) return;
+      const { value } = await listen(reader.read());
+      if (value === undefined) return;
       yield* messages.read(value);
     }
   } catch (error) {

@@ -29,6 +29,7 @@ import {
   pushesOf,
   pushOf,
 } from '../library/pushing.ts';
+import { nodeFetch } from './node-fetch.ts';
 import { itemOf } from './remote-app-events.ts';
 import { RemoteHandle } from './remote-app-handle.ts';
 import { type RemoteWorkerOptions, remoteAppWorker } from './remote-app-worker.ts';
@@ -77,6 +78,7 @@ export function openRemote(url: string, options: RemoteOptions): RemoteApp {
   const client = new Client({
     url,
     token,
+    fetch: nodeFetch,
     ...(patience === undefined ? {} : { patienceMs: parseDuration(patience, 'patience') }),
   });
   return new RemoteApp(client, { token, log });

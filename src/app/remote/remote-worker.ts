@@ -14,6 +14,7 @@ import { type BuiltinOptions, builtinWorkerOptions } from '../builtin-worker.ts'
 import { makeDataFolder } from '../data/data-folder.ts';
 import { makeWorker } from '../worker.ts';
 import { realWorld } from '../world.ts';
+import { nodeFetch } from './node-fetch.ts';
 
 export type { Log } from '../../engine/log.ts';
 export type { Worker } from '../../worker/worker.ts';
@@ -66,7 +67,7 @@ export async function enrol(urls: Addresses, code: string, dataDir: string): Pro
 
 async function enrolAt(url: string, code: string, dataDir: string): Promise<Credentials> {
   // A code is good once. After a broken call it is not known whether the code was used, so it is not sent again.
-  const client = new Client({ url });
+  const client = new Client({ url, fetch: nodeFetch });
   const { name, secret } = enrolled(await client.call('enrolWorker', { body: { code }, patienceMs: 0 }), url);
   makeDataFolder(dataDir);
   const file = join(dataDir, FILE);

@@ -1,15 +1,22 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
 
-const loopbacks = new BlockList();
-loopbacks.addSubnet('127.0.0.0', 8, 'ipv4');
-loopbacks.addAddress('::1', 'ipv6');
+let known: BlockList | undefined;
+
+/** Made when it is first needed, and so is its module: most commands ask for no address. */
+function loopbacks(): BlockList {
+  if (known !== undefined) return known;
+  known = new (process.getBuiltinModule('node:net').BlockList)();
+  known.addSubnet('127.0.0.0', 8, 'ipv4');
+  known.addAddress('::1', 'ipv6');
+  return known;
+}
 
 export function isLoopback(name: string): boolean {
   const bare = name.toLowerCase();
   if (bare === 'localhost') return true;
   const family = isIP(bare);
-  return family !== 0 && loopbacks.check(bare, family === 6 ? 'ipv6' : 'ipv4');
+  return family !== 0 && loopbacks().check(bare, family === 6 ? 'ipv6' : 'ipv4');
 }
 
 /**

@@ -1,0 +1,39 @@
+/** Bundles the sources for publication: `node build/bundle.ts [SOURCES] [DIST]`. */
+import { isAbsolute, join, resolve } from 'node:path';
+import { build, type OutputOptions } from 'rolldown';
+import { chunkNames } from './chunks.ts';
+import { entriesOf } from './entries.ts';
+import { builtinsAsNeeded, ownUrls, withoutFacades } from './rewrite.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Writes the program into a folder: a few files, each loaded whole, and their source maps. */
+export async function bundle(src: string, dist: string): Promise<void> {
+  const { main, threads } = entriesOf(src);
+  const name = chunkNames(src, main);
+  await bundleOf(src, main, {
+    dir: dist,
+    chunkFileNames: 'chunks/[name].js',
+    codeSplitting: { includeDependenciesRecursively: false, groups: [{ name, debugName: 'starts' }] },
+  });
+  await bundleOf(src, threads, { dir: dist, chunkFileNames: 'threads/[name].js' });
+}
+
+async function bundleOf(src: string, entries: readonly string[], output: OutputOptions): Promise<void> {
+  await build({
+    input: Object.fromEntries(entries.map((file) => [file.replace(/\.ts$/, ''), join(src, file)])),
+    platform: 'node',
+    // Packages of npm stay outside: they are installed beside.
+    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    tsconfig: false,
+    preserveEntrySignatures: 'allow-extension',
+    checks: { pluginTimings: false, ineffectiveDynamicImport: false },
+    plugins: [ownUrls(src), builtinsAsNeeded, withoutFacades],
+    output: { ...output, format: 'esm', sourcemap: true, comments: false },
+  });
+}
+
+if (import.meta.main) {
+  const [src = join(ROOT, 'src'), dist = join(ROOT, 'dist')] = process.argv.slice(2);
+  await bundle(resolve(src), resolve(dist));
+}
