@@ -18,6 +18,7 @@ import { openFiles } from './ground/files.ts';
 import { openServer } from './ground/server.ts';
 import { describe } from './machine.ts';
 import { COLD_TASKS, type PathFigures } from './path/part.ts';
+import { runScene } from './path/scene.ts';
 import { appendResults } from './results.ts';
 
 const { values: flags } = parseArgs({
@@ -58,7 +59,7 @@ for (let round = 0; round < Number(flags.rounds); round++) {
     for (const { name, library } of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const place = await ground.create(`p${places++}`);
       const server = ground.serverMicros();
-      const parts = run(library, onPostgres ? place : `sqlite:${place}`, scene);
+      const parts = runScene(library, onPostgres ? place : `sqlite:${place}`, scene, flags.tasks);
       const cpuMicros = (ground.serverMicros() - server) / (COLD_TASKS + Number(flags.tasks));
       if (scene === 'drain' && onPostgres) note(name, SERVER, { rate: Number.NaN, cpuMicros });
       for (const [part, figures] of Object.entries(parts)) note(name, part, figures);
@@ -112,12 +113,6 @@ function checkout(named: string): string {
   });
   symlinkSync(join(HERE, 'node_modules'), join(folder, 'node_modules'));
   return folder;
-}
-
-function run(library: string, address: string, scene: string): Record<string, PathFigures> {
-  const args = [join(import.meta.dirname, 'path/child.ts'), library, address, scene, flags.tasks];
-  const out = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-  return JSON.parse(out.trim().split('\n').at(-1) as string) as Record<string, PathFigures>;
 }
 
 function median(name: string, part: string, of: keyof PathFigures): number {

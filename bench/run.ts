@@ -1,12 +1,14 @@
 /** One run of a suite: all contenders, all measures, interleaved; one table. */
 import type { Contender } from './contenders/contender.ts';
+import { usePackage } from './contenders/library.ts';
 import { Figures, percentile } from './figures.ts';
 import { describe } from './machine.ts';
 import type { Measure, Row, World } from './measures/measure.ts';
 import { killChildren, useStore } from './processes.ts';
 import { appendResults } from './results.ts';
 import type { Suite } from './suites/suite.ts';
-import { figureTable, number, targetTable } from './table.ts';
+import { figureTable, number, type Promised, targetTable } from './table.ts';
+import type { Target } from './targets/target.ts';
 
 export interface RunOptions {
   /** Names of measures and contenders, apart by commas; default all. */
@@ -27,13 +29,42 @@ export function roundsOf(flag: string | undefined, quick: boolean, many: number)
 
 /** Runs it, prints, records, and ends the process: 1 when something failed. */
 export async function runSuite(suite: Suite, options: RunOptions): Promise<never> {
-  const run = new Run(suite, options);
-  return await run.all();
+  return runSuites([[suite, options]]);
+}
+
+/** One after the other; their targets make one table. */
+export async function runSuites(all: readonly (readonly [Suite, RunOptions])[]): Promise<never> {
+  const runs: Run[] = [];
+  for (const [suite, options] of all) {
+    const run = new Run(suite, options);
+    await run.all();
+    runs.push(run);
+  }
+  tell(runs);
+  process.exit(runs.some(({ failed }) => failed) ? 1 : 0);
+}
+
+/** The tables of several runs, what was promised on top. */
+function tell(runs: readonly Run[]): void {
+  const [first] = runs as readonly [Run];
+  const targets = targetTable(...runs.map((run) => run.promised));
+  if (first.options.json) console.log(JSON.stringify(first.asJson(), null, 2));
+  else console.log([targets, ...runs.flatMap((run) => run.tables(false))].join('\n\n'));
+  if (!first.options.record || first.options.quick) return;
+  const at = new Date().toISOString().slice(0, 16).replace('T', ' ');
+  appendResults(
+    `${first.suite.title} · ${at} UTC · rounds ${first.options.rounds} · ${first.minutes()}`,
+    first.machine,
+    targets,
+    ...runs.flatMap((run) => run.tables(true)),
+  );
 }
 
 class Run {
-  readonly #suite: Suite;
-  readonly #options: RunOptions;
+  readonly suite: Suite;
+  readonly options: RunOptions;
+  machine = '';
+  #took = '';
   readonly #measures: readonly Measure[];
   readonly #contenders: readonly Contender[];
   readonly #started = performance.now();
@@ -44,16 +75,25 @@ class Run {
   #places = 0;
 
   constructor(suite: Suite, options: RunOptions) {
-    this.#suite = suite;
-    this.#options = options;
+    this.suite = suite;
+    this.options = options;
     this.#measures = choose(suite.measures, options.only, '--only');
     this.#contenders = choose(suite.contenders, options.contenders, '--contenders');
   }
 
-  async all(): Promise<never> {
-    const { rounds } = this.#options;
-    useStore(this.#suite.store);
-    const ground = await this.#suite.open();
+  get failed(): boolean {
+    return this.#failures.length > 0;
+  }
+
+  get promised(): Promised {
+    return { figures: this.#figures, targets: this.suite.targets.filter((target) => this.#wanted(target)) };
+  }
+
+  async all(): Promise<void> {
+    const { rounds } = this.options;
+    useStore(this.suite.store);
+    usePackage(this.suite.dist);
+    const ground = await this.suite.open();
     for (const [signal, status] of [
       ['SIGINT', 130],
       ['SIGTERM', 143],
@@ -63,44 +103,46 @@ class Run {
       killChildren();
       ground.close();
     });
-    const machine = describe(ground.folder, ground.version);
-    this.#progress(machine);
+    this.machine = describe(ground.folder, ground.version);
+    this.#progress(this.machine);
     for (let round = 1; round <= rounds; round++) {
       for (const measure of this.#measures) {
-        for (const contender of rotated(this.#contenders, round)) await this.#once(ground, measure, contender, round);
+        if (round > (measure.rounds ?? rounds)) continue;
+        for (const contender of rotated(this.#contenders, round)) {
+          if (round === 1 || !contender.slow) await this.#once(ground, measure, contender, round);
+        }
       }
     }
-    this.#tell(machine);
-    process.exit(this.#failures.length > 0 ? 1 : 0);
+    this.#took = this.minutes();
   }
 
-  #tell(machine: string): void {
-    const { suite, figures, rounds } = { suite: this.#suite, figures: this.#figures, rounds: this.#options.rounds };
+  tables(spread: boolean): readonly string[] {
     const rows = this.#measures.flatMap((measure) => measure.rows);
-    const names = this.#contenders.map(({ name }) => name);
-    const columns = { rows, contenders: names, reference: suite.reference };
-    const targets = targetTable(figures, suite.targets);
-    const rest = [targets, ...this.#notes, ...this.#failures.map((failure) => `**FAILED** ${failure}`)];
-    if (this.#options.json) console.log(JSON.stringify(this.#asJson(machine, rows), null, 2));
-    else console.log([figureTable(figures, { ...columns, spread: false }), ...rest].join('\n\n'));
-    if (!this.#options.record || this.#options.quick) return;
-    const at = new Date().toISOString().slice(0, 16).replace('T', ' ');
-    appendResults(
-      `${suite.title} · ${at} UTC · rounds ${rounds} · ${this.#minutes()}`,
-      machine,
-      figureTable(figures, { ...columns, spread: true }),
-      ...rest,
-    );
+    const contenders = this.#contenders.map(({ name }) => name);
+    const table = figureTable(this.#figures, { rows, contenders, reference: this.suite.reference, spread });
+    return [
+      `${this.suite.title}, ${this.#took}:`,
+      table,
+      ...this.#notes,
+      ...this.#failures.map((failure) => `**FAILED** ${failure}`),
+    ];
+  }
+
+  /** With `--only`, what was not measured is not said to be missing. */
+  #wanted(target: Target): boolean {
+    return this.options.only === undefined || target.figure(this.#figures) !== undefined;
   }
 
   /** Every figure of every round; of samples what the table says. */
-  #asJson(machine: string, rows: readonly Row[]): object {
+  asJson(): object {
+    const rows = this.#measures.flatMap((measure) => measure.rows);
+    const { machine } = this;
     const names = this.#contenders.map(({ name }) => name);
-    const under = this.#suite.reference;
+    const under = this.suite.reference;
     return {
-      title: this.#suite.title,
+      title: this.suite.title,
       machine,
-      rounds: this.#options.rounds,
+      rounds: this.options.rounds,
       rows: rows.map(({ label, key, unit, percentile: percent, ratio }) => ({
         label,
         unit,
@@ -113,7 +155,7 @@ class Run {
           return [{ contender, figure, ratio: against, ...(percent === undefined ? { rounds: values } : {}) }];
         }),
       })),
-      targets: this.#suite.targets.map((target) => ({
+      targets: this.suite.targets.map((target) => ({
         label: target.label,
         figure: target.figure(this.#figures),
         wanted: `${target.bound} ${target.wanted} ${target.unit}`.trimEnd(),
@@ -141,7 +183,7 @@ class Run {
 
   /** `used`: the places that go after the round. */
   #world(ground: World['ground'], contender: Contender, round: number, used: string[]): World {
-    const { rounds, quick } = this.#options;
+    const { rounds, quick } = this.options;
     const say = (what: string): void =>
       this.#progress(`round ${round}/${rounds}  ${contender.name.padEnd(20)} ${what}`);
     return {
@@ -170,13 +212,13 @@ class Run {
     };
   }
 
-  #minutes(): string {
+  minutes(): string {
     const seconds = Math.round((performance.now() - this.#started) / 1000);
     return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   }
 
   #progress(text: string): void {
-    console.error(`[${this.#minutes()}] ${text}`);
+    console.error(`[${this.minutes()}] ${text}`);
   }
 }
 

@@ -23,9 +23,17 @@ export function figureTable(figures: Figures, options: TableOptions): string {
   return markdown([[`medians; × = ratio to ${reference}`, ...contenders], ...body]);
 }
 
-export function targetTable(figures: Figures, targets: readonly Target[]): string {
-  const body = targets.map((target) => {
-    const figure = target.figure(figures);
+/** Targets, and the figures that say whether they are met. */
+export interface Promised {
+  readonly figures: Figures;
+  readonly targets: readonly Target[];
+}
+
+export function targetTable(...all: readonly Promised[]): string {
+  const pairs = all.flatMap(({ figures, targets }) =>
+    targets.map((target) => [target, target.figure(figures)] as const),
+  );
+  const body = pairs.map(([target, figure]) => {
     const show = (value: number): string =>
       target.unit === '×' ? `×${value.toFixed(2)}` : `${number(value)} ${target.unit}`.trimEnd();
     const verdict = figure === undefined ? NONE : met(target, figure) ? 'met' : 'NOT MET';

@@ -13,14 +13,22 @@ export type MeasureName =
   | 'storm'
   | 'throughput'
   | 'scale'
-  | 'rolling';
+  | 'rolling'
+  | 'costs'
+  | 'start'
+  | 'work'
+  | 'scheduling';
 
 export interface Contender {
   readonly name: string;
   /** Tasks that one drain takes: about half a second to a second of work. */
   readonly drainTasks: number;
+  /** So slow that one round tells all there is to tell. */
+  readonly slow?: boolean;
   /** Tasks that a process works off before it is measured; default 4000. */
   readonly warmTasks?: number;
+  /** Its queue has `seedFinished`. */
+  readonly seedsFinished?: boolean;
   /** False when completing deletes the task, so that nothing finished ever lies behind; default true. */
   readonly keepsFinished?: boolean;
   /** Measures that say nothing new about this contender. */

@@ -16,7 +16,15 @@ export async function contendersOf(store: StoreName): Promise<readonly Contender
 }
 
 export async function contenderOf(store: StoreName, name: string): Promise<Contender> {
-  const found = (await contendersOf(store)).find((candidate) => candidate.name === name);
+  const found = [...(await contendersOf(store)), ...(await variantsOf(store))].find(
+    (candidate) => candidate.name === name,
+  );
   if (!found) throw new Error(`no contender "${name}"`);
   return found;
+}
+
+async function variantsOf(store: StoreName): Promise<readonly Contender[]> {
+  if (store === 'hub') return [];
+  const { variants } = await (store === 'postgres' ? import('./postgres/index.ts') : import('./sqlite/index.ts'));
+  return Object.values(variants);
 }

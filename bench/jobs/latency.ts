@@ -8,12 +8,14 @@ export const WARM = 10;
 export interface LatencyArgs {
   readonly pushes: number;
   readonly everyMs: number;
+  /** How many of the first do not count. */
+  readonly skip?: number;
 }
 
 /** Works, and says how long each push took to reach its handler (ms). */
 export async function receive(
   queue: Queue,
-  _: LatencyArgs,
+  { skip = WARM }: LatencyArgs,
   line: Line,
   meanwhile = async (): Promise<void> => {},
 ): Promise<readonly number[]> {
@@ -23,7 +25,7 @@ export async function receive(
     handle: (data) => {
       const now = micros();
       const sent = sentAt(data);
-      if (received++ >= WARM) samples.push((now - sent) / 1000);
+      if (received++ >= skip) samples.push((now - sent) / 1000);
     },
     settled: () => {},
   });
@@ -35,8 +37,8 @@ export async function receive(
 }
 
 /** Pushes at an uneven pace; how long a push takes is part of the latency. */
-export async function send(queue: Queue, { pushes, everyMs }: LatencyArgs): Promise<void> {
-  for (let n = 0; n < pushes + WARM; n++) {
+export async function send(queue: Queue, { pushes, everyMs, skip = WARM }: LatencyArgs): Promise<void> {
+  for (let n = 0; n < pushes + skip; n++) {
     await delay(everyMs * (0.5 + Math.random()));
     await queue.push(payload(micros()));
   }

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Queue, thousand } from '../contenders/contender.ts';
+import { type Payload, type Queue, thousand } from '../contenders/contender.ts';
 import type { Line } from './line.ts';
 
 export interface PushArgs {
@@ -23,6 +23,18 @@ export async function push(queue: Queue, { callers, ms }: PushArgs, line: Line):
   const pushed = await pushFor(queue, callers, ms);
   const perSecond = pushed / ((performance.now() - start) / 1000);
   return { perSecond, acknowledged: warm + pushed };
+}
+
+export interface PushSomeArgs {
+  readonly pushes: number;
+}
+
+/** So many by one caller, from the first of the process on, and the rate of that. */
+export async function pushSome(queue: Queue, { pushes }: PushSomeArgs, line: Line): Promise<PushResult> {
+  await line.barrier();
+  const start = performance.now();
+  for (let n = 0; n < pushes; n++) await queue.push(thousand[n % thousand.length] as Payload);
+  return { perSecond: pushes / ((performance.now() - start) / 1000), acknowledged: pushes };
 }
 
 async function pushFor(queue: Queue, callers: number | 'bulk', ms: number): Promise<number> {

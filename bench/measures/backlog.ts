@@ -23,9 +23,11 @@ const ONCE = [EMPTY, FINISHED, PENDING];
 /** Finished tasks by database: the databases last, so those of earlier drains stay behind too. */
 const behind = new Map<string, number>();
 
-export const backlog: Measure = {
+export const backlog = (only: readonly string[]): Measure => ({
   name: 'growth',
+  only,
   rows: [EMPTY, FINISHED, PENDING],
+  rounds: 3,
   async round(world: World, contender: Contender) {
     const tasks = contender.drainTasks / (world.quick ? 4 : 1);
     for (const row of world.quick ? ONCE : [...ONCE, ...ONCE.toReversed()]) {
@@ -37,7 +39,7 @@ export const backlog: Measure = {
       world.record(contender, row, perSecond);
     }
   },
-};
+});
 
 /** Its database, made at the first use: what is finished is worked off as all tasks are, what is besides is pushed to a copy. */
 async function filled(world: World, contender: Contender, row: Row): Promise<string> {
@@ -50,7 +52,8 @@ async function filled(world: World, contender: Contender, row: Row): Promise<str
   behind.set(place, like === undefined ? 0 : (behind.get(like) ?? 0));
   world.say(`making the database for: ${row.label}`);
   if (row === FINISHED) {
-    await drained(world, contender, place, { tasks: count, processes: 1 });
+    if (contender.seedsFinished) await run(contender, 'seed', place, { tasks: 0, finished: count }, count);
+    else await drained(world, contender, place, { tasks: count, processes: 1 });
     behind.set(place, count);
   } else await run(contender, 'seed', place, { tasks: 0, aside: count }, count);
   await world.ground.vacuum(place);

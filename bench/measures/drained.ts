@@ -7,6 +7,8 @@ import type { World } from './measure.ts';
 export interface DrainOptions {
   readonly tasks: number;
   readonly processes: number;
+  /** The first tasks of these processes; default: they have worked some off elsewhere. */
+  readonly cold?: boolean;
   /** Finished tasks in the place. */
   readonly before?: number;
   /** What goes on beside the drain, from after the pushes to the end. */
@@ -26,14 +28,14 @@ export async function drained(
   { ground }: World,
   contender: Contender,
   place: string,
-  { tasks, processes, before = 0, beside }: DrainOptions,
+  { tasks, processes, cold = false, before = 0, beside }: DrainOptions,
 ): Promise<Drained> {
   await run(contender, 'seed', place, { tasks }, tasks);
   await ground.analyze(place);
   const end = await beside?.(place);
   const children = Array.from(
     { length: processes },
-    () => new Child(contender, 'drain', place, { total: tasks }, tasks),
+    () => new Child(contender, cold ? 'coldDrain' : 'drain', place, { total: tasks }, tasks),
   );
   await go(children);
   const serverBefore = ground.serverMicros();

@@ -1,6 +1,8 @@
 /** Whether finished tasks behind slow a drain down: the same drain on an empty file and on files that keep 1 k to 1 M. */
 import type { Contender } from '../contenders/contender.ts';
+import { PEER, REFERENCE } from '../contenders/sqlite/index.ts';
 import { run } from '../processes.ts';
+import { ENGINE } from '../targets/target.ts';
 import { drained } from './drained.ts';
 import type { Measure, Row, World } from './measure.ts';
 
@@ -30,6 +32,8 @@ const behind = new Map<string, number>();
 
 export const growth: Measure = {
   name: 'growth',
+  // The library has its own in the suite of the user's path.
+  only: [ENGINE, PEER, REFERENCE],
   rows: [EMPTY.rate, THOUSAND.rate, HUNDRED_THOUSAND.rate, MILLION.rate, MILLION.cpu],
   async round(world: World, contender: Contender) {
     const tasks = contender.drainTasks / (world.quick ? 4 : 1);

@@ -47,7 +47,7 @@ export const idle: Measure = {
 
 /** MB of a process with nothing in it but the library and a worker. */
 async function resident(entry: string, file: string): Promise<number> {
-  const child = fork(join(HERE, 'resident.js'), [pathToFileURL(entry).href, file], {
+  const child = fork(join(HERE, 'resident.js'), [pathToFileURL(entry).href, `sqlite:${file}`], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   keep(child);

@@ -18,6 +18,8 @@ export interface Measure {
   readonly rows: readonly Row[];
   /** Names of the contenders that it is about; default all. */
   readonly only?: readonly string[];
+  /** More rounds than this say nothing new. */
+  readonly rounds?: number;
   /** One round of one contender. */
   round(world: World, contender: Contender): Promise<void>;
 }

@@ -15,5 +15,7 @@ export interface Suite {
   /** In the order of the table's rows. */
   readonly measures: readonly Measure[];
   readonly targets: readonly Target[];
+  /** The built package that its children use; without it they run from source. */
+  readonly dist?: string;
   open(): Promise<Ground>;
 }

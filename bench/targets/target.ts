@@ -27,17 +27,17 @@ export const plain =
   (figures) =>
     percentile(figures.get(key, contender), percent);
 
-/** Of the engine against the peer that is the fastest. */
+/** Against the peer that is the fastest. */
 export const fastest =
-  (key: string, peers: readonly string[]): Figure =>
+  (key: string, peers: readonly string[], contender = ENGINE): Figure =>
   (figures) =>
-    least(peers.map((peer) => engine(key, { contender: peer })(figures)));
+    least(peers.map((peer) => ratio({ key, contender }, { contender: peer })(figures)));
 
-/** A percentile of the engine's samples over the lowest one that a peer has. */
+/** A percentile of the samples over the lowest one that a peer has. */
 export const lowest =
-  (key: string, percent: number, peers: readonly string[]): Figure =>
+  (key: string, percent: number, peers: readonly string[], contender = ENGINE): Figure =>
   (figures) => {
-    const own = percentile(figures.get(key, ENGINE), percent);
+    const own = percentile(figures.get(key, contender), percent);
     const best = least(peers.map((peer) => percentile(figures.get(key, peer), percent)));
     return own === undefined || best === undefined ? undefined : own / best;
   };

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { type Ground, onEachStore } from '../../../test/support/compat-grounds.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
@@ -231,6 +233,26 @@ onEach('the names that FlatMachines programs make for workers are taken', async 
   for (const bad of ['', 'a b', 'x'.repeat(200), 7 as never]) {
     assert.equal(await refusal(backend.pool('papers').claim(bad)), 'INVALID_INPUT');
   }
+});
+
+test('claims that are made together share a commit, and so do their ends', async (t) => {
+  const file = join(folder, 'together.db');
+  const backend = await createWorkBackend({ type: 'sqlite', sqlite_path: file }, { duties: false });
+  t.after(() => backend.close());
+  const pool = backend.pool('papers');
+  await Promise.all(Array.from({ length: 17 }, (_, n) => pool.push(n)));
+  const claim = async (): Promise<WorkItem> => claimed(backend, 'papers', 'w1');
+  await pool.complete(await claim());
+  const items = await Promise.all(Array.from({ length: 16 }, claim));
+  await Promise.all(items.map((item) => pool.complete(item)));
+  // The events of one kind and one commit are one row.
+  const db = new DatabaseSync(file, { readOnly: true });
+  t.after(() => db.close());
+  const sizes = db.prepare('SELECT n FROM event WHERE state <> 0 ORDER BY seq').all();
+  assert.deepEqual(
+    sizes.map(({ n }) => n),
+    [1, 1, 16, 16],
+  );
 });
 
 test('a configuration that names no backend is refused, with those that exist', async () => {
