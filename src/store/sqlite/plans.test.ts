@@ -178,6 +178,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   slotRunning: ['SEARCH t USING INDEX task_running', 'SEARCH ls USING PRIMARY KEY (lane=? AND slot=?)'],
   // The newest row, by the key from its end.
   eventAdd: ['SCAN event'],
+  eventNext: ['SCAN event'],
+  eventNews: ['SEARCH event USING INTEGER PRIMARY KEY (rowid>?)'],
   eventRead: [
     'SEARCH event USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
     'SEARCH event USING INTEGER PRIMARY KEY (rowid<?)',
