@@ -21,7 +21,10 @@ const QUEUE = 'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)';
 /** How each hot statement must reach its rows: every table and index that it touches, in order. */
 const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   claimLook: ['SEARCH task USING COVERING INDEX task_ready (lane=?)'],
-  claimMany: [...BY_ID, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  claimRead: ['SEARCH task USING INDEX task_ready (lane=?)'],
+  claimMany: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  settleHeld: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  settleMany: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   claimOne: BY_ID,
   claimTask: ['SEARCH t USING INTEGER PRIMARY KEY (rowid=?)', 'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)', QUEUE],
   claimAgain: BY_ID,
