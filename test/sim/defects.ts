@@ -33,11 +33,15 @@ export const LEASE_DEFECTS = {
     'a result is taken from any attempt',
     ['settleFast', 'AND attempt = ?', ANY],
     ['settleSlow', 'AND attempt = ?', ANY],
+    ['settleHeld', 'AND attempt = ?', ANY],
+    ['settleMany', 'AND attempt = ?', ANY],
   ),
   'settle-finished': plant(
     'a result is taken when nothing runs',
     ['settleFast', 'AND state = 1', ''],
     ['settleSlow', 'AND state = 1', ''],
+    ['settleHeld', 'AND state + 0 = 1', ''],
+    ['settleMany', 'AND state + 0 = 1', ''],
   ),
   'return-unfenced': plant(
     'any attempt can give the task back',

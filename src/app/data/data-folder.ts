@@ -61,8 +61,8 @@ export function tighten(files: OwnFiles): void {
 }
 
 /** SQLite gives the log and its index the mode of the store, but only when it makes them. */
-const STORE_TAILS = ['', '-wal', '-shm', '-journal'] as const;
-const OURS = /^(leasehold\.db(-wal|-shm|-journal)?|token|node\.json|cluster-secret)$/;
+const STORE_TAILS = ['', '-wal', '-shm', '-journal', '-bell'] as const;
+const OURS = /^(leasehold\.db(-wal|-shm|-journal|-bell)?|token|node\.json|cluster-secret)$/;
 
 function filesIn(folder: string): readonly string[] {
   try {

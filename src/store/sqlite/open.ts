@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
 import type { World } from '../../core/world.ts';
+import { Bell } from './file/bell.ts';
 import { bootId, establishClock } from './file/clock.ts';
 import { type Connection, connect, type Durability, existing } from './file/connection.ts';
 import { isBusy, translate } from './file/errors.ts';
@@ -54,7 +55,11 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   }
 
   const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
-  const onCommit = (now: number): void => housekeeper?.wrote(now);
+  const bell = inMemory ? undefined : new Bell(file, options.world.clock, randomBytes(6).readUIntBE(0, 6));
+  const onCommit = (now: number, quiet: boolean): void => {
+    housekeeper?.wrote(now);
+    if (!quiet) bell?.ring();
+  };
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
     const named = inMemory ? undefined : (bytes: () => number) => new NamedFile(file, bytes);
     const { world } = options;
@@ -65,7 +70,7 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
       if (!inMemory) useLog(writer.connection.db, file);
       return prepare(writer, options);
     });
-    return sqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, housekeeper });
+    return sqliteStore({ file, inMemory, durability, world: options.world, writer, clusterKey, bell, housekeeper });
   } catch (error) {
     writer.close();
     throw error;

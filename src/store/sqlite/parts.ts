@@ -1,4 +1,5 @@
 import type { World } from '../../core/world.ts';
+import type { Bell } from './file/bell.ts';
 import type { Durability } from './file/connection.ts';
 import type { Housekeeper } from './file/housekeeper.ts';
 import type { Writer } from './file/writer.ts';
@@ -12,5 +13,7 @@ export interface SqliteParts {
   readonly world: World;
   readonly writer: Writer;
   readonly clusterKey: string;
+  /** How other processes hear of commits; a database in memory has none. */
+  readonly bell: Bell | undefined;
   readonly housekeeper: Housekeeper | undefined;
 }

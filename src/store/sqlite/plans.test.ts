@@ -21,7 +21,10 @@ const QUEUE = 'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)';
 /** How each hot statement must reach its rows: every table and index that it touches, in order. */
 const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   claimLook: ['SEARCH task USING COVERING INDEX task_ready (lane=?)'],
-  claimMany: [...BY_ID, 'SEARCH task USING COVERING INDEX task_ready (lane=?)'],
+  claimRead: ['SEARCH task USING INDEX task_ready (lane=?)'],
+  claimMany: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  settleHeld: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  settleMany: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   claimOne: BY_ID,
   claimTask: ['SEARCH t USING INTEGER PRIMARY KEY (rowid=?)', 'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)', QUEUE],
   claimAgain: BY_ID,
@@ -178,6 +181,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   slotRunning: ['SEARCH t USING INDEX task_running', 'SEARCH ls USING PRIMARY KEY (lane=? AND slot=?)'],
   // The newest row, by the key from its end.
   eventAdd: ['SCAN event'],
+  eventNext: ['SCAN event'],
+  eventNews: ['SEARCH event USING INTEGER PRIMARY KEY (rowid>?)'],
   eventRead: [
     'SEARCH event USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)',
     'SEARCH event USING INTEGER PRIMARY KEY (rowid<?)',

@@ -39,7 +39,7 @@ export interface SqliteStore extends port.Store {
  */
 export function sqliteStore(parts: SqliteParts): SqliteStore {
   const shared = storeParts(parts);
-  const { clusterKey, writer, housekeeper } = parts;
+  const { clusterKey, writer, housekeeper, bell } = parts;
   return {
     clusterKey,
     capabilities: capabilitiesOf(parts),
@@ -77,6 +77,7 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     watch: (params) => shared.watchers.watch(params),
     async close() {
       shared.watchers.close();
+      bell?.close();
       await housekeeper?.close();
       writer.close();
     },

@@ -2,6 +2,7 @@ import type { WatchParams } from '../store.ts';
 import type { Connection } from './file/connection.ts';
 import { watchCommits } from './file/watch.ts';
 import type { SqliteParts } from './parts.ts';
+import { ReadyNews } from './ready-news.ts';
 import { hasToCarry } from './verbs/trees/countdown.ts';
 
 /**
@@ -21,16 +22,17 @@ export class Watchers {
   watch({ wanted, onChange, onCarried }: WatchParams): () => void {
     const listener = { onChange: (lanes?: readonly number[]) => onChange(lanes), onCarried };
     this.#listeners.add(listener);
-    const { file, world, inMemory, writer } = this.#parts;
+    const { file, world, bell, writer } = this.#parts;
+    const news = new ReadyNews();
     const connection = (): Connection => writer.connection;
     const commits = (): number => writer.commits;
     const onCommit = (): void => {
-      onChange();
+      onChange(lanesOf(connection(), news));
       // One read of a table that is mostly empty.
       if (onCarried !== undefined && carriesSome(connection())) onCarried();
     };
     const watching = { file, connection, timers: world.timers, wanted, onChange: onCommit, commits };
-    const stop = inMemory ? () => {} : watchCommits(watching);
+    const stop = bell === undefined ? () => {} : watchCommits({ ...watching, bell });
     this.#watches.add(stop);
     return () => {
       this.#listeners.delete(listener);
@@ -49,6 +51,15 @@ export class Watchers {
 
   close(): void {
     for (const stop of this.#watches) stop();
+  }
+}
+
+function lanesOf({ sql }: Connection, news: ReadyNews): readonly number[] | undefined {
+  try {
+    return news.lanes(sql);
+  } catch {
+    // As below: the scan of the lanes reports it.
+    return undefined;
   }
 }
 

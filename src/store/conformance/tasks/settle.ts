@@ -158,6 +158,55 @@ export const SETTLE: Topic = {
       assert.equal(await scene.unchanged(() => scene.settle(cancelled, 'cancelled')), 'lost');
     },
 
+    'of many ends in one call each has its own answer, and one that is refused changes nothing for the others': async (
+      scene,
+    ) => {
+      const lane = await scene.lane();
+      await scene.pushMany(12);
+      const grants = await scene.claim({ max: 12 });
+      assert.deepEqual(
+        grants.map(({ attempt, tries }) => [attempt, tries]),
+        grants.map(() => [1, 1]),
+      );
+      const [first, , , , , lost] = grants;
+      assert.ok(first && lost);
+      await scene.giveBack(lost);
+      assert.equal(await scene.settle(first, 'completed'), 'done');
+      const items = grants.map(({ task, attempt, createdAt }) => {
+        return { task, attempt, to: 'completed', reason: 'none', hint: { lane, createdAt } } as const;
+      });
+      const answers = await scene.store.taskSettle({ items });
+      assert.deepEqual(
+        answers,
+        grants.map((grant) => (grant === first ? 'repeated' : grant === lost ? 'lost' : 'done')),
+      );
+      for (const grant of grants) {
+        assert.equal((await scene.get(grant.task)).state, grant === lost ? 'ready' : 'completed');
+      }
+      const again = await scene.claimOne();
+      assert.deepEqual([again.task, again.attempt], [lost.task, 2]);
+      await scene.pushMany(6);
+      const more = await scene.claim({ max: 8 });
+      const mixed = [again, ...more].map(({ task, attempt, createdAt }) => {
+        return {
+          task,
+          attempt: attempt === 2 ? 1 : attempt,
+          to: 'completed',
+          reason: 'none',
+          hint: { lane, createdAt },
+        } as const;
+      });
+      assert.deepEqual(await scene.store.taskSettle({ items: mixed }), ['lost', ...more.map(() => 'done')]);
+      const stale = more.map(({ task, createdAt }) => {
+        return { task, attempt: 2, to: 'completed', reason: 'none', hint: { lane, createdAt } } as const;
+      });
+      assert.deepEqual(
+        await scene.unchanged(() => scene.store.taskSettle({ items: stale })),
+        more.map(() => 'lost'),
+        'no attempt that was never made is taken',
+      );
+    },
+
     'a result that comes after the task was given back is refused': async (scene) => {
       const grant = await scene.running();
       assert.equal(await scene.giveBack(grant, { delayMs: HOUR }), 'done');

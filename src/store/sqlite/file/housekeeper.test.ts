@@ -15,15 +15,23 @@ import { Housekeeper } from './housekeeper.ts';
 const folder = tempFolder('housekeeper');
 let files = 0;
 
-async function open(t: TestContext, housekeeping: boolean): Promise<{ store: Store; raw: DatabaseSync; file: string }> {
+interface Opened {
+  readonly store: Store;
+  readonly raw: DatabaseSync;
+  readonly file: string;
+  readonly world: VirtualWorld;
+}
+
+async function open(t: TestContext, housekeeping: boolean): Promise<Opened> {
   const file = join(folder, `${files++}.db`);
-  const store = await openSqlite({ file, world: new VirtualWorld(), housekeeping });
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file, world, housekeeping });
   const raw = new DatabaseSync(file);
   t.after(async () => {
     raw.close();
     await store.close();
   });
-  return { store, raw, file };
+  return { store, raw, file, world };
 }
 
 async function fill(store: Store): Promise<void> {
@@ -99,7 +107,7 @@ const threads = (): number => (process.platform === 'linux' ? readdirSync('/proc
 
 test('the log is carried over into the file while a process is busy, by a thread that an idle one does not have', async (t) => {
   const idle = threads();
-  const { store, raw } = await open(t, true);
+  const { store, raw, world } = await open(t, true);
   await fill(store);
   assert.ok(threads() <= idle, 'no thread for a few commits');
   raw.exec('CREATE TABLE big (data TEXT); PRAGMA wal_autocheckpoint = 0');
@@ -110,7 +118,15 @@ test('the log is carried over into the file while a process is busy, by a thread
     return row.log - row.checkpointed;
   };
   assert.ok(behind() >= 1000);
-  for (let n = 0; n < 60; n++) await store.queuePause({ queue: 'mail', paused: n % 2 === 0 });
+  const work = async (): Promise<void> => {
+    for (let n = 0; n < 60; n++) await store.queuePause({ queue: 'mail', paused: n % 2 === 0 });
+  };
+  await work();
+  await world.advance(3000);
+  await work();
+  assert.ok(threads() <= idle, 'no thread for a burst, nor for another one after a rest');
+  await world.advance(1001);
+  await work();
   for (let n = 0; n < 500 && behind() >= 1000; n++) await sleep(10); // the thread has its own clock
   assert.ok(behind() < 1000, `${behind()} pages are behind`);
 });

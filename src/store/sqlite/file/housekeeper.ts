@@ -10,7 +10,10 @@ interface Answer {
 }
 
 const GONE = 'its housekeeping thread has ended';
-/** A process with this many commits in a second is busy. */
+/**
+ * A process with this many commits in a second is busy. In the second such second the thread starts: its 100 ms of CPU would cost the
+ * first burst of a process a tenth of its speed, and many processes have only one.
+ */
 const BUSY_COMMITS = 50;
 const SECOND_MS = 1000;
 
@@ -24,6 +27,7 @@ export class Housekeeper {
   #closed = false;
   #since = 0;
   #commits = 0;
+  #wasBusy = false;
 
   constructor(file: string) {
     this.#file = file;
@@ -32,10 +36,11 @@ export class Housekeeper {
   /** The process has committed at this monotonic time. */
   wrote(now: number): void {
     if (now - this.#since > SECOND_MS) {
+      this.#wasBusy = this.#commits >= BUSY_COMMITS && now - this.#since <= 2 * SECOND_MS;
       this.#since = now;
       this.#commits = 0;
     }
-    if (++this.#commits >= BUSY_COMMITS) this.#start();
+    if (++this.#commits >= BUSY_COMMITS && this.#wasBusy) this.#start();
   }
 
   recount(): Promise<readonly StatsDrift[]> {

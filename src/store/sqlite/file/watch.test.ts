@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -54,6 +55,32 @@ test('the operating system tells of a commit long before the poll would', async 
   const deadline = performance.now() + 5000;
   while (calls() === 0 && performance.now() < deadline) await turn();
   assert.equal(calls(), 1, 'no notice came');
+});
+
+test('without a bell the log tells of a commit', async (t) => {
+  // A folder has the name of the bell.
+  mkdirSync(join(folder, `${files}.db-bell`));
+  const { other, calls } = await rig(t);
+  await commit(other);
+  const deadline = performance.now() + 5000;
+  while (calls() === 0 && performance.now() < deadline) await turn();
+  assert.equal(calls(), 1, 'no notice came');
+});
+
+test('a busy process is rung once in vain, and takes its place again when it waits', async (t) => {
+  const file = join(folder, `${files}.db-bell`);
+  const it = await rig(t);
+  const until = (): number => readFileSync(file).readDoubleLE(24);
+  assert.ok(until() > 0, 'it has no place');
+  it.wanted = false;
+  await commit(it.other);
+  const deadline = performance.now() + 5000;
+  while (until() > 0 && performance.now() < deadline) await turn();
+  assert.equal(until(), 0, 'it kept its place');
+  it.wanted = true;
+  await it.world.advance(60);
+  assert.equal(it.calls(), 1);
+  assert.ok(until() > 0, 'it has no place');
 });
 
 test('commits of this process are not told, however many', async (t) => {

@@ -1,11 +1,14 @@
 import { type FSWatcher, watch as watchFile } from 'node:fs';
 import type { Timers } from '../../../core/world.ts';
+import type { Bell } from './bell.ts';
 import type { Connection } from './connection.ts';
 
 /** A poll behind `fs.watch`, for file systems without notifications. */
 const POLL_MS = 50;
 /** How often to check while others keep committing. */
 const BUSY_MS = 5;
+/** A write to the WAL that no ring followed within this time was of a program without a bell. */
+const UNRUNG_MS = 8;
 /** After this long without a commit it waits for the next notice. */
 const QUIET_MS = 8;
 /**
@@ -22,11 +25,15 @@ export interface WatchOptions {
   readonly onChange: () => void;
   /** How often this process itself has committed. */
   readonly commits: () => number;
+  readonly bell: Bell;
 }
 
 /**
  * Calls back when another connection has committed. `data_version` moves only for commits of others, so writes of this
  * process cause no second wake-up. It is read only while something waits, so that a busy process does not pay for it.
+ *
+ * The bell rings after each commit that somebody waits for, and is answered at once. Commits without a bell (an older version, a caller's
+ * own transaction, another user of the file) are noticed from the WAL:
  *
  *   armed ──a write to the WAL──> eager ──nothing new for some turns──> looking ──nothing new after 1, 2, 4, 8 ms──> armed
  *
@@ -35,11 +42,13 @@ export interface WatchOptions {
  * times for each commit, and a wake-up for each of them took half of the CPU of eight racing processes.
  */
 export function watchCommits(options: WatchOptions): () => void {
-  const { file, connection, timers, wanted, onChange, commits } = options;
+  const { file, connection, timers, wanted, onChange, commits, bell } = options;
   let stopped = false;
   let seen: number | undefined;
   let watcher: FSWatcher | undefined;
   let cancel = (): void => {};
+  /** There is a bell, and this process has a place at it. */
+  let listens = false;
 
   function version(): number | undefined {
     try {
@@ -59,11 +68,25 @@ export function watchCommits(options: WatchOptions): () => void {
     return true;
   }
 
+  function rung(): void {
+    if (stopped) return;
+    if (wanted()) look();
+    else if (listens) {
+      // Busy: the others need not ring. It looks again soon, and then takes a place again.
+      listens = false;
+      bell.rest();
+      lookAfter(BUSY_MS);
+    }
+  }
+
   /** Waits for the next notice. The check in `poll` closes the gap between the last one and the arming. */
   function arm(): void {
     const before = commits();
-    // A write of this process is no news. Another one at the same time can wait for a millisecond.
-    const noticed = (): void => lookEagerly(commits() === before ? EAGER_TURNS : 0);
+    const noticed = (): void => {
+      // A write of this process is no news. Another one at the same time can wait for a millisecond.
+      if (listens) lookAfter(UNRUNG_MS);
+      else lookEagerly(commits() === before ? EAGER_TURNS : 0);
+    };
     try {
       watcher = watchFile(`${file}-wal`, { persistent: false }, noticed);
       watcher.on('error', () => watcher?.close());
@@ -74,6 +97,7 @@ export function watchCommits(options: WatchOptions): () => void {
   }
 
   function poll(): void {
+    if (wanted()) listens = bell.wait();
     if (look()) lookAfter(BUSY_MS);
     else plan(POLL_MS, poll);
   }
@@ -102,9 +126,11 @@ export function watchCommits(options: WatchOptions): () => void {
   }
 
   seen = version();
+  const unlisten = bell.listen(rung);
   arm();
   return () => {
     stopped = true;
+    unlisten();
     cancel();
     watcher?.close();
   };

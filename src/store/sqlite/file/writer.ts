@@ -36,8 +36,8 @@ export interface WriterOptions {
   /** The name of the file. A database in memory has none. */
   readonly named?: ((bytes: () => number) => NamedFile) | undefined;
   readonly busyDeadlineMs: number;
-  /** Called after each commit, with its monotonic time. */
-  readonly onCommit?: (now: number) => void;
+  /** Called after each commit, with its monotonic time. `quiet`: only beats and renewals. */
+  readonly onCommit?: (now: number, quiet: boolean) => void;
 }
 
 /** A commit should not block the loop for longer than this. Waiting jobs go into the next one, a turn later. */
@@ -189,9 +189,9 @@ export class Writer {
     const tx = this.#transaction(ledger);
     const answers: unknown[] = [];
     let rank = 0;
-    let moved = false;
+    let quiet = false;
     try {
-      moved = this.#followClock(tx);
+      const moved = this.#followClock(tx);
       for (const job of jobs) {
         // Cause before effect: a claim may not be packed before the event that made its task claimable again.
         if (job.rank === 'rest' || ORDER[job.rank] < rank) ledger.seal();
@@ -204,7 +204,8 @@ export class Writer {
       ledger.write(tx.sql, tx.now);
       // Counted before the result is known: a commit that fails may have been written.
       this.commits++;
-      if (moved || jobs.some(({ quiet }, i) => !quiet && i < answers.length)) this.changes++;
+      quiet = !moved && jobs.every((job, i) => job.quiet || i >= answers.length);
+      if (!quiet) this.changes++;
       if (!ledger.isEmpty) this.eventCommits++;
       this.#connection.db.exec('COMMIT');
     } catch (error) {
@@ -218,7 +219,7 @@ export class Writer {
       return jobs.slice(Math.max(1, answers.length + 1));
     }
     this.#relieved = false;
-    this.#options.onCommit?.(started);
+    this.#options.onCommit?.(started, quiet);
     for (const [i, answer] of answers.entries()) (jobs[i] as Job).resolve(answer);
     return jobs.slice(answers.length);
   }
@@ -242,6 +243,7 @@ export class Writer {
         this.changes++;
         this.eventCommits++;
         this.#connection.db.exec('COMMIT');
+        this.#options.onCommit?.(this.#options.world.clock.monotonic(), false);
         job.resolve(answer);
       } catch (again) {
         this.#rollback();

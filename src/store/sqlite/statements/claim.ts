@@ -1,12 +1,14 @@
 import { GRANT_COLUMNS } from '../../rows/grant-rows.ts';
 
 /**
- * `claimMany` is one statement for a lane, `claimLook` with `claimOne` two. One wins for many tasks of a lane, two for few: one lane 60
- * against 45 k/s, a thousand lanes 26 against 41 k/s.
+ * Many tasks of a lane are read by `claimRead` and then written by `claimMany`, a run of numbers at a time: 4.5 µs a task, where one statement with
+ * RETURNING took 6.7. Few are written one by one (`claimLook`, `claimOne`): with a thousand lanes 41 against 26 k/s.
  */
 export const CLAIM_STATEMENTS = {
+  claimRead: `SELECT ${GRANT_COLUMNS} FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?`,
+  // The sum keeps it from the index of ready tasks, whose entries it removes.
   claimMany: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?
-    WHERE id IN (SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?) RETURNING ${GRANT_COLUMNS}`,
+    WHERE id BETWEEN ? AND ? AND state + 0 = 0`,
   claimLook: 'SELECT id FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   taskReady: 'SELECT id, prio FROM task WHERE lane = ? AND state = 0 ORDER BY prio, id LIMIT ?',
   claimOne: `UPDATE task SET state = 1, attempt = attempt + 1, tries = tries + 1, holder = ?, lease_until = ?, started_at = ?

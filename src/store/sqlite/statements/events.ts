@@ -4,6 +4,8 @@ export const EVENT_STATEMENTS = {
   eventRead: `SELECT seq, n, at, queue, kind, state, ids, attempts, born FROM event
     WHERE seq >= coalesce((SELECT seq FROM event WHERE seq <= ?1 ORDER BY seq DESC LIMIT 1), 0)
       AND seq < coalesce((SELECT seq FROM event WHERE seq >= ?1 ORDER BY seq LIMIT 1), ?1) + ?2 ORDER BY seq LIMIT ?2 + 1`,
+  eventNext: 'SELECT seq + n AS next FROM event ORDER BY seq DESC LIMIT 1',
+  eventNews: `SELECT seq + n AS next, n, queue, kind, state, ids FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
   statAdd: `INSERT INTO qstat (queue, ready, running, scheduled, waiting, completed, failed, cancelled)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (queue) DO UPDATE SET ready = ready + excluded.ready,
       running = running + excluded.running, scheduled = scheduled + excluded.scheduled,

@@ -1,6 +1,7 @@
 const SLOT = 's.id, s.key, s.cap, s.active, s.tat, s.cost_tat, s.paused_until, d.name, d.body';
 
 export const LIMIT_STATEMENTS = {
+  slotAny: 'SELECT 1 FROM slot LIMIT 1',
   limitFind: 'SELECT id, body, revision, changed_at, changed_by FROM limit_def WHERE name = ?',
   limitPut: `INSERT INTO limit_def (name, body, revision, changed_at, changed_by) VALUES (?, ?, 1, ?, ?)
     ON CONFLICT (name) DO UPDATE SET body = excluded.body, revision = revision + 1, changed_at = excluded.changed_at,

@@ -1,10 +1,10 @@
 import type { SettleStore } from '../../store.ts';
-import { returnTask, settleTask } from '../verbs/queue/settle.ts';
+import { returnTask, settleTasks } from '../verbs/queue/settle.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function settleStore({ calls }: StoreParts): SettleStore {
   return {
-    taskSettle: ({ items }) => calls.waking('settle', (tx) => items.map((item) => settleTask(tx, item))),
+    taskSettle: ({ items }) => calls.waking('settle', (tx) => settleTasks(tx, items)),
     taskReturn: ({ items }) => calls.waking('settle', (tx) => items.map((item) => returnTask(tx, item))),
   };
 }

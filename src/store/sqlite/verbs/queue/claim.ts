@@ -1,3 +1,4 @@
+import { fault } from '../../../../core/errors.ts';
 import { allot, charge } from '../../../../core/limits/limit.ts';
 import { DRAINING } from '../../../codes.ts';
 import { claimKey, OP_MS } from '../../../op-keys.ts';
@@ -7,7 +8,7 @@ import { payloadOf } from '../../body.ts';
 import type { LaneInfo, Transaction } from '../../file/transaction.ts';
 import { isTokenAlive } from '../admin/token.ts';
 
-/** From this number on one UPDATE over a subselect beats a read and single updates. */
+/** From this number on a read and an update for each run of numbers beat single updates. */
 const MANY = 8;
 
 /** How many times as many tasks are read to find old enough ones. */
@@ -113,10 +114,7 @@ function claimLane(tx: Transaction, request: NewClaim, { lane, minAgeMs }: LaneA
     const found = tx.sql.get('claimAged').all(lane, max * AGED_LOOK, tx.now - minAgeMs, tx.now, max);
     return claimEach(tx, request, found as unknown as { id: number }[]);
   }
-  if (max >= MANY) {
-    const rows = tx.sql.rows('claimMany').all(request.holder, until, tx.now, lane, max) as unknown as GrantRow[];
-    return inClaimOrder(rows);
-  }
+  if (max >= MANY) return claimRead(tx, request, until, lane, max);
   return claimEach(tx, request, tx.sql.get('claimLook').all(lane, max) as unknown as { id: number }[]);
 }
 
@@ -126,11 +124,26 @@ function claimEach(tx: Transaction, request: NewClaim, found: readonly { id: num
   return found.map(({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow);
 }
 
-/** RETURNING guarantees no order, though mostly it is the right one. */
-function inClaimOrder(rows: GrantRow[]): readonly GrantRow[] {
-  const before = ([a, , , , , , , prioA]: GrantRow, [b, , , , , , , prioB]: GrantRow): number => prioA - prioB || a - b;
-  return rows.every((row, i) => i === 0 || before(rows[i - 1] as GrantRow, row) < 0) ? rows : rows.sort(before);
+/** Reads, then writes: nobody else writes in this transaction, so what was read is what is changed. */
+function claimRead(tx: Transaction, request: NewClaim, until: number, lane: number, max: number): readonly GrantRow[] {
+  const rows = tx.sql.rows('claimRead').all(lane, max) as unknown as Writable<GrantRow>[];
+  const write = tx.sql.get('claimMany');
+  let changed = 0;
+  for (let from = 0, i = 0; i < rows.length; i++) {
+    const row = rows[i] as Writable<GrantRow>;
+    row[1]++;
+    row[2]++;
+    row[10] = until;
+    if (rows[i + 1]?.[0] === row[0] + 1) continue;
+    const first = (rows[from] as GrantRow)[0];
+    changed += Number(write.run(request.holder, until, tx.now, first, row[0]).changes);
+    from = i + 1;
+  }
+  if (changed !== rows.length) throw fault('INTERNAL', { problem: 'a claim changed other tasks than it had read' });
+  return rows;
 }
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The grants of an earlier call whose answer was lost, if they still hold. */
 function earlierGrants(tx: Transaction, request: NewClaim): readonly Grant[] | undefined {

@@ -16,6 +16,51 @@ import type { Transaction } from '../../file/transaction.ts';
 import { pauseFor } from '../admin/limit.ts';
 import { countDown } from '../trees/countdown.ts';
 
+/** Shorter runs are not worth the look before. */
+const MIN_RUN = 4;
+
+/** Plain ends of tasks with consecutive numbers, as a worker that claimed them together has, are one write. */
+export function settleTasks(tx: Transaction, items: readonly SettleItem[]): readonly SettleAnswer[] {
+  const answers: SettleAnswer[] = [];
+  for (let i = 0; i < items.length; ) {
+    const end = runEnd(items, i);
+    if (end - i < MIN_RUN || !settleRun(tx, items, i, end)) {
+      for (; i < end; i++) answers.push(settleTask(tx, items[i] as SettleItem));
+    }
+    for (; i < end; i++) answers.push('done');
+  }
+  return answers;
+}
+
+/** Where the run from here ends: consecutive numbers that end alike, without a result. */
+function runEnd(items: readonly SettleItem[], from: number): number {
+  const { task, attempt, to, reason } = items[from] as SettleItem;
+  let end = from;
+  for (let item = items[end]; item !== undefined; item = items[++end]) {
+    if (item.task !== task + (end - from) || item.attempt !== attempt || item.to !== to || item.reason !== reason)
+      break;
+    if (item.result !== undefined || item.hint === undefined) break;
+  }
+  return Math.max(end, from + 1);
+}
+
+/** False: one of them is lost, or something depends on it. Then each is settled by itself. */
+function settleRun(tx: Transaction, items: readonly SettleItem[], from: number, end: number): boolean {
+  const { task: first, attempt, to, reason } = items[from] as SettleItem;
+  const last = first + (end - from) - 1;
+  const { n } = tx.sql.get('settleHeld').get(first, last, attempt) as { n: number };
+  if (n !== end - from) return false;
+  tx.sql.get('settleMany').run(stateCode(to), reasonCode(reason), tx.now, first, last, attempt);
+  for (let i = from; i < end; i++) {
+    const { task, hint } = items[i] as SettleItem;
+    const { lane, createdAt } = hint as TaskHint;
+    const { queue, uses } = tx.laneOf(lane);
+    if (uses.length > 0) tx.counters.give(uses);
+    tx.ledger.note(queue, to, 'running', to, task, attempt, createdAt);
+  }
+  return true;
+}
+
 export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
   const place = item.hint ?? placeOf(tx, item.task);
   if (place === undefined) return 'lost';
