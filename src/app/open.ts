@@ -274,7 +274,9 @@ export class App implements Leasehold {
 /** A simulated world has no thread: leases are then renewed from the loop. */
 export function renewalOf(url: string, options: NodeOptions): RenewalAddress | undefined {
   if (options.world !== undefined) return undefined;
-  const program = /^postgres(ql)?:/.test(url) ? 'postgres-renewals' : 'direct-renewals';
-  const module = new URL(`./link/${program}${extname(import.meta.url)}`, import.meta.url).href;
-  return { module, data: { url, durability: options.durability } satisfies DirectRenewalData };
+  // Each by its whole name: the build finds what is started by its URL so.
+  const module = /^postgres(ql)?:/.test(url)
+    ? new URL(`./link/postgres-renewals${extname(import.meta.url)}`, import.meta.url)
+    : new URL(`./link/direct-renewals${extname(import.meta.url)}`, import.meta.url);
+  return { module: module.href, data: { url, durability: options.durability } satisfies DirectRenewalData };
 }

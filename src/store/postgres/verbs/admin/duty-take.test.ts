@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { freshDatabase } from '../../../test/support/postgres.ts';
-import { realWorld } from '../../app/world.ts';
-import { openPostgres } from './open.ts';
+import { freshDatabase } from '../../../../../test/support/postgres.ts';
+import { realWorld } from '../../../../app/world.ts';
+import { openPostgres } from '../../open.ts';
 
 test('a duty that another holds is refused without a lock: the holder may be in the middle of a pass', async (t) => {
   const url = await freshDatabase('duty');
