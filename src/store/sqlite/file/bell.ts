@@ -15,8 +15,7 @@ const PLACE_BYTES = 16;
 
 /**
  * A file beside the store by which a commit wakes other processes: whoever waits writes its place there, and a commit is followed by one
- * write to the file while somebody else has a place. The operating system tells the others within 0.1 ms, and only when the commit can be
- * read. Nothing follows from it but a look: a lost ring, a place that two have taken and a file system without notices cost the poll of
+ * write to the file while somebody else has a place. The operating system tells the others, and only when the commit can be read. Nothing follows from it but a look: a lost ring, a place that two have taken and a file system without notices cost the poll of
  * `watchCommits`, and no more.
  */
 export class Bell {

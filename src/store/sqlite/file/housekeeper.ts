@@ -11,8 +11,8 @@ interface Answer {
 
 const GONE = 'its housekeeping thread has ended';
 /**
- * A process with this many commits in a second is busy. In the second such second the thread starts: its 100 ms of CPU would cost the
- * first burst of a process a tenth of its speed, and many processes have only one.
+ * A process with this many commits in a second is busy. In the second such second the thread starts: its 100 ms of CPU were 7 % of
+ * the first 10,000 tasks of a process, and many processes have only one burst.
  */
 const BUSY_COMMITS = 50;
 const SECOND_MS = 1000;
