@@ -25,6 +25,7 @@ export async function loadModule<T>(name: string): Promise<T> {
 
 /** As many as the engine's own contender has. */
 const SLOTS = 125;
+const QUEUE = 'bench';
 const ASIDE = 'aside';
 
 /** Where the worker has its handler from: pushes need only the names. */
@@ -37,7 +38,7 @@ export interface LibraryOptions {
   /** Of the store in a place of the bench. */
   readonly url: (place: string) => string;
   readonly without: NonNullable<Contender['without']>;
-  /** The only one that its workers serve; default: they serve all, and `bench` is the one that is pushed to. */
+  /** The one that is pushed to, and the only one that its workers serve: others may wait besides. Default: `bench`. */
   readonly queue?: (place: string) => string;
   /** Default: `library`. */
   readonly name?: string;
@@ -62,14 +63,13 @@ export function library(options: LibraryOptions): Contender {
       const app = await open(url(place));
       await prepare?.(app);
       return LibraryQueue.open({
-        queue: queue?.(place) ?? 'bench',
+        queue: queue?.(place) ?? QUEUE,
         ...(pushOptions === undefined ? {} : { pushOptions }),
         ...(seedFinished === undefined
           ? {}
           : { seedFinished: (like: number, count: number) => seedFinished(place, like, count) }),
         app: async () => app,
-        makeWorker: async (options) =>
-          app.worker(queue === undefined ? options : { ...options, queues: [queue(place)] }),
+        makeWorker: async (options) => app.worker({ ...options, queues: [queue?.(place) ?? QUEUE] }),
         close: () => app.close(),
       });
     },

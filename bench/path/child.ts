@@ -19,7 +19,7 @@ const COUNTED_PUSHES = 500;
 const SLOTS = 125;
 
 const [library = '', address = '', scene = '', warmTasks = '60000'] = process.argv.slice(2);
-const counted = scene === 'counted' ? countStatements() : undefined;
+const counted = scene === 'counted' ? countStatements(library) : undefined;
 const { open, task } = (await import(pathToFileURL(library).href)) as Library;
 const input = { text: 'x'.repeat(380) };
 const file = address.startsWith('sqlite:') ? address.slice('sqlite:'.length) : undefined;

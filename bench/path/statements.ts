@@ -1,6 +1,6 @@
 /** Counts what the main thread of this process gives its drivers. */
+import { createRequire } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { Client } from 'pg';
 
 export interface StatementCount {
   statements: number;
@@ -10,8 +10,9 @@ export interface StatementCount {
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
-/** From now on; a connection that is open already counts too. */
-export function countStatements(): StatementCount {
+/** From now on; a connection that is open already counts too. `library`: the file whose driver it is, which is not that of the peers. */
+export function countStatements(library: string): StatementCount {
+  const { Client } = createRequire(library)('pg') as typeof import('pg');
   const count: StatementCount = { statements: 0, commits: 0 };
   const note = (sql: unknown): void => {
     count.statements++;

@@ -19,8 +19,8 @@ const worst =
   (figures) => {
     const of = (contender: string): number => percentile(figures.get('latency worst', contender), 50) ?? Number.NaN;
     const best = Math.min(...peers.map(of).filter((value) => !Number.isNaN(value)));
-    const ratioOf = of(LIBRARY) / best;
-    return Number.isFinite(ratioOf) ? ratioOf : undefined;
+    const ours = of(LIBRARY);
+    return Number.isNaN(ours) || best === Number.POSITIVE_INFINITY ? undefined : ours / best;
   };
 
 const SHARED: readonly Target[] = [
