@@ -32,7 +32,7 @@ test('a grant says what a name may run: what is given replaces, what is not give
     '  slots     at most 2',
   ]);
   assert.deepEqual(await grant('--any', '--handler', 'd'), { handlers: ['d'] });
-  assert.equal(await grant('--any'), undefined);
+  assert.deepEqual(await grant('--any'), { anyHandler: true });
   assert.deepEqual((await call(['workers', 'grant', 'box'])).lines.slice(1), [
     '  handlers  any that it offers',
     '  queues    all',

@@ -93,8 +93,8 @@ function putInPlace(temporary: string, options: RestoreOptions): Omit<Restored, 
   try {
     const moved = changeFile(temporary, options, old && knownIn(old, options.now));
     if (old !== undefined) giveOwner(temporary, old);
-    // The WAL of a store whose file is gone. If there was a file, its WAL went into it when it was locked.
-    for (const tail of ['-wal', '-shm']) rmSync(`${file}${tail}`, { force: true });
+    // The WAL of a store whose file is gone. If there was a file, its WAL went into it when it was locked. The bell is of somebody who was killed.
+    for (const tail of ['-wal', '-shm', '-bell']) rmSync(`${file}${tail}`, { force: true });
     publish(temporary, file, { replace: old !== undefined });
     if (old !== undefined) spoil(old);
     return moved;
