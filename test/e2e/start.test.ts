@@ -99,6 +99,7 @@ test('a worker of the library loads no server, no validator and no HTTP', () => 
   );
   assert.deepEqual(loaded.packages, ['croner']);
   assert.equal(has(loaded, 'http'), false);
+  assert.equal(has(loaded, 'child_process'), false);
   assert.equal(has(loaded, 'internal/deps/undici/undici'), false);
 });
 
