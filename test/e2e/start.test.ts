@@ -62,6 +62,8 @@ test('a command on a SQLite file loads commands, engine and store, and no packag
     assert.deepEqual(loaded.packages, []);
     assert.equal(has(loaded, 'http'), false);
     assert.equal(has(loaded, 'internal/deps/undici/undici'), false);
+    // A push hashes its lane.
+    assert.equal(has(loaded, 'crypto'), args[0] === 'push');
   }
 });
 

@@ -55,7 +55,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   }
 
   const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
-  const bell = inMemory ? undefined : new Bell(file, options.world.clock, randomBytes(6).readUIntBE(0, 6));
+  // Tells its own rings from those of others, and is no secret: `node:crypto` takes 5 ms to load, and a command that only lists needs none of it.
+  const bell = inMemory ? undefined : new Bell(file, options.world.clock, Math.floor(Math.random() * 2 ** 48));
   const onCommit = (now: number, quiet: boolean): void => {
     housekeeper?.wrote(now);
     if (!quiet) bell?.ring();
