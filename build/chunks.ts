@@ -48,6 +48,7 @@ export function chunkNames(src: string, entries: readonly string[]): (id: string
     large ??= closuresOf(LARGE, src, graph);
     adapter ??= idsOf(ADAPTER.of, src, graph).difference(idsOf(ADAPTER.others, src, graph));
     if (alone.has(id)) return null;
+    if (/[\\/]node_modules[\\/]zod[\\/]/.test(id)) return 'zod';
     if (adapter.has(id)) return ADAPTER.name;
     return sharedName(namesOf(id, starts)) ?? namesOf(id, large)[0] ?? null;
   };

@@ -122,6 +122,17 @@ test('a program that opens Postgres loads one adapter, and not that of SQLite', 
   assert.equal(has(loaded, 'sqlite'), false);
 });
 
+test('the validator of messages is one file of the package, with its licence and one language', () => {
+  const dist = join(dirname(dirname(bin)), 'dist');
+  for (const file of globSync('**/*.js', { cwd: dist })) {
+    assert.doesNotMatch(readFileSync(join(dist, file), 'utf8'), /from "zod"|import\("zod"\)/, file);
+  }
+  const validator = readFileSync(join(dist, 'chunks/zod.js'), 'utf8');
+  assert.match(validator, /Invalid input: expected/);
+  assert.doesNotMatch(validator, /Ungültige Eingabe/);
+  assert.match(readFileSync(join(dist, 'chunks/zod.LICENSE'), 'utf8'), /MIT/);
+});
+
 test('what the sources start by its URL is where the bundle looks for it', () => {
   const dist = dirname(dirname(bin));
   const named = /new URL\(`(\.[^$`]+)\$\{extname\(new URL\("([^"]+)", import\.meta\.url\)\.href\)\}`/g;
