@@ -6,6 +6,7 @@ import { LimitCounters } from '../limit-counters.ts';
 import type { StoreClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts';
+import type { LogRunway } from './log-runway.ts';
 import type { NamedFile } from './named-file.ts';
 import { laneReader, type Transaction } from './transaction.ts';
 
@@ -35,6 +36,8 @@ export interface WriterOptions {
   readonly reconnect?: () => Connection;
   /** The name of the file. A database in memory has none. */
   readonly named?: ((bytes: () => number) => NamedFile) | undefined;
+  /** Makes the log of the file longer ahead of time. */
+  readonly runway?: LogRunway | undefined;
   readonly busyDeadlineMs: number;
   /** Called after each commit, with its monotonic time. `quiet`: only beats and renewals. */
   readonly onCommit?: (now: number, quiet: boolean) => void;
@@ -134,6 +137,7 @@ export class Writer {
     this.#clock = undefined;
     this.#cancelRetry?.();
     for (const job of this.#waiting()) job.reject(fault('STORE_CLOSED'));
+    this.#options.runway?.forget();
     this.#connection.db.close();
   }
 
@@ -171,6 +175,7 @@ export class Writer {
     if (this.#full) this.#full = !this.#emptyLog();
     try {
       this.#named?.require(started);
+      this.#options.runway?.look(started, this.#connection);
       this.#connection.db.exec('BEGIN IMMEDIATE');
     } catch (error) {
       this.#longest(started);
@@ -209,6 +214,7 @@ export class Writer {
       }
       tx.counters.write(tx.sql);
       ledger.write(tx.sql, tx.now);
+      this.#options.runway?.lengthen();
       // Counted before the result is known: a commit that fails may have been written.
       this.commits++;
       if (!quiet) this.changes++;
@@ -357,6 +363,7 @@ export class Writer {
         fresh = reconnect();
       }
       this.#connection = fresh;
+      this.#options.runway?.forget();
       this.#laneOf = laneReader(fresh.sql);
       return true;
     } catch {
