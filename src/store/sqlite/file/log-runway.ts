@@ -12,8 +12,12 @@ const SLOW_MS = 30;
 const LOW_BYTES = 1 << 18;
 const FIRST_BYTES = 1 << 19;
 const MOST_BYTES = 1 << 20;
+const PIECE_BYTES = 1 << 16;
 const LOG_HEAD_BYTES = 32;
 const FRAME_HEAD_BYTES = 24;
+
+/** Kept, so that the collector has nothing to do with it. */
+let zeros: Buffer | undefined;
 
 /**
  * Makes the log of a busy process longer before it is needed. An fsync of a file that has grown also writes where its new blocks lie and
@@ -83,9 +87,10 @@ export class LogRunway {
   }
 
   #write(fd: number, size: number): void {
-    const zeros = Buffer.alloc(this.#next);
+    const end = size + this.#next;
+    zeros ??= Buffer.alloc(PIECE_BYTES);
     try {
-      for (let at = 0; at < zeros.length; ) at += writeSync(fd, zeros, at, zeros.length - at, size + at);
+      for (let at = size; at < end; ) at += writeSync(fd, zeros, 0, Math.min(PIECE_BYTES, end - at), at);
     } catch (error) {
       // The disk is full, and what is left of it belongs to the tasks.
       ftruncateSync(fd, size);
