@@ -30,6 +30,8 @@ import { WORKER_STATEMENTS } from './statements/workers.ts';
  * `slot` is the counter of a limit.
  */
 export const STATEMENTS = {
+  begin: 'BEGIN IMMEDIATE',
+  commit: 'COMMIT',
   dataVersion: 'PRAGMA data_version',
   /** It moves nothing, and tells how many frames the log has. */
   logLength: 'PRAGMA wal_checkpoint(NOOP)',

@@ -176,7 +176,7 @@ export class Writer {
     try {
       this.#named?.require(started);
       this.#options.runway?.look(started, this.#connection);
-      this.#connection.db.exec('BEGIN IMMEDIATE');
+      this.#connection.begin();
     } catch (error) {
       this.#longest(started);
       this.#refused(error);
@@ -219,7 +219,7 @@ export class Writer {
       this.commits++;
       if (!quiet) this.changes++;
       if (!ledger.isEmpty) this.eventCommits++;
-      this.#connection.db.exec('COMMIT');
+      this.#connection.commit();
     } catch (error) {
       this.#rollback();
       if (!this.#relieved && this.#relieve(error)) {
@@ -245,7 +245,7 @@ export class Writer {
     for (const job of jobs) {
       const ledger = new Ledger();
       try {
-        this.#connection.db.exec('BEGIN IMMEDIATE');
+        this.#connection.begin();
         const tx = this.#transaction(ledger);
         this.#followClock(tx);
         const answer = job.body(tx);
@@ -254,7 +254,7 @@ export class Writer {
         this.commits++;
         this.changes++;
         this.eventCommits++;
-        this.#connection.db.exec('COMMIT');
+        this.#connection.commit();
         this.#options.onCommit?.(this.#options.world.clock.monotonic(), false);
         job.resolve(answer);
       } catch (again) {
