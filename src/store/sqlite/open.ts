@@ -10,6 +10,7 @@ import { bootId, establishClock } from './file/clock.ts';
 import { type Connection, connect, type Durability, existing } from './file/connection.ts';
 import { isBusy, translate } from './file/errors.ts';
 import { Housekeeper } from './file/housekeeper.ts';
+import { LogRunway } from './file/log-runway.ts';
 import { NamedFile } from './file/named-file.ts';
 import { Writer } from './file/writer.ts';
 import { STATEMENTS, type StatementTexts } from './statements.ts';
@@ -64,7 +65,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
     const named = inMemory ? undefined : (bytes: () => number) => new NamedFile(file, bytes);
     const { world } = options;
-    return new Writer({ file, world, connect: open, reconnect: reopen, named, busyDeadlineMs, onCommit });
+    const runway = inMemory ? undefined : new LogRunway(file);
+    return new Writer({ file, world, connect: open, reconnect: reopen, named, runway, busyDeadlineMs, onCommit });
   });
   try {
     clusterKey = await patiently(options.world, busyDeadlineMs, file, () => {
