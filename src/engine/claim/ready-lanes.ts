@@ -150,15 +150,23 @@ export class ReadyLanes {
    * served first. One task in `FLOOR` comes from the lane that has waited longest, whatever its priority, so nothing starves.
    */
   pick(wants: (lane: Lane) => boolean, limit: number, max: number): readonly PickedLane[] {
-    const open: ServableLane[] = [];
-    for (const [id, entry] of this.#ready) {
+    let top = Number.NEGATIVE_INFINITY;
+    let urgent: ServableLane[] = [];
+    const seen: { oldest?: ServableLane } = {};
+    const see = (choice: ServableLane): void => {
+      seen.oldest ??= choice;
+      if (choice.priority > top) urgent = [];
+      top = Math.max(top, choice.priority);
+      if (choice.priority === top) urgent.push(choice);
+    };
+    this.#ready.forEach(({ mark, priority }, id) => {
+      // Less urgent than another, and not the oldest: with many lanes, asking who serves it is what a claim costs.
+      if (priority < top) return;
       const lane = this.#open(id);
-      if (lane !== undefined && wants(lane)) open.push({ lane, ...entry });
-    }
-    open.push(...this.#unblocked(wants));
-    const top = open.reduce((highest, { priority }) => Math.max(highest, priority), Number.NEGATIVE_INFINITY);
-    const urgent = open.filter(({ priority }) => priority === top);
-    const [oldest] = open;
+      if (lane !== undefined && wants(lane)) see({ lane, mark, priority });
+    });
+    for (const choice of this.#unblocked(wants)) see(choice);
+    const { oldest } = seen;
     const owed = this.#sinceOldest >= FLOOR && oldest !== undefined && oldest.priority < top;
     const picked = this.#turns.share(urgent, limit, max);
     if (owed) {
@@ -286,10 +294,11 @@ export class ReadyLanes {
 
   async #scan(): Promise<void> {
     this.#scannedAt = this.#now();
-    await this.#scanPauses();
+    // Together: the first claim of a process waits for both. No lane is put before the pauses are known.
+    const [first] = await Promise.all([this.#store.laneScan({ after: 0, limit: SCAN_PAGE }), this.#scanPauses()]);
     let found = 0;
     for (let after = 0; ; ) {
-      const page = await this.#store.laneScan({ after, limit: SCAN_PAGE });
+      const page = after === 0 ? first : await this.#store.laneScan({ after, limit: SCAN_PAGE });
       found += page.length;
       await this.#readLanes(page);
       // The claim that scanned may not be the one that can take it.
