@@ -1,0 +1,11 @@
+import type { Scope } from './evaluate.ts';
+import type { ValueMap } from './values.ts';
+
+/** Names and their values, of which an inner scope hides those of the outer one. */
+export function scopeOf(values: ValueMap, outer?: Scope): Scope {
+  return {
+    get: (name) => (Object.hasOwn(values, name) ? values[name] : outer?.get(name)),
+    has: (name) => Object.hasOwn(values, name) || (outer?.has(name) ?? false),
+    names: () => [...new Set([...Object.keys(values), ...(outer?.names() ?? [])])],
+  };
+}
