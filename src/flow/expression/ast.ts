@@ -16,7 +16,9 @@ export type Expression =
   | Call
   | Method
   | Filter
-  | Is;
+  | Is
+  | Has
+  | Macro;
 
 interface Part {
   readonly at: number;
@@ -24,7 +26,8 @@ interface Part {
 
 export interface Literal extends Part {
   readonly kind: 'literal';
-  readonly value: null | boolean | number | bigint | string;
+  /** CEL has whole numbers of their own kind (bigint), unsigned ones and bytes; see `flow/cel`. */
+  readonly value: unknown;
 }
 export interface Name extends Part {
   readonly kind: 'name';
@@ -111,4 +114,20 @@ export interface Is extends Part, Arguments {
   readonly of: Expression;
   readonly name: string;
   readonly not: boolean;
+}
+/** `has(x.name)` of CEL. */
+export interface Has extends Part {
+  readonly kind: 'has';
+  readonly of: Expression;
+  readonly name: string;
+}
+export type MacroName = 'all' | 'exists' | 'exists_one' | 'filter' | 'map';
+/** `list.all(name, test)` of CEL: `body` is evaluated for each item. `test` is the middle one of `list.map(name, test, body)`. */
+export interface Macro extends Part {
+  readonly kind: 'macro';
+  readonly macro: MacroName;
+  readonly of: Expression;
+  readonly name: string;
+  readonly test: Expression | undefined;
+  readonly body: Expression;
 }

@@ -6,6 +6,7 @@ import { evaluate } from './evaluate.ts';
 import { ExpressionError } from './expression-error.ts';
 import { CONDITION_WORDS, library } from './library/library.ts';
 import { parseExpression } from './parser.ts';
+import { pythonSemantics } from './python-semantics.ts';
 import { scopeOf } from './scope.ts';
 import { tokensOf } from './tokens.ts';
 import type { Value } from './values.ts';
@@ -26,5 +27,13 @@ export function evaluateCondition(
   scope: Readonly<Record<string, Value>>,
   bounds: Bounds = CONDITION_BOUNDS,
 ): Value {
-  return evaluate(condition, { scope: scopeOf(scope), budget: new Budget(bounds), library, lenient: false }) ?? null;
+  return (
+    evaluate(condition, {
+      scope: scopeOf(scope),
+      budget: new Budget(bounds),
+      library,
+      semantics: pythonSemantics,
+      lenient: false,
+    }) ?? null
+  );
 }

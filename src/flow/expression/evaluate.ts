@@ -1,8 +1,8 @@
-import type { Arguments, Expression } from './ast.ts';
+import type { Arguments, BinaryOperator, CompareOperator, Comparison, Expression, Macro } from './ast.ts';
 import type { Budget } from './budget.ts';
 import { ExpressionError } from './expression-error.ts';
-import { binary, compare, negate } from './operators.ts';
-import { isList, isTrue, itemsOf, kindOf, lookUp, mapOf, type Value } from './values.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import { isList, isMap, itemsOf, kindOf, mapOf, type Value } from './values.ts';
 
 /** What a filter, a test, a function or a method is given. */
 export interface Invocation {
@@ -25,14 +25,20 @@ export interface Library {
   readonly methods: ReadonlyMap<string, Invocable>;
 }
 
-export interface Scope {
-  /** The value of a name, or undefined. */
-  readonly get: (name: string) => Value;
-  readonly has: (name: string) => boolean;
-  readonly names: () => readonly string[];
+/** What operators mean: `python-semantics.ts` for conditions and templates, `flow/cel` for CEL. */
+export interface Semantics {
+  readonly lookUp: (value: Value, key: Value, at: number) => Value;
+  readonly binary: (op: BinaryOperator, left: Value, right: Value, budget: Budget, at: number) => Value;
+  readonly negate: (op: '-' | '+', value: Value, at: number) => Value;
+  readonly compare: (op: CompareOperator, left: Value, right: Value, budget: Budget, at: number) => boolean;
+  readonly isTrue: (value: Value) => boolean;
+  readonly logical: (op: 'and' | 'or', left: () => Value, right: () => Value) => Value;
+  /** What a macro goes through. */
+  readonly items: (value: Value, budget: Budget, at: number) => readonly Value[];
 }
 
 export interface Evaluation {
+  readonly semantics: Semantics;
   readonly scope: Scope;
   readonly budget: Budget;
   readonly library: Library;
@@ -41,7 +47,7 @@ export interface Evaluation {
 }
 
 export function evaluate(node: Expression, evaluation: Evaluation): Value {
-  const { budget } = evaluation;
+  const { budget, semantics } = evaluation;
   const { at } = node;
   budget.step(at);
   switch (node.kind) {
@@ -50,12 +56,13 @@ export function evaluate(node: Expression, evaluation: Evaluation): Value {
     case 'name':
       return valueOf(node.name, at, evaluation);
     case 'member':
-      return lookUp(evaluate(node.of, evaluation), node.name);
+      return semantics.lookUp(evaluate(node.of, evaluation), node.name, at);
     case 'index':
-      return lookUp(evaluate(node.of, evaluation), evaluate(node.index, evaluation));
+      return semantics.lookUp(evaluate(node.of, evaluation), evaluate(node.index, evaluation), at);
     case 'slice': {
       const part = (one: Expression | undefined): Value => (one === undefined ? undefined : evaluate(one, evaluation));
-      return slice(evaluate(node.of, evaluation), part(node.from), part(node.to), part(node.step), budget, at);
+      const of = evaluate(node.of, evaluation);
+      return slice(of, { from: part(node.from), to: part(node.to), step: part(node.step) }, budget, at);
     }
     case 'list':
       return node.items.map((item) => evaluate(item, evaluation) ?? null);
@@ -68,26 +75,20 @@ export function evaluate(node: Expression, evaluation: Evaluation): Value {
       );
     case 'unary': {
       const value = evaluate(node.of, evaluation);
-      return node.op === 'not' ? !isTrue(value) : negate(node.op, value, at);
+      return node.op === 'not' ? !semantics.isTrue(value) : semantics.negate(node.op, value, at);
     }
     case 'binary':
-      return binary(node.op, evaluate(node.left, evaluation), evaluate(node.right, evaluation), budget, at);
-    case 'comparison': {
-      let left = evaluate(node.first, evaluation);
-      return node.rest.every(({ op, right }) => {
-        const value = evaluate(right, evaluation);
-        const holds = compare(op, left, value, budget, at);
-        left = value;
-        return holds;
-      });
-    }
-    case 'logical': {
-      // The deciding value itself, as in Python: `context.name or "nobody"`.
-      const left = evaluate(node.left, evaluation);
-      return isTrue(left) === (node.op === 'or') ? left : evaluate(node.right, evaluation);
-    }
+      return semantics.binary(node.op, evaluate(node.left, evaluation), evaluate(node.right, evaluation), budget, at);
+    case 'comparison':
+      return compareAll(node, evaluation);
+    case 'logical':
+      return semantics.logical(
+        node.op,
+        () => evaluate(node.left, evaluation),
+        () => evaluate(node.right, evaluation),
+      );
     case 'choice':
-      if (isTrue(evaluate(node.test, evaluation))) return evaluate(node.yes, evaluation);
+      if (semantics.isTrue(evaluate(node.test, evaluation))) return evaluate(node.yes, evaluation);
       return node.no === undefined ? undefined : evaluate(node.no, evaluation);
     case 'call':
       return invoke(evaluation.library.functions, node.name, undefined, node, evaluation);
@@ -97,7 +98,59 @@ export function evaluate(node: Expression, evaluation: Evaluation): Value {
       return invoke(evaluation.library.filters, node.name, operand(node.of, evaluation), node, evaluation);
     case 'is':
       return invoke(evaluation.library.tests, node.name, operand(node.of, evaluation), node, evaluation) !== node.not;
+    case 'has': {
+      const of = evaluate(node.of, evaluation);
+      return isMap(of) && Object.hasOwn(of, node.name);
+    }
+    case 'macro':
+      return runMacro(node, evaluation);
   }
+}
+
+function compareAll({ first, rest, at }: Comparison, evaluation: Evaluation): boolean {
+  const { semantics, budget } = evaluation;
+  let left = evaluate(first, evaluation);
+  return rest.every(({ op, right }) => {
+    const value = evaluate(right, evaluation);
+    const holds = semantics.compare(op, left, value, budget, at);
+    left = value;
+    return holds;
+  });
+}
+
+function runMacro({ macro, of, name, test, body, at }: Macro, evaluation: Evaluation): Value {
+  const { semantics, budget, scope } = evaluation;
+  const items = semantics.items(evaluate(of, evaluation), budget, at);
+  const within = (node: Expression, item: Value): Value =>
+    evaluate(node, { ...evaluation, scope: scopeOf(mapOf([[name, item]]), scope) });
+  const holds = (node: Expression, item: Value): boolean => semantics.isTrue(within(node, item));
+  switch (macro) {
+    case 'all':
+      return holdsForAll(items, (item) => holds(body, item));
+    case 'exists':
+      return !holdsForAll(items, (item) => !holds(body, item));
+    case 'exists_one':
+      return items.filter((item) => holds(body, item)).length === 1;
+    case 'filter':
+      return items.filter((item) => holds(body, item));
+    case 'map':
+      return items.flatMap((item) => (test === undefined || holds(test, item) ? [within(body, item) ?? null] : []));
+  }
+}
+
+/** One that does not hold decides, also behind one that has failed. */
+function holdsForAll(items: readonly Value[], holds: (item: Value) => boolean): boolean {
+  let failed: ExpressionError | undefined;
+  for (const item of items) {
+    try {
+      if (!holds(item)) return false;
+    } catch (error) {
+      if (!(error instanceof ExpressionError) || error.overBudget) throw error;
+      failed ??= error;
+    }
+  }
+  if (failed !== undefined) throw failed;
+  return true;
 }
 
 /** What is asked by `default` and `is defined` may be missing altogether. */
@@ -134,11 +187,17 @@ function invoke<T>(
 
 function keyOf(value: Value, at: number): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   throw new ExpressionError(`a key is a text, not ${kindOf(value)}`, at);
 }
 
-function slice(value: Value, from: Value, to: Value, step: Value, budget: Budget, at: number): Value {
+interface SliceBounds {
+  readonly from: Value;
+  readonly to: Value;
+  readonly step: Value;
+}
+
+function slice(value: Value, { from, to, step }: SliceBounds, budget: Budget, at: number): Value {
   if (!isList(value) && typeof value !== 'string') return value === undefined || value === null ? [] : fail(value, at);
   const by = whole(step, 1, at);
   if (by === 0) throw new ExpressionError('the step of a slice cannot be zero', at);

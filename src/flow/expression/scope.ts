@@ -1,5 +1,11 @@
-import type { Scope } from './evaluate.ts';
-import type { ValueMap } from './values.ts';
+import type { Value, ValueMap } from './values.ts';
+
+export interface Scope {
+  /** The value of a name, or undefined. */
+  readonly get: (name: string) => Value;
+  readonly has: (name: string) => boolean;
+  readonly names: () => readonly string[];
+}
 
 /** Names and their values, of which an inner scope hides those of the outer one. */
 export function scopeOf(values: ValueMap, outer?: Scope): Scope {

@@ -1,7 +1,7 @@
 import { ExpressionError } from './expression-error.ts';
 
 export interface Token {
-  readonly kind: 'number' | 'text' | 'name' | 'sign' | 'end';
+  readonly kind: 'number' | 'text' | 'bytes' | 'name' | 'sign' | 'end';
   /** Of a text: what it says, without quotes and escapes. */
   readonly text: string;
   readonly at: number;

@@ -1,8 +1,10 @@
 import type { Expression } from '../expression/ast.ts';
 import type { Budget } from '../expression/budget.ts';
-import { evaluate, type Scope } from '../expression/evaluate.ts';
+import { evaluate } from '../expression/evaluate.ts';
 import { ExpressionError } from '../expression/expression-error.ts';
 import { library } from '../expression/library/library.ts';
+import { pythonSemantics } from '../expression/python-semantics.ts';
+import type { Scope } from '../expression/scope.ts';
 import { textOf } from '../expression/text.ts';
 import { isList, isTrue, itemsOf, kindOf, mapOf, type Value, type ValueMap } from '../expression/values.ts';
 import type { Block, ForBlock, SetBlock } from './blocks.ts';
@@ -16,7 +18,7 @@ export function renderBlocks(blocks: readonly Block[], scope: Scope, budget: Bud
 
 /** The value of an expression of a template, of its own type. */
 export function evaluateIn(value: Expression, scope: Scope, budget: Budget): Value {
-  return evaluate(value, { scope, budget, library, lenient: true });
+  return evaluate(value, { scope, budget, library, semantics: pythonSemantics, lenient: true });
 }
 
 /** What `set` has named within a template or one turn of a loop. */
