@@ -29,7 +29,7 @@ import {
 } from './values.ts';
 
 function size({ of, at }: Invocation): bigint {
-  if (typeof of === 'string') return BigInt([...of].length);
+  if (typeof of === 'string') return BigInt(Array.from(of).length);
   if (isList(of)) return BigInt(of.length);
   if (of instanceof Bytes) return BigInt(of.bytes.length);
   if (isCelMap(of)) return BigInt(Object.keys(of).length);
@@ -141,7 +141,7 @@ function placeAt({ args, at }: Invocation, place: number, otherwise: number): nu
 }
 
 function substring(given: Invocation): string {
-  const chars = [...subject(given)];
+  const chars = Array.from(subject(given));
   const [from, to] = [placeAt(given, 0, 0), placeAt(given, 1, chars.length)];
   if (from < 0 || to > chars.length || from > to) throw new ExpressionError('this is outside of the text', given.at);
   return chars.slice(from, to).join('');
@@ -197,8 +197,16 @@ const methods: ReadonlyMap<string, Invocable> = new Map<string, Invocable>([
   ['lowerAscii', (given) => subject(given).replace(/[A-Z]/g, (char) => char.toLowerCase())],
   ['upperAscii', (given) => subject(given).replace(/[a-z]/g, (char) => char.toUpperCase())],
   ['trim', (given) => subject(given).trim()],
-  ['charAt', (given) => [...subject(given)][placeAt(given, 0, 0)] ?? ''],
-  ['indexOf', (given) => BigInt([...subject(given)].join('').indexOf(textAt(given, 0), placeAt(given, 1, 0)))],
+  ['charAt', (given) => Array.from(subject(given))[placeAt(given, 0, 0)] ?? ''],
+  [
+    'indexOf',
+    (given) =>
+      BigInt(
+        Array.from(subject(given))
+          .join('')
+          .indexOf(textAt(given, 0), placeAt(given, 1, 0)),
+      ),
+  ],
   ['lastIndexOf', (given) => BigInt(subject(given).lastIndexOf(textAt(given, 0)))],
   ['substring', substring],
   ['replace', replace],
@@ -221,7 +229,7 @@ function split(given: Invocation): readonly string[] {
   const text = subject(given);
   budget.step(at, 1 + text.length / 16);
   const separator = textAt(given, 0);
-  const parts = separator === '' ? [...text] : text.split(separator);
+  const parts = separator === '' ? Array.from(text) : text.split(separator);
   budget.step(at, parts.length);
   const most = placeAt(given, 1, -1);
   if (most < 0 || parts.length <= most) return parts;

@@ -203,8 +203,7 @@ function orderBytes(a: Uint8Array, b: Uint8Array): number {
 function contains(whole: Value, part: Value, budget: Budget, at: number): boolean {
   if (isList(whole)) return whole.some((item) => celEquals(item, part, budget, at));
   if (isCelMap(whole)) {
-    const key =
-      typeof part === 'string' ? part : isNumber(part) || typeof part === 'boolean' ? String(part) : undefined;
+    const key = keyIn(part);
     return key !== undefined && Object.hasOwn(whole, key);
   }
   if (typeof whole === 'string' && typeof part === 'string') {
@@ -213,4 +212,10 @@ function contains(whole: Value, part: Value, budget: Budget, at: number): boolea
   }
   if (whole === null || whole === undefined) return false;
   throw new ExpressionError(`"in" cannot look into ${celKind(whole)}`, at);
+}
+
+function keyIn(value: Value): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return String(value);
+  return isNumber(value) ? String(plain(value)) : undefined;
 }

@@ -251,13 +251,13 @@ class CelParser {
 
 function numberOf(text: string, at: number): unknown {
   if (/[uU]$/.test(text)) return uint(BigInt(text.slice(0, -1)), at);
-  if (/^0x/.test(text) || /^\d+$/.test(text)) return int(BigInt(text), at);
+  if (text.startsWith('0x') || /^\d+$/.test(text)) return int(BigInt(text), at);
   return Number(text);
 }
 
 /** Of characters up to U+00FF from escapes, each is a byte; others are written in UTF-8. */
 function bytesOf(text: string): Bytes {
-  const bytes = [...text].flatMap((char) => {
+  const bytes = Array.from(text).flatMap((char) => {
     const code = char.codePointAt(0) as number;
     return code < 0x100 ? [code] : [...new TextEncoder().encode(char)];
   });

@@ -43,7 +43,10 @@ function tokenAt(source: string, at: number, before: Token | undefined): Token {
   const quote = QUOTE.exec(source);
   if (quote !== null) return textAt(source, at, quote[1] as string, quote[2] as string);
   const afterDot = before?.kind === 'sign' && before.text === '.';
-  const number = matchAt(afterDot ? PLACE : NUMBER, source, at);
+  // `items.0` is a place; `.5` is a number only where no value stands before it.
+  const isMember =
+    source[at] === '.' && before !== undefined && (before.kind !== 'sign' || ')]}'.includes(before.text));
+  const number = isMember ? undefined : matchAt(afterDot ? PLACE : NUMBER, source, at);
   if (number !== undefined) return { kind: 'number', text: number, at, end: at + number.length };
   const name = matchAt(NAME, source, at);
   if (name !== undefined) return { kind: 'name', text: name, at, end: at + name.length };

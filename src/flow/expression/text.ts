@@ -12,7 +12,7 @@ function printed(value: Value, budget: Budget, at: number): string {
   if (value === undefined) return '';
   if (value === null) return 'none';
   if (typeof value === 'string') return value;
-  return isList(value) || isMap(value) ? json(value, budget, at) : String(value);
+  return isList(value) || isMap(value) ? json(value, budget, at) : String(value as number | boolean);
 }
 
 /** JSON with spaces, as Python writes it. */

@@ -105,7 +105,7 @@ export function numberIn(text: string): number | undefined {
 /** How many items a list, entries a map or characters a text has. */
 export function lengthOf(value: Value, at: number): number {
   if (isList(value)) return value.length;
-  if (typeof value === 'string') return [...value].length;
+  if (typeof value === 'string') return Array.from(value).length;
   if (isMap(value)) return Object.keys(value).length;
   if (value === undefined || value === null) return 0;
   throw new ExpressionError(`${kindOf(value)} has no length`, at);
@@ -121,7 +121,7 @@ export function itemsOf(value: Value, budget: Budget, at: number): readonly Valu
 function rawItems(value: Value, at: number): readonly Value[] {
   if (isList(value)) return value;
   if (isMap(value)) return Object.keys(value);
-  if (typeof value === 'string') return [...value];
+  if (typeof value === 'string') return Array.from(value);
   if (value === undefined || value === null) return [];
   throw new ExpressionError(`${kindOf(value)} has no items`, at);
 }

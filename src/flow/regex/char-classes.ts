@@ -72,8 +72,8 @@ export function foldCase(test: CharTest): CharTest {
     const char = String.fromCodePoint(code);
     const [lower, upper] = [char.toLowerCase(), char.toUpperCase()];
     return (
-      ([...lower].length === 1 && test(lower.codePointAt(0) as number)) ||
-      ([...upper].length === 1 && test(upper.codePointAt(0) as number))
+      (Array.from(lower).length === 1 && test(lower.codePointAt(0) as number)) ||
+      (Array.from(upper).length === 1 && test(upper.codePointAt(0) as number))
     );
   };
 }

@@ -41,7 +41,7 @@ class PatternParser {
   #flags: Flags = { ignoreCase: false, lines: false, dotAll: false, lazy: false };
 
   constructor(source: string) {
-    this.#chars = [...source];
+    this.#chars = Array.from(source);
   }
 
   parse(): Pattern {
@@ -56,12 +56,12 @@ class PatternParser {
 
   #take(text: string): boolean {
     if (!this.#sees(text)) return false;
-    this.#at += [...text].length;
+    this.#at += Array.from(text).length;
     return true;
   }
 
   #sees(text: string): boolean {
-    return [...text].every((char, i) => this.#chars[this.#at + i] === char);
+    return Array.from(text).every((char, i) => this.#chars[this.#at + i] === char);
   }
 
   #choice(): Pattern {

@@ -44,7 +44,7 @@ export class Regex {
   match(text: string, onWork: OnWork): Match | undefined {
     const found = this.#run(text, onWork, false);
     if (found === undefined) return undefined;
-    const chars = [...text];
+    const chars = Array.from(text);
     const part = (group: number): string | undefined => {
       const [from, to] = [found[group * 2], found[group * 2 + 1]];
       return from === undefined || to === undefined ? undefined : chars.slice(from, to).join('');

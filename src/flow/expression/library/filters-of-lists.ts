@@ -81,9 +81,8 @@ function reversed(given: Invocation): Value {
 function attributeOf(item: Value, attribute: Value): Value {
   if (attribute === undefined || attribute === null) return item;
   if (typeof attribute === 'number') return lookUp(item, attribute);
-  return String(attribute)
-    .split('.')
-    .reduce<Value>((value, name) => lookUp(value, name), item);
+  if (typeof attribute !== 'string') return undefined;
+  return attribute.split('.').reduce<Value>((value, name) => lookUp(value, name), item);
 }
 
 /** Texts are compared without regard to case unless it says otherwise, as in Jinja. */
