@@ -1,11 +1,15 @@
 /** Bundles the sources for publication: `node build/bundle.ts [SOURCES] [DIST]`. */
-import { isAbsolute, join, resolve } from 'node:path';
+import { copyFileSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build, type OutputOptions } from 'rolldown';
 import { chunkNames } from './chunks.ts';
 import { entriesOf } from './entries.ts';
 import { builtinsAsNeeded, ownUrls, withoutFacades } from './rewrite.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+/** Taken into the bundle, without its forty languages: as a package it is 95 files, 16 MB and 70 ms of CPU in every node and joined worker. */
+const INSIDE = 'zod';
 
 /** Writes the program into a folder: a few files, each loaded whole, and their source maps. */
 export async function bundle(src: string, dist: string): Promise<void> {
@@ -16,6 +20,8 @@ export async function bundle(src: string, dist: string): Promise<void> {
     chunkFileNames: 'chunks/[name].js',
     codeSplitting: { includeDependenciesRecursively: false, groups: [{ name, debugName: 'starts' }] },
   });
+  const licence = join(dirname(fileURLToPath(import.meta.resolve(INSIDE))), 'LICENSE');
+  copyFileSync(licence, join(dist, 'chunks', `${INSIDE}.LICENSE`));
   await bundleOf(src, threads, { dir: dist, chunkFileNames: 'threads/[name].js' });
 }
 
@@ -24,7 +30,7 @@ async function bundleOf(src: string, entries: readonly string[], output: OutputO
     input: Object.fromEntries(entries.map((file) => [file.replace(/\.ts$/, ''), join(src, file)])),
     platform: 'node',
     // Packages of npm stay outside: they are installed beside.
-    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    external: (id) => !id.startsWith('.') && !isAbsolute(id) && id !== INSIDE,
     tsconfig: false,
     preserveEntrySignatures: 'allow-extension',
     checks: { pluginTimings: false, ineffectiveDynamicImport: false },

@@ -1,5 +1,8 @@
 import { join } from 'node:path';
 
+const SQLITE = 'store/sqlite/open.ts';
+const POSTGRES = 'store/postgres/open.ts';
+
 /**
  * What is loaded together, by what begins it. A module of several of these is in a file with others of the same ones, so that a
  * start opens a handful of files and none that it does not need.
@@ -15,17 +18,20 @@ const STARTS: Readonly<Record<string, readonly string[]>> = {
     'app/operate-node.ts',
     'app/data/data-folder.ts',
   ],
-  store: ['app/operate.ts'],
-  library: ['index.ts'],
+  store: ['app/operate.ts', SQLITE],
+  library: ['index.ts', SQLITE],
   child: ['worker/runner/child/child.ts', 'worker/handlers/builtin.ts'],
 };
 /** The same for what only these load: each is whole. */
 const LARGE: Readonly<Record<string, readonly string[]>> = {
   worker: ['cli/node/worker.ts'],
   remote: ['app/remote/remote-worker.ts', 'app/remote/remote-app.ts'],
-  postgres: ['store/postgres/open.ts'],
+  postgres: [POSTGRES],
   server: ['cli/node/up.ts', 'cli/node/dev.ts'],
 };
+
+/** Of two adapters a process opens one: what only the first needs is a file of its own. */
+const ADAPTER = { name: 'sqlite', of: [SQLITE], others: ['app/operate.ts', 'index.ts', POSTGRES] } as const;
 
 interface Graph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
@@ -35,11 +41,15 @@ interface Graph {
 export function chunkNames(src: string, entries: readonly string[]): (id: string, graph: Graph) => string | null {
   let starts: ReadonlyMap<string, ReadonlySet<string>> | undefined;
   let large: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  let adapter: ReadonlySet<string> | undefined;
   const alone = new Set(entries.map((file) => join(src, file)));
   return (id, graph) => {
     starts ??= closuresOf(STARTS, src, graph);
     large ??= closuresOf(LARGE, src, graph);
+    adapter ??= idsOf(ADAPTER.of, src, graph).difference(idsOf(ADAPTER.others, src, graph));
     if (alone.has(id)) return null;
+    if (/[\\/]node_modules[\\/]zod[\\/]/.test(id)) return 'zod';
+    if (adapter.has(id)) return ADAPTER.name;
     return sharedName(namesOf(id, starts)) ?? namesOf(id, large)[0] ?? null;
   };
 }
@@ -59,14 +69,13 @@ function closuresOf(
   src: string,
   graph: Graph,
 ): ReadonlyMap<string, ReadonlySet<string>> {
-  return new Map(
-    Object.entries(starts).map(([name, files]) => [
-      name,
-      closureOf(
-        files.map((file) => join(src, file)),
-        graph,
-      ),
-    ]),
+  return new Map(Object.entries(starts).map(([name, files]) => [name, idsOf(files, src, graph)]));
+}
+
+function idsOf(files: readonly string[], src: string, graph: Graph): ReadonlySet<string> {
+  return closureOf(
+    files.map((file) => join(src, file)),
+    graph,
   );
 }
 

@@ -2,7 +2,6 @@
  * One scene of `npm run bench:path` in a process of its own, through a built package: what a user calls, and what that costs. Prints
  * one line of JSON: figures of each part, per task.
  */
-import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { query } from '../ground/databases.ts';
@@ -17,6 +16,8 @@ const WARM_PUSHES = 3000;
 const COUNTED_TASKS = 4000;
 const COUNTED_PUSHES = 500;
 const SLOTS = 125;
+/** A page and its head. */
+const FRAME_BYTES = 4096 + 24;
 
 const [library = '', address = '', scene = '', warmTasks = '60000'] = process.argv.slice(2);
 const counted = scene === 'counted' ? countStatements(library) : undefined;
@@ -104,12 +105,23 @@ interface Costs {
 
 async function look(): Promise<Costs> {
   const { statements = 0, commits = 0 } = counted ?? {};
-  if (file !== undefined) return { statements, commits, wal: statSync(`${file}-wal`).size };
+  if (file !== undefined) return { statements, commits, wal: logBytes(file) };
   const [row] = await query(
     address,
     `SELECT pg_current_wal_insert_lsn() - '0/0' AS wal, xact_commit AS commits FROM pg_stat_database WHERE datname = current_database()`,
   );
   return { statements, commits: Number(row?.['commits']), wal: Number(row?.['wal']) };
+}
+
+/** By its frames: a log is longer than what is written to it. */
+function logBytes(store: string): number {
+  const db = new DatabaseSync(store);
+  try {
+    const { log } = db.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number };
+    return log * FRAME_BYTES;
+  } finally {
+    db.close();
+  }
 }
 
 /** While somebody reads, SQLite does not begin its log anew. */

@@ -101,10 +101,12 @@ export class App implements Leasehold {
 
   /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
   async push<T extends AnyTask>(task: T, ...args: PushArguments<T>): Promise<TaskHandle<ResultOf<T>>> {
-    const [input, options = {}] = args;
-    const request = await pushOf(task, input, options);
+    const options = args[1];
+    const made = pushOf(task, args[0], options);
+    // A task without a schema goes on in this turn.
+    const request = made instanceof Promise ? await made : made;
     const pushed =
-      options.tx === undefined
+      options?.tx === undefined
         ? await this.engine.push(request)
         : ((await this.engine.pushIn(options.tx, [request]))[0] as Pushed);
     return new TaskHandle<ResultOf<T>>(this.engine, pushed);

@@ -1,7 +1,6 @@
 import { fault } from '../core/errors.ts';
 import type { World } from '../core/world.ts';
 import type { Durability } from '../store/sqlite/file/connection.ts';
-import { openSqlite } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
 import { withoutPassword } from './store-name.ts';
 
@@ -18,17 +17,17 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
   const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
   switch (scheme ?? '') {
     case 'memory':
-      return openSqlite({ ...options, file: url });
+      return onFile(url, options);
     case 'sqlite': {
       const file = url.slice('sqlite:'.length);
       if (file === '') throw badUrl(url, 'it names no file');
       // `:memory:` and `memory:` are refused here: their user wants no file. A file of that name is written with ./ in front.
       if (/^:?memory:/.test(file)) throw badUrl(url, 'a store in memory is memory: or memory:NAME, without sqlite:');
-      return openSqlite({ ...options, file });
+      return onFile(file, options);
     }
     case 'postgres':
     case 'postgresql': {
-      // Loaded on demand: a program that works on a file does not pay for the driver.
+      // Loaded on demand, like the other adapter: a program that works on a file does not pay for the driver.
       const { openPostgres } = await import('../store/postgres/open.ts');
       return openPostgres({ url, world: options.world });
     }
@@ -38,6 +37,12 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
         scheme === undefined ? 'it has no scheme' : `${scheme}: is not a store that this version knows`,
       );
   }
+}
+
+/** Loaded on demand: on Postgres it would be a quarter of the code that a worker process compiles. */
+async function onFile(file: string, options: StoreOptions): Promise<Store> {
+  const { openSqlite } = await import('../store/sqlite/open.ts');
+  return openSqlite({ ...options, file });
 }
 
 function badUrl(url: string, problem: string): Error {

@@ -309,3 +309,19 @@ test('the parts of one call do not count as a crowd', async () => {
   }
   assert.equal((await many).length, 40);
 });
+
+test('a batch whose send throws at once fails its callers, and the next one leaves', async () => {
+  let sends = 0;
+  const { world, batcher } = rig({
+    send: (items) => {
+      if (++sends === 1) throw fault('STORE_CLOSED');
+      return Promise.resolve(items.map((item) => `${item}!`));
+    },
+  });
+  const first = refusal(batcher.submit('a'));
+  await world.settle();
+  assert.equal(await first, 'STORE_CLOSED');
+  const second = batcher.submit('b');
+  await world.settle();
+  assert.equal(await second, 'b!');
+});

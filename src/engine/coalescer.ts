@@ -124,7 +124,7 @@ export class Batcher<I, A> implements Flushing {
       const batch = this.#take();
       if (batch.length === 0) return;
       this.#inFlight++;
-      void this.#send(batch).finally(() => {
+      this.#send(batch, () => {
         this.#inFlight--;
         if (this.#entries.length > 0) this.#schedule();
       });
@@ -182,20 +182,32 @@ export class Batcher<I, A> implements Flushing {
     return batch;
   }
 
-  async #send(batch: readonly Entry<I, A>[]): Promise<void> {
+  /** By callbacks: an async function and what waits for it cost a lone call as much as its statement. */
+  #send(batch: readonly Entry<I, A>[], end: () => void): void {
     const alone = batch.length === 1 ? batch[0]?.items : undefined;
     const items = alone ?? itemsOf(batch);
-    let answers: readonly A[];
+    this.#ask(items).then(
+      (answers) => {
+        this.#answer(batch, items, answers, alone !== undefined);
+        end();
+      },
+      (error: unknown) => this.#divide(batch, error, end),
+    );
+  }
+
+  #ask(items: readonly I[]): Promise<readonly A[]> {
     try {
-      answers = await this.#options.send(items);
+      return this.#options.send(items);
     } catch (error) {
-      await this.#divide(batch, error);
-      return;
+      return Promise.reject(error);
     }
+  }
+
+  #answer(batch: readonly Entry<I, A>[], items: readonly I[], answers: readonly A[], whole: boolean): void {
     let at = 0;
     for (const entry of batch) {
       if (entry.items === undefined) entry.resolve(answers[at] as A);
-      else entry.resolveMany(alone === undefined ? answers.slice(at, at + entry.size) : answers);
+      else entry.resolveMany(whole ? answers : answers.slice(at, at + entry.size));
       at += entry.size;
     }
     try {
@@ -206,15 +218,15 @@ export class Batcher<I, A> implements Flushing {
   }
 
   /** An error of the environment concerns all items. Any other may belong to one item, which is found by halving the batch. */
-  async #divide(batch: readonly Entry<I, A>[], error: unknown): Promise<void> {
+  #divide(batch: readonly Entry<I, A>[], error: unknown, end: () => void): void {
     const environmental = error instanceof EngineError && error.code !== 'INTERNAL';
     if (environmental || batch.length === 1) {
       for (const entry of batch) entry.reject(error);
+      end();
       return;
     }
     const half = Math.ceil(batch.length / 2);
-    await this.#send(batch.slice(0, half));
-    await this.#send(batch.slice(half));
+    this.#send(batch.slice(0, half), () => this.#send(batch.slice(half), end));
   }
 }
 

@@ -1,7 +1,7 @@
 import { type IdCodec, makeIdCodec } from '../core/ids.ts';
 import type { CounterUse } from '../core/limits/limit.ts';
 import type { Lease } from '../core/task/lease.ts';
-import type { TaskState } from '../core/task/task.ts';
+import { isFinal, type TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type { Store } from '../store/store.ts';
 import { Claims } from './claim/claims.ts';
@@ -82,7 +82,11 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     onCommit();
     logs.nudge(task);
   };
-  const onSettled = (lease: Lease, state: TaskState): void => listeners.settled(lease, state);
+  const results = new Results(store, feed);
+  const onSettled = (lease: Lease, state: TaskState): void => {
+    listeners.settled(lease, state);
+    if (isFinal(state)) results.ended(lease.task);
+  };
   const onRefused = (lease: Lease, what: 'renewal' | 'report'): void => listeners.refused(lease, what);
   const timed = async <T>(verb: 'claim' | 'renew', ask: () => Promise<T>): Promise<T> => {
     const since = world.clock.monotonic();
@@ -174,7 +178,6 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
   });
   const limits = new Limits({ store, onChange: () => readyLanes.hint() });
   const documents = new Documents({ store, graphs });
-  const results = new Results(store, feed);
   return {
     claims,
     documents,

@@ -57,11 +57,13 @@ test('a command on a SQLite file loads commands, engine and store, and no packag
     ['tasks', 'list'],
   ]) {
     const loaded = loadedBy([bin, ...args]);
-    const files = ['core', 'cli', 'store', 'store-library'].map((name) => `chunks/${name}.js`);
+    const files = ['core', 'cli', 'store', 'store-library', 'sqlite'].map((name) => `chunks/${name}.js`);
     assert.deepEqual(loaded.files, [...files, 'cli/main.js'].toSorted(), args.join(' '));
     assert.deepEqual(loaded.packages, []);
     assert.equal(has(loaded, 'http'), false);
     assert.equal(has(loaded, 'internal/deps/undici/undici'), false);
+    // A push hashes its lane.
+    assert.equal(has(loaded, 'crypto'), args[0] === 'push');
   }
 });
 
@@ -95,11 +97,40 @@ test('a worker of the library loads no server, no validator and no HTTP', () => 
   const chunks = loaded.files.filter((file) => file.startsWith('chunks/'));
   assert.deepEqual(
     chunks,
-    ['core', 'library-child', 'library', 'store-library'].map((name) => `chunks/${name}.js`),
+    ['core', 'library-child', 'library', 'sqlite', 'store-library'].map((name) => `chunks/${name}.js`),
   );
   assert.deepEqual(loaded.packages, ['croner']);
   assert.equal(has(loaded, 'http'), false);
+  assert.equal(has(loaded, 'child_process'), false);
   assert.equal(has(loaded, 'internal/deps/undici/undici'), false);
+});
+
+test('a program that opens Postgres loads one adapter, and not that of SQLite', () => {
+  const program = join(folder, 'served.mjs');
+  writeFileSync(
+    program,
+    `import { open } from 'leasehold';
+     const refused = await open('postgres://nobody@127.0.0.1:1/none').then(() => false, () => true);
+     if (!refused) throw new Error('somebody answers there');`,
+  );
+  const loaded = loadedBy([program]);
+  const chunks = loaded.files.filter((file) => file.startsWith('chunks/'));
+  assert.deepEqual(
+    chunks,
+    ['core', 'library-child', 'library', 'postgres', 'store-library'].map((name) => `chunks/${name}.js`),
+  );
+  assert.equal(has(loaded, 'sqlite'), false);
+});
+
+test('the validator of messages is one file of the package, with its licence and one language', () => {
+  const dist = join(dirname(dirname(bin)), 'dist');
+  for (const file of globSync('**/*.js', { cwd: dist })) {
+    assert.doesNotMatch(readFileSync(join(dist, file), 'utf8'), /from "zod"|import\("zod"\)/, file);
+  }
+  const validator = readFileSync(join(dist, 'chunks/zod.js'), 'utf8');
+  assert.match(validator, /Invalid input: expected/);
+  assert.doesNotMatch(validator, /Ungültige Eingabe/);
+  assert.match(readFileSync(join(dist, 'chunks/zod.LICENSE'), 'utf8'), /MIT/);
 });
 
 test('what the sources start by its URL is where the bundle looks for it', () => {

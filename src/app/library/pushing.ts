@@ -81,10 +81,14 @@ const GRAPH: ReadonlySet<string> = new Set([
 const PUSH_MANY: ReadonlySet<string> = new Set([...PUSH].filter((option) => option !== 'unique' && option !== 'op'));
 
 /** The push request of one task, after its input was checked. */
-export async function pushOf(task: AnyTask, input: unknown, options: PushOptions): Promise<PushRequest> {
-  checkOptions('push options', options, PUSH);
-  if (task.schema !== undefined) await parseInput(task.schema, input, task.name);
-  return requestOf(task, input, options);
+export function pushOf(
+  task: AnyTask,
+  input: unknown,
+  options: PushOptions | undefined,
+): PushRequest | Promise<PushRequest> {
+  if (options !== undefined) checkOptions('push options', options, PUSH);
+  if (task.schema === undefined) return requestOf(task, input, options);
+  return parseInput(task.schema, input, task.name).then(() => requestOf(task, input, options));
 }
 
 /** All inputs are checked first. */
@@ -123,11 +127,25 @@ function upstreamOf(given: NonNullable<GraphTaskInput['after']>[number]): NonNul
   return given.optional === undefined ? { on } : { on, optional: given.optional };
 }
 
-function requestOf(task: AnyTask, input: unknown, { tx: _tx, ...options }: PushOptions): PushRequest {
+function requestOf(task: AnyTask, input: unknown, options: PushOptions | undefined): PushRequest {
   const { name, queue, retry, maxAttempts, timeoutMs: timeout, waitTimeoutMs: waitTimeout } = task;
   const { placement, limits, reuse, permissions } = task;
-  const defined = { queue, handler: name, input, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse };
-  return { ...defined, permissions, ...withoutUndefined(options) };
+  const defined = {
+    queue,
+    handler: name,
+    input,
+    retry,
+    maxAttempts,
+    timeout,
+    waitTimeout,
+    placement,
+    limits,
+    reuse,
+    permissions,
+  };
+  if (options === undefined) return defined;
+  const { tx: _tx, ...given } = options;
+  return { ...defined, ...withoutUndefined(given) };
 }
 
 /** Without the options that are undefined: these must not hide what the definition sets. */

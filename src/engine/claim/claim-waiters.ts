@@ -75,6 +75,8 @@ export class ClaimWaiters {
 
   /** There may be work for a waiter: in this lane, or anywhere. */
   wake(lane?: number): void {
+    // Whoever comes later looks first.
+    if (this.#entered === 0) return;
     this.#hints++;
     if (lane === undefined || (this.#hintedLanes.size >= MAX_NAMED_LANES && !this.#hintedLanes.has(lane)))
       this.#dropLaneNames();

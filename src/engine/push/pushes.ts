@@ -133,18 +133,17 @@ export class Pushes implements TaskInterner {
 
   /** Gives hints after the commit: ready lanes, due times, the commit itself. */
   #giveHints(items: readonly NewTask[], answers: readonly PushAnswer[]): void {
-    const lanes = new Map<number, number>();
+    const lanes = new LaneHints();
     for (let i = 0; i < answers.length; i++) {
       const answer = answers[i] as PushAnswer;
       const item = items[i] as NewTask;
       if (!answer.ok || !answer.fresh) continue;
       const dueInMs = answer.state === 'ready' ? 0 : (item.delayMs ?? (item.runAt ?? 0) - answer.createdAt);
-      if (answer.state === 'ready')
-        lanes.set(item.lane, Math.max(item.priority, lanes.get(item.lane) ?? item.priority));
+      if (answer.state === 'ready') lanes.note(item.lane, item.priority);
       else if (answer.state === 'scheduled') this.#deps.onDue(dueInMs);
       if (item.waitTimeoutMs !== undefined) this.#deps.onDue(dueInMs + item.waitTimeoutMs);
     }
-    for (const [lane, priority] of lanes) this.#deps.onReady(lane, priority);
+    lanes.give(this.#deps.onReady);
     this.#deps.onCommit();
   }
 
@@ -160,6 +159,28 @@ export class Pushes implements TaskInterner {
       const stored = pushed.filter((id) => id !== null).length;
       return refuse(drafts[i] as Draft, answer, { index: i, stored, pushed });
     });
+  }
+}
+
+/** The lanes of a batch, each with its highest priority. Most batches are of one lane, and need no map for it. */
+class LaneHints {
+  #lane: number | undefined;
+  #priority = 0;
+  #others: Map<number, number> | undefined;
+
+  note(lane: number, priority: number): void {
+    if (this.#lane === undefined || this.#lane === lane) {
+      this.#priority = this.#lane === undefined ? priority : Math.max(priority, this.#priority);
+      this.#lane = lane;
+      return;
+    }
+    this.#others ??= new Map();
+    this.#others.set(lane, Math.max(priority, this.#others.get(lane) ?? priority));
+  }
+
+  give(onReady: PushesDeps['onReady']): void {
+    if (this.#lane !== undefined) onReady(this.#lane, this.#priority);
+    if (this.#others !== undefined) for (const [lane, priority] of this.#others) onReady(lane, priority);
   }
 }
 

@@ -44,12 +44,20 @@ export class Feed {
   }
 
   async *follow(after: number, signal?: AbortSignal): AsyncGenerator<FeedItem> {
+    for await (const items of this.pages(after, signal)) yield* items;
+  }
+
+  /** The same, with what was read together in one. */
+  async *pages(after: number, signal?: AbortSignal): AsyncGenerator<readonly FeedItem[]> {
     for (let last = after; !signal?.aborted; ) {
       const wakeup = this.#commits.arm(signal);
       try {
         const page = await this.#store.eventRead({ after: last, limit: PAGE });
-        if (page.reset) yield { kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 };
-        for (const event of page.events) yield itemOf(event);
+        const items: FeedItem[] = page.reset
+          ? [{ kind: 'reset', last: (page.events[0]?.seq ?? page.last + 1) - 1 }]
+          : [];
+        for (const event of page.events) items.push(itemOf(event));
+        if (items.length > 0) yield items;
         last = page.last;
         if (page.events.length === 0) await wakeup.woken;
       } finally {

@@ -1,21 +1,30 @@
 import { isEngineError } from '../../core/errors.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { Store, TaskRecord } from '../../store/store.ts';
-import type { Feed } from './feed.ts';
+import type { Feed, FeedItem } from './feed.ts';
 
 interface Waiter {
   readonly resolve: (record: TaskRecord | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** Tasks of one read: records carry payloads and results. */
+const MOST_AT_ONCE = 100;
+
 /**
  * Resolves when tasks have ended. The feed is read once, however many tasks are waited for. A task is read when somebody begins to wait for
- * it and when an event says that it has ended, so ten thousand waiters cost no more reads than there are ends.
+ * it and when it has ended: at once if it ended in this engine, otherwise when an event says so. What is asked for in one turn is one read.
+ * On Postgres a hundred results of a new process took two hundred statements, a quarter of what its start cost.
  */
 export class Results {
   readonly #store: Pick<Store, 'taskGet'>;
   readonly #feed: Feed;
   readonly #waiters = new Map<number, Set<Waiter>>();
+  /** Tasks that have ended here, until they are read: their events cause no second read. */
+  readonly #told = new Set<number>();
+  #unread: number[] = [];
+  /** Tasks that the next read takes. */
+  #next: { readonly tasks: Set<number>; readonly read: Promise<void> } | undefined;
   /** The one reader of the feed, while somebody waits. */
   #reading: { readonly end: AbortController; readonly begun: Promise<void> } | undefined;
 
@@ -47,6 +56,25 @@ export class Results {
     }
   }
 
+  /** A hint: the task has ended, and its end is committed. Its event may come much later, on Postgres with the next round of the sequencer. */
+  ended(task: number): void {
+    if (!this.#waiters.has(task)) return;
+    this.#told.add(task);
+    if (this.#unread.push(task) === 1) void Promise.resolve().then(() => this.#readEnded());
+  }
+
+  async #readEnded(): Promise<void> {
+    const tasks = this.#unread;
+    this.#unread = [];
+    try {
+      await this.#read(tasks);
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      for (const task of tasks) this.#told.delete(task);
+    }
+  }
+
   #stop(): void {
     this.#reading?.end.abort();
     this.#reading = undefined;
@@ -68,24 +96,49 @@ export class Results {
 
   async #follow(after: number, signal: AbortSignal): Promise<void> {
     try {
-      for await (const item of this.#feed.follow(after, signal)) {
-        if (item.kind === 'reset') await this.#lookAtAll();
-        else if (item.kind === 'event' && isFinal(item.event.state) && this.#waiters.has(item.event.task))
-          await this.#look(item.event.task);
+      for await (const items of this.#feed.pages(after, signal)) {
+        if (items.some(({ kind }) => kind === 'reset')) await this.#lookAtAll();
+        else await this.#read(items.flatMap((item) => this.#awaitedEnd(item) ?? []));
       }
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     }
   }
 
-  async #look(task: number): Promise<void> {
-    const [record] = await this.#store.taskGet({ tasks: [task] });
-    if (record !== undefined && !isFinal(record.state)) return;
-    for (const waiter of this.#waiters.get(task) ?? []) waiter.resolve(record);
+  #awaitedEnd(item: FeedItem): number | undefined {
+    if (item.kind !== 'event' || !isFinal(item.event.state)) return undefined;
+    const { task } = item.event;
+    return this.#waiters.has(task) && !this.#told.has(task) ? task : undefined;
   }
 
-  async #lookAtAll(): Promise<void> {
-    for (const task of this.#waiters.keys()) await this.#look(task);
+  /** Reads the task together with all others of this turn. */
+  #look(task: number): Promise<void> {
+    if (this.#next === undefined) {
+      const tasks = new Set<number>();
+      const read = Promise.resolve().then(() => {
+        this.#next = undefined;
+        return this.#read([...tasks]);
+      });
+      this.#next = { tasks, read };
+    }
+    this.#next.tasks.add(task);
+    return this.#next.read;
+  }
+
+  #lookAtAll(): Promise<void> {
+    return this.#read([...this.#waiters.keys()]);
+  }
+
+  async #read(tasks: readonly number[]): Promise<void> {
+    for (let i = 0; i < tasks.length; i += MOST_AT_ONCE) {
+      const some = tasks.slice(i, i + MOST_AT_ONCE);
+      const records = await this.#store.taskGet({ tasks: some });
+      for (const [n, task] of some.entries()) {
+        const record = records[n];
+        if (record !== undefined && !isFinal(record.state)) continue;
+        for (const waiter of this.#waiters.get(task) ?? []) waiter.resolve(record);
+      }
+    }
   }
 
   /** A closed store fails all waiters. A fault that may pass is answered by reading again, once. */

@@ -106,15 +106,31 @@ async function found(connection: Connection, options: PostgresOptions, address: 
   await migrate({ connection, connect, schema, pooled, pause: (ms) => pause(world.timers, ms), onRan });
   await options.prepare?.(connection, schema);
   await makeFirstDays(connection, schema);
-  const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
-  await connection.all(undefined, put, [randomBytes(16).toString('hex')]);
-  // With a row of its own: a number that only a sequence knows may be used again after a crash of the server.
-  const draw = `WITH f AS (INSERT INTO ${schema}.flight (store, n, at)
-      SELECT nextval('${schema}.store_seq'), 0, ${schema}.now_ms() RETURNING store)
-    SELECT value, (SELECT store FROM f) AS store FROM ${schema}.meta WHERE key = 'cluster_key'`;
-  const [row] = await connection.all<{ value: string; store: number }>(undefined, draw, []);
+  const row = (await numbered(connection, schema)) ?? (await firstNumbered(connection, schema));
   if (row === undefined) throw fault('INTERNAL', { problem: 'the cluster key is not there' });
   return { store: row.store, clusterKey: row.value, address, connection: ran || pooled ? undefined : connection };
+}
+
+interface Numbered {
+  readonly value: string;
+  readonly store: number;
+}
+
+/** The key of the cluster, and a number for this store; undefined while the cluster has no key. */
+async function numbered(connection: Connection, schema: string): Promise<Numbered | undefined> {
+  // With a row of its own: a number that only a sequence knows may be used again after a crash of the server.
+  const draw = `WITH k AS (SELECT value FROM ${schema}.meta WHERE key = 'cluster_key'),
+    f AS (INSERT INTO ${schema}.flight (store, n, at)
+      SELECT nextval('${schema}.store_seq'), 0, ${schema}.now_ms() FROM k RETURNING store)
+    SELECT value, (SELECT store FROM f) AS store FROM k`;
+  return (await connection.all<Numbered>(undefined, draw, []))[0];
+}
+
+/** Of several processes that are the first, one makes the key. */
+async function firstNumbered(connection: Connection, schema: string): Promise<Numbered | undefined> {
+  const put = `INSERT INTO ${schema}.meta (key, value) VALUES ('cluster_key', $1) ON CONFLICT (key) DO NOTHING`;
+  await connection.all(undefined, put, [randomBytes(16).toString('hex')]);
+  return numbered(connection, schema);
 }
 
 /** Before the first task can end: afterwards its day cannot be made any more. The pruner makes later days. */

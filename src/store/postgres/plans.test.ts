@@ -292,7 +292,6 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 /** Statements that may read a table as the planner likes, with the reason why that does not matter. */
 const FREE: Partial<Record<StatementName, string>> = {
   queueNames: 'all queues are wanted; there are few',
-  queueAdd: 'only for a name that was never seen, once in its life',
   laneAdd: 'only for a lane that was never seen, once in its life',
   specAdd: 'only for a spec that was never seen, once in its life',
   pushed: 'only after an answer was lost: the outbox is short, and of the events only the newest are read',

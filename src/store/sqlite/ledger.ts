@@ -14,6 +14,11 @@ interface Group {
   readonly born: number[];
 }
 
+interface WorkerEntry {
+  readonly worker: number;
+  readonly born: number;
+}
+
 /** Keeps an event row under 8 KB. */
 const MAX_PACKED = 250;
 
@@ -28,15 +33,17 @@ export class Ledger {
   #open: Group[] = [];
   readonly #sealed: Group[] = [];
   #last: Group | undefined;
-  readonly #workers = new Map<WorkerChange, { readonly worker: number; readonly born: number }[]>();
+  /** Made when it is needed, as everything here: most commits have one group. */
+  #workers: Map<WorkerChange, WorkerEntry[]> | undefined;
 
   /** There are no events. */
   get isEmpty(): boolean {
-    return this.#open.length + this.#sealed.length + this.#workers.size === 0;
+    return this.#open.length + this.#sealed.length === 0 && this.#workers === undefined;
   }
 
   /** Adds an event of a worker. */
   noteWorker(change: WorkerChange, worker: number, born: number): void {
+    this.#workers ??= new Map();
     const events = this.#workers.get(change);
     if (events === undefined) this.#workers.set(change, [{ worker, born }]);
     else events.push({ worker, born });
@@ -70,30 +77,20 @@ export class Ledger {
 
   write(sql: Prepared, at: number): void {
     this.seal();
-    const eventAdd = sql.get('eventAdd');
-    for (const [change, events] of this.#workers) {
-      for (let from = 0; from < events.length; from += MAX_PACKED) {
-        const some = events.slice(from, from + MAX_PACKED);
-        const ids = some.map(({ worker }) => worker);
-        eventAdd.run(ids.length, at, 0, workerKind(change), 0, `[${ids}]`, '[0]', pack(some.map(({ born }) => born)));
-      }
+    if (this.#workers !== undefined) writeWorkers(sql, this.#workers, at);
+    const [group] = this.#sealed;
+    if (group === undefined) return;
+    if (this.#sealed.length === 1) {
+      writeEvent(sql, group, at);
+      if (group.from !== group.to) writeCounter(sql, group.queue, counted(group, noCounter()));
+      return;
     }
     const counters = new Map<number, number[]>();
-    for (const { queue, change, from, to, ids, attempts, born } of this.#sealed) {
-      const state = STATES.indexOf(to);
-      eventAdd.run(ids.length, at, queue, CHANGES.indexOf(change), state, `[${ids}]`, pack(attempts), pack(born));
-      if (from === to) continue;
-      const counter = counters.get(queue) ?? [0, 0, 0, 0, 0, 0, 0];
-      counter[state] = (counter[state] as number) + ids.length;
-      if (from !== undefined) {
-        const before = STATES.indexOf(from);
-        counter[before] = (counter[before] as number) - ids.length;
-      }
-      counters.set(queue, counter);
+    for (const one of this.#sealed) {
+      writeEvent(sql, one, at);
+      if (one.from !== one.to) counters.set(one.queue, counted(one, counters.get(one.queue) ?? noCounter()));
     }
-    for (const [queue, counter] of counters) {
-      if (counter.some((n) => n !== 0)) sql.get('statAdd').run(queue, ...counter);
-    }
+    for (const [queue, counter] of counters) writeCounter(sql, queue, counter);
   }
 
   #begin(queue: number, change: Change, from: TaskState | undefined, to: TaskState): Group {
@@ -103,9 +100,46 @@ export class Ledger {
   }
 }
 
+function writeWorkers(sql: Prepared, workers: ReadonlyMap<WorkerChange, readonly WorkerEntry[]>, at: number): void {
+  const eventAdd = sql.get('eventAdd');
+  for (const [change, events] of workers) {
+    for (let from = 0; from < events.length; from += MAX_PACKED) {
+      const some = events.slice(from, from + MAX_PACKED);
+      const ids = some.map(({ worker }) => worker);
+      eventAdd.run(ids.length, at, 0, workerKind(change), 0, `[${ids}]`, '[0]', pack(some.map(({ born }) => born)));
+    }
+  }
+}
+
+function writeEvent(sql: Prepared, { queue, change, to, ids, attempts, born }: Group, at: number): void {
+  const kind = CHANGES.indexOf(change);
+  const state = STATES.indexOf(to);
+  sql.get('eventAdd').run(ids.length, at, queue, kind, state, `[${ids}]`, pack(attempts), pack(born));
+}
+
+/** How many tasks more are in each state. */
+function noCounter(): number[] {
+  return [0, 0, 0, 0, 0, 0, 0];
+}
+
+function counted({ from, to, ids }: Group, counter: number[]): number[] {
+  const state = STATES.indexOf(to);
+  counter[state] = (counter[state] as number) + ids.length;
+  if (from !== undefined) {
+    const before = STATES.indexOf(from);
+    counter[before] = (counter[before] as number) - ids.length;
+  }
+  return counter;
+}
+
+function writeCounter(sql: Prepared, queue: number, counter: readonly number[]): void {
+  if (counter.some((n) => n !== 0)) sql.get('statAdd').run(queue, ...counter);
+}
+
 /** Tasks that were pushed together have the same time, and first attempts the same number: equal values are stored once. */
 function pack(values: readonly number[]): string {
-  const [first] = values;
+  const first = values[0];
+  if (values.length === 1) return `[${first}]`;
   return values.every((value) => value === first) ? `[${first}]` : `[${values}]`;
 }
 

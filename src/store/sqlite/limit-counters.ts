@@ -8,9 +8,12 @@ import type { Prepared } from './file/connection.ts';
  * reads the counters, so that a flush of settles costs one update per counter.
  */
 export class LimitCounters {
-  readonly #back = new Map<number, number>();
+  /** Made when it is needed: most transactions give nothing back. */
+  #back: Map<number, number> | undefined;
 
   give(uses: readonly NamedUse[]): void {
+    if (uses.length === 0) return;
+    this.#back ??= new Map();
     for (const { counter, weight } of uses) this.#back.set(counter, (this.#back.get(counter) ?? 0) + weight);
   }
 
@@ -29,7 +32,8 @@ export class LimitCounters {
   }
 
   write(sql: Prepared): void {
+    if (this.#back === undefined) return;
     for (const [counter, n] of this.#back) sql.get('slotGive').run(n, counter);
-    this.#back.clear();
+    this.#back = undefined;
   }
 }

@@ -10,6 +10,7 @@ import { bootId, establishClock } from './file/clock.ts';
 import { type Connection, connect, type Durability, existing } from './file/connection.ts';
 import { isBusy, translate } from './file/errors.ts';
 import { Housekeeper } from './file/housekeeper.ts';
+import { LogRunway } from './file/log-runway.ts';
 import { NamedFile } from './file/named-file.ts';
 import { Writer } from './file/writer.ts';
 import { STATEMENTS, type StatementTexts } from './statements.ts';
@@ -55,7 +56,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   }
 
   const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
-  const bell = inMemory ? undefined : new Bell(file, options.world.clock, randomBytes(6).readUIntBE(0, 6));
+  // Tells its own rings from those of others, and is no secret: `node:crypto` takes 5 ms to load, and a command that only lists needs none of it.
+  const bell = inMemory ? undefined : new Bell(file, options.world.clock, Math.floor(Math.random() * 2 ** 48));
   const onCommit = (now: number, quiet: boolean): void => {
     housekeeper?.wrote(now);
     if (!quiet) bell?.ring();
@@ -63,7 +65,8 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
     const named = inMemory ? undefined : (bytes: () => number) => new NamedFile(file, bytes);
     const { world } = options;
-    return new Writer({ file, world, connect: open, reconnect: reopen, named, busyDeadlineMs, onCommit });
+    const runway = inMemory ? undefined : new LogRunway(file);
+    return new Writer({ file, world, connect: open, reconnect: reopen, named, runway, busyDeadlineMs, onCommit });
   });
   try {
     clusterKey = await patiently(options.world, busyDeadlineMs, file, () => {

@@ -30,7 +30,12 @@ import { WORKER_STATEMENTS } from './statements/workers.ts';
  * `slot` is the counter of a limit.
  */
 export const STATEMENTS = {
+  begin: 'BEGIN IMMEDIATE',
+  commit: 'COMMIT',
   dataVersion: 'PRAGMA data_version',
+  /** It moves nothing, and tells how many frames the log has. */
+  logLength: 'PRAGMA wal_checkpoint(NOOP)',
+  pageSize: 'PRAGMA page_size',
   metaGet: 'SELECT value FROM meta WHERE key = ?',
   metaPut: 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
   ...LANE_STATEMENTS,

@@ -4,17 +4,23 @@ import { type Fragments, LANE } from './fragments.ts';
 export function laneStatements({ s, NOW }: Fragments) {
   return {
     now: `SELECT ${s}.now_ms() AS now`,
-    queueAdd: `INSERT INTO ${s}.queue (name) SELECT DISTINCT name FROM unnest($1::text[]) x(name)
-      WHERE NOT EXISTS (SELECT FROM ${s}.queue q WHERE q.name = x.name) ORDER BY name ON CONFLICT (name) DO NOTHING`,
     queuePause: `INSERT INTO ${s}.queue (name, paused) VALUES ($1, $2)
       ON CONFLICT (name) DO UPDATE SET paused = excluded.paused`,
     queueNames: `SELECT id, name FROM ${s}.queue`,
-    laneAdd: `INSERT INTO ${s}.lane (queue, handler, hash, used_at, placement, fair_key, weight, limits, uses)
-      SELECT q.id, x.handler, x.hash, ${NOW}, x.placement, x.fair_key, x.weight, x.limits, x.uses
-      FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[])
-        x(queue, handler, hash, placement, fair_key, weight, limits, uses)
-      JOIN ${s}.queue q ON q.name = x.queue
-      WHERE NOT EXISTS (SELECT FROM ${s}.lane l WHERE l.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING`,
+    /** Makes the queues and lanes that are missing, and answers all: it may miss those that another process makes at this moment. */
+    laneAdd: `WITH x AS MATERIALIZED (
+        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[], $8::text[])
+          x(queue, handler, hash, placement, fair_key, weight, limits, uses)),
+      made_queue AS (INSERT INTO ${s}.queue (name) SELECT DISTINCT queue FROM x
+        WHERE NOT EXISTS (SELECT FROM ${s}.queue q WHERE q.name = x.queue) ORDER BY 1 ON CONFLICT (name) DO NOTHING
+        RETURNING id, name, paused),
+      q AS MATERIALIZED (SELECT id, name, paused FROM ${s}.queue WHERE name = ANY($1::text[])
+        UNION ALL SELECT id, name, paused FROM made_queue),
+      made AS (INSERT INTO ${s}.lane (queue, handler, hash, used_at, placement, fair_key, weight, limits, uses)
+        SELECT q.id, x.handler, x.hash, ${NOW}, x.placement, x.fair_key, x.weight, x.limits, x.uses FROM x JOIN q ON q.name = x.queue
+        WHERE NOT EXISTS (SELECT FROM ${s}.lane l WHERE l.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING RETURNING *)
+      SELECT ${LANE}, l.hash FROM (SELECT * FROM ${s}.lane WHERE hash = ANY($3::text[]) UNION ALL SELECT * FROM made) l
+        JOIN q ON q.id = l.queue`,
     laneFind: `SELECT ${LANE}, l.hash
       FROM ${s}.lane l JOIN ${s}.queue q ON q.id = l.queue WHERE l.hash = ANY($1::text[])`,
     laneGet: `SELECT ${LANE}
@@ -40,9 +46,12 @@ export function laneStatements({ s, NOW }: Fragments) {
     laneSlotAdd: `INSERT INTO ${s}.lane_slot (lane, slot, weight)
       SELECT lane, slot, weight FROM unnest($1::int[], $2::int[], $3::int[]) x(lane, slot, weight) ORDER BY lane, slot
       ON CONFLICT DO NOTHING`,
-    specAdd: `INSERT INTO ${s}.spec (hash, body, used_at)
-      SELECT x.hash, x.body, ${NOW} FROM unnest($1::text[], $2::text[]) x(hash, body)
-      WHERE NOT EXISTS (SELECT FROM ${s}.spec p WHERE p.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING`,
+    /** As `laneAdd`. */
+    specAdd: `WITH made AS (INSERT INTO ${s}.spec (hash, body, used_at)
+        SELECT x.hash, x.body, ${NOW} FROM unnest($1::text[], $2::text[]) x(hash, body)
+        WHERE NOT EXISTS (SELECT FROM ${s}.spec p WHERE p.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING
+        RETURNING id, hash)
+      SELECT id, hash FROM ${s}.spec WHERE hash = ANY($1::text[]) UNION ALL SELECT id, hash FROM made`,
     specFind: `SELECT id, hash FROM ${s}.spec WHERE hash = ANY($1::text[])`,
     specGet: `SELECT body FROM ${s}.spec WHERE id = $1`,
   } as const;

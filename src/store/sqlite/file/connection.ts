@@ -45,6 +45,9 @@ export type Durability = 'full' | 'normal';
 export interface Connection {
   readonly db: DatabaseSync;
   readonly sql: Prepared;
+  /** Begins a write transaction. Prepared once, as `commit`: parsing both took 2 to 3 % of the CPU of a push. */
+  readonly begin: () => void;
+  readonly commit: () => void;
 }
 
 /** The URL of a file that must exist. Otherwise opening a path whose mount is gone would make an empty file. */
@@ -66,5 +69,6 @@ export function connect(file: string, durability: Durability, texts?: StatementT
     db.close();
     throw error;
   }
-  return { db, sql: new Prepared(db, texts) };
+  const sql = new Prepared(db, texts);
+  return { db, sql, begin: () => void sql.get('begin').get(), commit: () => void sql.get('commit').get() };
 }

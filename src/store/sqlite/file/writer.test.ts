@@ -47,14 +47,25 @@ function rig(t: TestContext, options: { busyDeadlineMs?: number } = {}): Rig {
   const watched = (): Connection => {
     opened++;
     const connection = connect(file, 'full');
-    const exec = connection.db.exec.bind(connection.db);
-    connection.db.exec = (sql: string) => {
+    const seen = (sql: string): void => {
       executed.push(sql);
       const fault = faults.findIndex(({ at }) => at === sql);
       if (fault !== -1) throw faults.splice(fault, 1)[0]?.error;
+    };
+    const exec = connection.db.exec.bind(connection.db);
+    connection.db.exec = (sql: string) => {
+      seen(sql);
       exec(sql);
     };
-    return connection;
+    const begin = (): void => {
+      seen('BEGIN IMMEDIATE');
+      connection.begin();
+    };
+    const commit = (): void => {
+      seen('COMMIT');
+      connection.commit();
+    };
+    return { ...connection, begin, commit };
   };
   const writer = new Writer({ file, world, connect: watched, busyDeadlineMs: options.busyDeadlineMs ?? 5000 });
   const steps = { wasSet: () => false, follow: () => false, forget: () => {} };
@@ -449,9 +460,10 @@ test('a file is opened again when no older handle has it open, and once more if 
     return text;
   };
   const turnReadOnly = (): void => {
-    (handles.at(-1) as Connection).db.exec = () => {
+    const begin = (): void => {
       throw sqliteError('attempt to write a readonly database', 8);
     };
+    Object.assign(handles.at(-1) as Connection, { begin });
   };
   turnReadOnly();
   assert.equal(await writer.write('rest', put('one')), 'one');

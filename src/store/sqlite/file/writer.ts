@@ -6,6 +6,7 @@ import { LimitCounters } from '../limit-counters.ts';
 import type { StoreClock } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isFull, isReadonly, translate, wantsReopen } from './errors.ts';
+import type { LogRunway } from './log-runway.ts';
 import type { NamedFile } from './named-file.ts';
 import { laneReader, type Transaction } from './transaction.ts';
 
@@ -35,6 +36,8 @@ export interface WriterOptions {
   readonly reconnect?: () => Connection;
   /** The name of the file. A database in memory has none. */
   readonly named?: ((bytes: () => number) => NamedFile) | undefined;
+  /** Makes the log of the file longer ahead of time. */
+  readonly runway?: LogRunway | undefined;
   readonly busyDeadlineMs: number;
   /** Called after each commit, with its monotonic time. `quiet`: only beats and renewals. */
   readonly onCommit?: (now: number, quiet: boolean) => void;
@@ -42,6 +45,9 @@ export interface WriterOptions {
 
 /** A commit should not block the loop for longer than this. Waiting jobs go into the next one, a turn later. */
 const TURN_MS = 8;
+
+/** A microtask by way of a promise: `queueMicrotask` makes a resource for async hooks with each. */
+const SETTLED = Promise.resolve();
 
 /**
  * The only writer of the file in a process. Jobs that arrive in one turn share one transaction and one fsync, and each
@@ -67,6 +73,7 @@ export class Writer {
   #cancelRetry: (() => void) | undefined;
   #laneOf: Transaction['laneOf'];
   readonly #named: NamedFile | undefined;
+  readonly #runNow = (): void => this.#run();
   /** The longest time that one transaction blocked the thread, in milliseconds. The race test checks it. */
   longestMs = 0;
   commits = 0;
@@ -130,6 +137,7 @@ export class Writer {
     this.#clock = undefined;
     this.#cancelRetry?.();
     for (const job of this.#waiting()) job.reject(fault('STORE_CLOSED'));
+    this.#options.runway?.forget();
     this.#connection.db.close();
   }
 
@@ -137,7 +145,7 @@ export class Writer {
     if (this.#scheduled) return;
     this.#scheduled = true;
     // A microtask, not a turn: the engine has batched a whole turn's calls already.
-    queueMicrotask(() => this.#run());
+    void SETTLED.then(this.#runNow);
   }
 
   /**
@@ -167,7 +175,8 @@ export class Writer {
     if (this.#full) this.#full = !this.#emptyLog();
     try {
       this.#named?.require(started);
-      this.#connection.db.exec('BEGIN IMMEDIATE');
+      this.#options.runway?.look(started, this.#connection);
+      this.#connection.begin();
     } catch (error) {
       this.#longest(started);
       this.#refused(error);
@@ -175,12 +184,14 @@ export class Writer {
     }
     this.#busyTries = 0;
     // Jobs that missed the last turn go first, in their old order, so that a stream of pushes cannot starve a claim.
-    const jobs = [...this.#late, ...this.#jobs.sort((a, b) => ORDER[a.rank] - ORDER[b.rank])];
+    const { length } = this.#jobs;
+    const sorted = length === 1 ? this.#jobs : this.#jobs.sort((a, b) => ORDER[a.rank] - ORDER[b.rank]);
+    const jobs = this.#late.length === 0 ? sorted : [...this.#late, ...sorted];
     this.#jobs = [];
     this.#late = this.#commit(jobs, started);
     this.#longest(started);
     this.#scheduled = this.#jobs.length + this.#late.length > 0;
-    if (this.#scheduled) this.#options.world.timers.soon(() => this.#run());
+    if (this.#scheduled) this.#options.world.timers.soon(this.#runNow);
   }
 
   /** Runs jobs until the time of the turn is used up, commits, and answers. Returns the jobs that did not run. */
@@ -189,25 +200,26 @@ export class Writer {
     const tx = this.#transaction(ledger);
     const answers: unknown[] = [];
     let rank = 0;
-    let quiet = false;
+    let quiet = true;
     try {
-      const moved = this.#followClock(tx);
+      if (this.#followClock(tx)) quiet = false;
       for (const job of jobs) {
         // Cause before effect: a claim may not be packed before the event that made its task claimable again.
         if (job.rank === 'rest' || ORDER[job.rank] < rank) ledger.seal();
         rank = ORDER[job.rank];
         answers.push(job.body(tx));
+        if (!job.quiet) quiet = false;
         if (job.rank === 'rest') ledger.seal();
-        if (this.#options.world.clock.monotonic() - started > TURN_MS) break;
+        if (answers.length < jobs.length && this.#options.world.clock.monotonic() - started > TURN_MS) break;
       }
       tx.counters.write(tx.sql);
       ledger.write(tx.sql, tx.now);
+      this.#options.runway?.lengthen();
       // Counted before the result is known: a commit that fails may have been written.
       this.commits++;
-      quiet = !moved && jobs.every((job, i) => job.quiet || i >= answers.length);
       if (!quiet) this.changes++;
       if (!ledger.isEmpty) this.eventCommits++;
-      this.#connection.db.exec('COMMIT');
+      this.#connection.commit();
     } catch (error) {
       this.#rollback();
       if (!this.#relieved && this.#relieve(error)) {
@@ -220,8 +232,8 @@ export class Writer {
     }
     this.#relieved = false;
     this.#options.onCommit?.(started, quiet);
-    for (const [i, answer] of answers.entries()) (jobs[i] as Job).resolve(answer);
-    return jobs.slice(answers.length);
+    for (let i = 0; i < answers.length; i++) (jobs[i] as Job).resolve(answers[i]);
+    return answers.length === jobs.length ? NONE : jobs.slice(answers.length);
   }
 
   /** One of these jobs broke the transaction. A lone job fails; several run again one by one. */
@@ -233,7 +245,7 @@ export class Writer {
     for (const job of jobs) {
       const ledger = new Ledger();
       try {
-        this.#connection.db.exec('BEGIN IMMEDIATE');
+        this.#connection.begin();
         const tx = this.#transaction(ledger);
         this.#followClock(tx);
         const answer = job.body(tx);
@@ -242,7 +254,7 @@ export class Writer {
         this.commits++;
         this.changes++;
         this.eventCommits++;
-        this.#connection.db.exec('COMMIT');
+        this.#connection.commit();
         this.#options.onCommit?.(this.#options.world.clock.monotonic(), false);
         job.resolve(answer);
       } catch (again) {
@@ -351,6 +363,7 @@ export class Writer {
         fresh = reconnect();
       }
       this.#connection = fresh;
+      this.#options.runway?.forget();
       this.#laneOf = laneReader(fresh.sql);
       return true;
     } catch {
@@ -374,6 +387,8 @@ export class Writer {
     if (took > this.longestMs) this.longestMs = took;
   }
 }
+
+const NONE: readonly Job[] = [];
 
 /** The bytes of the database as this handle sees it. */
 function sizeOf({ db }: Connection): number {
