@@ -75,6 +75,14 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'Reject a task that waits for a decision, or choose another action that it offers',
     load: async () => (await import('./tasks/decide.ts')).reject,
   },
+  eval: {
+    doc: 'Say what a condition or a template of a machine would give',
+    load: async () => (await import('./machines/eval.ts')).evaluate,
+  },
+  render: {
+    doc: 'Print the text of a template',
+    load: async () => (await import('./machines/render.ts')).render,
+  },
   queues: {
     doc: 'See, pause and empty queues',
     commands: {

@@ -1,6 +1,7 @@
 import { CLUSTER_OPTIONS } from './options/cluster.ts';
 import { COMMAND_OPTIONS } from './options/command.ts';
 import { EDIT_OPTIONS } from './options/edit.ts';
+import { EXPRESSION_OPTIONS } from './options/expressions.ts';
 import { GRANT_OPTIONS } from './options/grants.ts';
 import { LEASE_OPTIONS } from './options/leases.ts';
 import { NODE_OPTIONS } from './options/node.ts';
@@ -21,6 +22,7 @@ export const OPTIONS = Object.freeze({
   ...COMMAND_OPTIONS,
   ...EDIT_OPTIONS,
   ...GRANT_OPTIONS,
+  ...EXPRESSION_OPTIONS,
 } satisfies OptionTable);
 
 export type OptionKey = keyof typeof OPTIONS;

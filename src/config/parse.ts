@@ -136,6 +136,12 @@ export function permissionsJson(text: string, name: string): Permissions | undef
   return normalizePermissions(jsonText(text, name), name);
 }
 
+export function jsonMap(text: string, name: string): Readonly<Record<string, unknown>> {
+  const value = jsonText(text, name);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw refuse(name, 'it is not a map');
+}
+
 function jsonText(text: string, name: string): unknown {
   try {
     return JSON.parse(text) as unknown;

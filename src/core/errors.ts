@@ -50,6 +50,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The limit {limit|of this task} takes no more tasks now.',
     hint: 'Push it again when some tasks of the limit have ended, or raise the limit.',
   },
+  EXPRESSION_FAILED: {
+    family: 'request',
+    status: 422,
+    retryable: false,
+    message: 'The {kind|expression} has no value: {problem|it cannot be evaluated}.',
+    hint: 'Try it with "leasehold eval" or "leasehold render".',
+  },
   TOO_MANY: {
     family: 'request',
     status: 429,

@@ -1,0 +1,311 @@
+import type { Arguments, BinaryOperator, CompareOperator, Expression } from './ast.ts';
+import type { Cursor } from './cursor.ts';
+import { ExpressionError } from './expression-error.ts';
+
+/** What an expression may call, by name. Names that are not here are refused when the expression is read, not when it runs. */
+export interface Vocabulary {
+  readonly filters: ReadonlySet<string>;
+  readonly functions: ReadonlySet<string>;
+  readonly methods: ReadonlySet<string>;
+  readonly tests: ReadonlySet<string>;
+  /** `a if b else c`, slices, maps, `**`, `~`, `//` and `%`: more than a condition has. */
+  readonly full: boolean;
+}
+
+const WORDS: ReadonlyMap<string, null | boolean> = new Map([
+  ['true', true],
+  ['True', true],
+  ['false', false],
+  ['False', false],
+  ['null', null],
+  ['None', null],
+  ['none', null],
+]);
+/** These never name a value. */
+const KEYWORDS = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else']);
+const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=']);
+
+/** Parses an expression in the grammar of Jinja, of which a condition is a part. The cursor is left behind it. */
+export function parseExpression(cursor: Cursor, vocabulary: Vocabulary): Expression {
+  return new Parser(cursor, vocabulary).expression();
+}
+
+class Parser {
+  readonly #cursor: Cursor;
+  readonly #vocabulary: Vocabulary;
+
+  constructor(cursor: Cursor, vocabulary: Vocabulary) {
+    this.#cursor = cursor;
+    this.#vocabulary = vocabulary;
+  }
+
+  expression(): Expression {
+    return this.#cursor.within(() => this.#choice());
+  }
+
+  #choice(): Expression {
+    const cursor = this.#cursor;
+    let yes = this.#or();
+    while (this.#vocabulary.full && cursor.isWord('if')) {
+      const { at } = cursor.take();
+      const test = this.#or();
+      const no = cursor.takeWord('else') ? this.expression() : undefined;
+      yes = cursor.node({ kind: 'choice', test, yes, no, at });
+    }
+    return yes;
+  }
+
+  #or(): Expression {
+    return this.#logical('or', () => this.#logical('and', () => this.#not()));
+  }
+
+  #logical(op: 'and' | 'or', operand: () => Expression): Expression {
+    const cursor = this.#cursor;
+    let left = operand();
+    while (cursor.isWord(op)) {
+      const { at } = cursor.take();
+      left = cursor.node({ kind: 'logical', op, left, right: operand(), at });
+    }
+    return left;
+  }
+
+  #not(): Expression {
+    const cursor = this.#cursor;
+    const { at } = cursor.token;
+    if (!cursor.takeWord('not')) return this.#comparison();
+    return cursor.node({ kind: 'unary', op: 'not', of: cursor.within(() => this.#not()), at });
+  }
+
+  #comparison(): Expression {
+    const cursor = this.#cursor;
+    const first = this.#sum();
+    const rest: { op: CompareOperator; right: Expression }[] = [];
+    const { at } = cursor.token;
+    for (let op = this.#compareOperator(); op !== undefined; op = this.#compareOperator()) {
+      rest.push({ op, right: this.#sum() });
+    }
+    return rest.length === 0 ? first : cursor.node({ kind: 'comparison', first, rest, at });
+  }
+
+  #compareOperator(): CompareOperator | undefined {
+    const cursor = this.#cursor;
+    const { token, after } = cursor;
+    if (token.kind === 'sign' && COMPARISONS.has(token.text)) return cursor.take().text as CompareOperator;
+    if (cursor.takeWord('in')) return 'in';
+    if (!cursor.isWord('not') || after.kind !== 'name' || after.text !== 'in') return undefined;
+    cursor.take();
+    cursor.take();
+    return 'not in';
+  }
+
+  #sum(): Expression {
+    return this.#binary(['+', '-'], () => this.#concatenation());
+  }
+
+  #concatenation(): Expression {
+    return this.#vocabulary.full ? this.#binary(['~'], () => this.#product()) : this.#product();
+  }
+
+  #product(): Expression {
+    const full = this.#vocabulary.full;
+    return this.#binary(full ? ['*', '/', '//', '%'] : ['*', '/', '%'], () =>
+      full ? this.#binary(['**'], () => this.#unary(true)) : this.#unary(true),
+    );
+  }
+
+  #binary(signs: readonly BinaryOperator[], operand: () => Expression): Expression {
+    const cursor = this.#cursor;
+    let left = operand();
+    for (;;) {
+      const op = signs.find((sign) => cursor.isSign(sign));
+      if (op === undefined) return left;
+      const { at } = cursor.take();
+      left = cursor.node({ kind: 'binary', op, left, right: operand(), at });
+    }
+  }
+
+  /** A sign binds tighter than a filter: `-1 | abs` is 1, as in Jinja. */
+  #unary(filters: boolean): Expression {
+    const cursor = this.#cursor;
+    const { at } = cursor.token;
+    const op = (['-', '+'] as const).find((sign) => cursor.takeSign(sign));
+    const inner =
+      op === undefined
+        ? this.#primary()
+        : cursor.node<Expression>({ kind: 'unary', op, of: cursor.within(() => this.#unary(false)), at });
+    const value = this.#postfix(inner);
+    return filters ? this.#filtersAndTests(value) : value;
+  }
+
+  #primary(): Expression {
+    const cursor = this.#cursor;
+    const { token } = cursor;
+    const { at } = token;
+    if (token.kind === 'number') return cursor.node({ kind: 'literal', value: Number(cursor.take().text), at });
+    if (token.kind === 'text') return this.#texts();
+    if (token.kind === 'name') return this.#name();
+    if (cursor.takeSign('(')) return this.#parenthesis(at);
+    if (cursor.takeSign('[')) return cursor.node({ kind: 'list', items: this.#items(']'), at });
+    if (this.#vocabulary.full && cursor.takeSign('{')) return this.#map(at);
+    throw cursor.unexpected('a value');
+  }
+
+  /** Texts side by side are one, as in Python. */
+  #texts(): Expression {
+    const cursor = this.#cursor;
+    const { at } = cursor.token;
+    let value = '';
+    while (cursor.token.kind === 'text') value += cursor.take().text;
+    return cursor.node({ kind: 'literal', value, at });
+  }
+
+  #name(): Expression {
+    const cursor = this.#cursor;
+    const { text: name, at } = cursor.token;
+    if (KEYWORDS.has(name)) throw cursor.unexpected('a value');
+    cursor.take();
+    const value = WORDS.get(name);
+    if (value !== undefined) return cursor.node({ kind: 'literal', value, at });
+    if (!cursor.isSign('(')) return cursor.node({ kind: 'name', name, at });
+    this.#mustBe(this.#vocabulary.functions, 'function', name, at);
+    return cursor.node({ kind: 'call', name, at, ...this.#arguments() });
+  }
+
+  /** A value in parentheses, or a tuple, which is a list here. */
+  #parenthesis(at: number): Expression {
+    const cursor = this.#cursor;
+    if (this.#vocabulary.full && cursor.takeSign(')')) return cursor.node({ kind: 'list', items: [], at });
+    const first = this.expression();
+    if (!this.#vocabulary.full || !cursor.isSign(',')) {
+      cursor.expectSign(')');
+      return first;
+    }
+    cursor.take();
+    return cursor.node({ kind: 'list', items: [first, ...this.#items(')')], at });
+  }
+
+  #items(close: string): readonly Expression[] {
+    const cursor = this.#cursor;
+    const items: Expression[] = [];
+    while (!cursor.isSign(close)) {
+      items.push(this.expression());
+      if (!cursor.takeSign(',')) break;
+    }
+    cursor.expectSign(close);
+    return items;
+  }
+
+  #map(at: number): Expression {
+    const cursor = this.#cursor;
+    const entries: (readonly [Expression, Expression])[] = [];
+    while (!cursor.isSign('}')) {
+      const key = this.expression();
+      cursor.expectSign(':');
+      entries.push([key, this.expression()]);
+      if (!cursor.takeSign(',')) break;
+    }
+    cursor.expectSign('}');
+    return cursor.node({ kind: 'map', entries, at });
+  }
+
+  #postfix(inner: Expression): Expression {
+    const cursor = this.#cursor;
+    let of = inner;
+    for (;;) {
+      const { at } = cursor.token;
+      if (cursor.takeSign('.')) of = this.#member(of, at);
+      else if (cursor.takeSign('[')) of = this.#subscript(of, at);
+      else if (cursor.isSign('(')) throw new ExpressionError('this is not a function', at);
+      else return of;
+    }
+  }
+
+  #member(of: Expression, at: number): Expression {
+    const cursor = this.#cursor;
+    if (cursor.token.kind === 'number') {
+      const index = cursor.node({ kind: 'literal' as const, value: Number(cursor.token.text), at: cursor.take().at });
+      return cursor.node({ kind: 'index', of, index, at });
+    }
+    const { text: name, at: nameAt } = cursor.expectName();
+    if (!cursor.isSign('(')) return cursor.node({ kind: 'member', of, name, at });
+    this.#mustBe(this.#vocabulary.methods, 'method', name, nameAt);
+    return cursor.node({ kind: 'method', of, name, at, ...this.#arguments() });
+  }
+
+  #subscript(of: Expression, at: number): Expression {
+    const cursor = this.#cursor;
+    const part = (): Expression | undefined =>
+      cursor.isSign(':') || cursor.isSign(']') ? undefined : this.expression();
+    const from = part();
+    if (!this.#vocabulary.full || !cursor.isSign(':')) {
+      if (from === undefined) throw cursor.unexpected('a value');
+      cursor.expectSign(']');
+      return cursor.node({ kind: 'index', of, index: from, at });
+    }
+    cursor.take();
+    const to = part();
+    const step = cursor.takeSign(':') ? part() : undefined;
+    cursor.expectSign(']');
+    return cursor.node({ kind: 'slice', of, from, to, step, at });
+  }
+
+  #filtersAndTests(value: Expression): Expression {
+    const cursor = this.#cursor;
+    let of = value;
+    for (;;) {
+      if (cursor.takeSign('|')) of = this.#filter(of);
+      else if (this.#vocabulary.full && cursor.isWord('is')) of = this.#is(of);
+      else return of;
+    }
+  }
+
+  #filter(of: Expression): Expression {
+    const cursor = this.#cursor;
+    const { text: name, at } = cursor.expectName();
+    this.#mustBe(this.#vocabulary.filters, 'filter', name, at);
+    const given = cursor.isSign('(') ? this.#arguments() : { args: [], named: [] };
+    return cursor.node({ kind: 'filter', of, name, at, ...given });
+  }
+
+  #is(of: Expression): Expression {
+    const cursor = this.#cursor;
+    cursor.take();
+    const not = cursor.takeWord('not');
+    const { text: name, at } = cursor.expectName();
+    this.#mustBe(this.#vocabulary.tests, 'test', name, at);
+    const given = cursor.isSign('(') ? this.#arguments() : this.#bareArgument();
+    return cursor.node({ kind: 'is', of, name, not, at, ...given });
+  }
+
+  /** `x is divisibleby 3`. */
+  #bareArgument(): Arguments {
+    const { kind, text } = this.#cursor.token;
+    const begins = kind === 'number' || kind === 'text' || (kind === 'name' && !KEYWORDS.has(text));
+    return { args: begins ? [this.#postfix(this.#primary())] : [], named: [] };
+  }
+
+  #arguments(): Arguments {
+    const cursor = this.#cursor;
+    const args: Expression[] = [];
+    const named: (readonly [string, Expression])[] = [];
+    cursor.expectSign('(');
+    while (!cursor.isSign(')')) {
+      const { token, after } = cursor;
+      if (token.kind === 'name' && after.kind === 'sign' && after.text === '=') {
+        cursor.take();
+        cursor.take();
+        named.push([token.text, this.expression()]);
+      } else if (named.length > 0) throw cursor.unexpected('a named argument');
+      else args.push(this.expression());
+      if (!cursor.takeSign(',')) break;
+    }
+    cursor.expectSign(')');
+    return { args, named };
+  }
+
+  #mustBe(known: ReadonlySet<string>, kind: string, name: string, at: number): void {
+    if (known.has(name)) return;
+    const names = [...known].sort().join(', ');
+    throw new ExpressionError(`there is no ${kind} "${name}"${names === '' ? '' : `; there are ${names}`}`, at);
+  }
+}
