@@ -43,7 +43,10 @@ test('eval --batch answers one question a line, also those that are wrong', asyn
   writeFileSync(join(cwd, 'questions'), `${questions.map((one) => JSON.stringify(one)).join('\n')}\nnot json\n`);
   const { code, stdout } = await call(['eval', '--batch', 'questions']);
   assert.equal(code, 0);
-  const answers = stdout.trim().split('\n').map((line) => JSON.parse(line) as { value?: unknown; error?: string });
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { value?: unknown; error?: string });
   assert.deepEqual(answers.slice(0, 3), [{ value: 2 }, { value: 2 }, { value: 'Hi Bo' }]);
   assert.deepEqual(
     answers.slice(3).map(({ error }) => /column 4|a question is|engine is|not JSON/.exec(error ?? '')?.[0]),
