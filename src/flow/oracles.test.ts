@@ -68,7 +68,7 @@ describe('templates and minijinja', () => {
     depth === 0
       ? pick(['context.s', 'context.t', '"A b"', '"x,y"'])
       : pick([
-          () => `(${text(pick, depth - 1)} | ${pick(['upper', 'lower', 'trim', 'capitalize', 'title', 'reverse'])})`,
+          () => `(${text(pick, depth - 1)} | ${pick(['upper', 'lower', 'trim', 'capitalize', 'reverse'])})`,
           () => `(${text(pick, depth - 1)} | replace("b", "c"))`,
           () => `(${text(pick, depth - 1)} ~ ${text(pick, depth - 1)})`,
           () => `(context.names | join(${text(pick, depth - 1)}))`,
