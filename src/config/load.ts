@@ -155,8 +155,8 @@ function flagValue(key: OptionKey, { rawName, value: text, inlineValue: inline }
     refuseValue(rawName, inline);
     return parse('', rawName);
   }
-  // `--port --json`: the next flag is not the forgotten value. `--store=-x` gives a value that begins with a dash.
-  const forgotten = text?.startsWith('-') && !inline && !(signed && /^-\d/.test(text));
+  // `--port --json`: the next flag is not the forgotten value. `--store=-x` gives a value that begins with a dash; a dash alone is no flag.
+  const forgotten = text?.startsWith('-') && text !== '-' && !inline && !(signed && /^-\d/.test(text));
   if (text === undefined || forgotten) {
     throw fault('INVALID_INPUT', { field: rawName, problem: `it needs a value (${value})` });
   }

@@ -1,6 +1,8 @@
 import { filled, jsonMap, oneOf } from '../parse.ts';
 import type { OptionTable } from './option.ts';
 
+const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({});
+
 /** What an expression or a template is asked with. */
 export const EXPRESSION_OPTIONS = {
   context: {
@@ -8,7 +10,7 @@ export const EXPRESSION_OPTIONS = {
     value: 'JSON',
     parse: jsonMap,
     env: [],
-    fallback: () => ({}),
+    fallback: () => NOTHING,
     fallbackDoc: 'empty',
   },
   engine: {

@@ -40,9 +40,11 @@ test('eval --batch answers one question a line, also those that are wrong', asyn
     { expr: 1 },
     { expr: '1', engine: 'js' },
   ];
-  writeFileSync(join(cwd, 'questions'), `${questions.map((one) => JSON.stringify(one)).join('\n')}\nnot json\n`);
+  const lines = `${questions.map((one) => JSON.stringify(one)).join('\n')}\nnot json\n`;
+  writeFileSync(join(cwd, 'questions'), lines);
   const { code, stdout } = await call(['eval', '--batch', 'questions']);
   assert.equal(code, 0);
+  assert.equal((await call(['eval', '--batch', '-'], lines)).stdout, stdout);
   const answers = stdout
     .trim()
     .split('\n')
