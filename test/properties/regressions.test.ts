@@ -1,6 +1,6 @@
 /** What the runs against the model found, each as small as it got, so that it stays found. */
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
+import { StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { fault, isEngineError } from '../../src/core/errors.ts';
 import { putTrigger } from '../../src/engine/duties/triggers.ts';
@@ -143,10 +143,11 @@ test('a result and the next claim of the same turn share one commit', async (t) 
   const { engine, worker, one } = await scene(t);
   for (let i = 0; i < 2; i++) await engine.push({ queue: 'alpha', handler: 'run' });
   const lease = await one();
-  const exec = t.mock.method(DatabaseSync.prototype, 'exec');
+  const get = t.mock.method(StatementSync.prototype, 'get');
   const [, next] = await Promise.all([engine.complete(lease), engine.claim({ worker, max: 1 })]);
   assert.equal(next.length, 1);
-  assert.equal(exec.mock.calls.filter(({ arguments: [sql] }) => sql === 'COMMIT').length, 1);
+  const commits = get.mock.calls.filter(({ this: statement }) => (statement as StatementSync).sourceSQL === 'COMMIT');
+  assert.equal(commits.length, 1);
 });
 
 test('a lease without an end is refused: it would never run out', async (t) => {
