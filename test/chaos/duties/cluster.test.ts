@@ -102,8 +102,7 @@ test(`${NODES} nodes lose their leader ${KILLS} times by a kill and ${FREEZES} t
         `longest that a ready task waited for its claim ${longest} ms (poll ${POLL_MS}); ` +
         `in ${worked} of ${windows} spans without a leader work was started; ${slots} cron slots, each once; writes ${JSON.stringify(writes)}`,
     );
-    // A span tells something only if tasks became ready in it, which is a matter of luck: on a quick machine two of six have.
-    assert.ok(windows >= (KILLS + FREEZES) / 3, 'there was too little work to tell');
+    assert.ok(windows >= (KILLS + FREEZES) / 2, 'there was too little work to tell');
     assert.equal(worked, windows, 'nothing was started for want of a leader');
     assert.ok(longest <= STANDSTILL_MS, `a ready task waited ${longest} ms for its claim, and slots were free`);
   } finally {
