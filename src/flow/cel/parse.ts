@@ -1,7 +1,8 @@
-import type { BinaryOperator, CompareOperator, Expression, MacroName } from '../expression/ast.ts';
+import type { Expression, MacroName } from '../expression/ast.ts';
 import { type Bounds, CONDITION_BOUNDS } from '../expression/budget.ts';
 import { Cursor } from '../expression/cursor.ts';
 import { ExpressionError } from '../expression/expression-error.ts';
+import { OperatorParser } from '../expression/operator-parser.ts';
 import { CEL_FILTERS, CEL_FUNCTIONS, CEL_METHODS } from './functions.ts';
 import { celTokensOf } from './tokens.ts';
 import { Bytes, int, uint } from './values.ts';
@@ -34,90 +35,25 @@ const MACROS: ReadonlyMap<string, MacroName> = new Map([
   ['filter', 'filter'],
   ['map', 'map'],
 ]);
-const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=']);
+const SIGNS = { and: '&&', or: '||' } as const;
 
-class CelParser {
-  readonly #cursor: Cursor;
-
-  constructor(cursor: Cursor) {
-    this.#cursor = cursor;
-  }
-
-  expression(): Expression {
-    return this.#cursor.within(() => this.#choice());
-  }
-
-  #choice(): Expression {
-    const cursor = this.#cursor;
-    const test = this.#or();
+class CelParser extends OperatorParser {
+  protected choice(): Expression {
+    const { cursor } = this;
+    const test = this.or(SIGNS);
     const { at } = cursor.token;
     if (!cursor.takeSign('?')) return test;
-    const yes = this.#or();
+    const yes = this.or(SIGNS);
     cursor.expectSign(':');
     return cursor.node({ kind: 'choice', test, yes, no: this.expression(), at });
   }
 
-  #or(): Expression {
-    return this.#logical('or', '||', () => this.#logical('and', '&&', () => this.#not()));
-  }
-
-  #logical(op: 'and' | 'or', sign: string, operand: () => Expression): Expression {
-    const cursor = this.#cursor;
-    let left = operand();
-    while (cursor.isWord(op) || cursor.isSign(sign)) {
-      const { at } = cursor.take();
-      left = cursor.node({ kind: 'logical', op, left, right: operand(), at });
-    }
-    return left;
-  }
-
-  /** The word binds looser than a comparison, the sign tighter. */
-  #not(): Expression {
-    const cursor = this.#cursor;
-    const { at } = cursor.token;
-    if (!cursor.takeWord('not')) return this.#comparison();
-    return cursor.node({ kind: 'unary', op: 'not', of: cursor.within(() => this.#not()), at });
-  }
-
-  #comparison(): Expression {
-    const cursor = this.#cursor;
-    const first = this.#sum();
-    const rest: { op: CompareOperator; right: Expression }[] = [];
-    const { at } = cursor.token;
-    for (let op = this.#compareOperator(); op !== undefined; op = this.#compareOperator()) {
-      rest.push({ op, right: this.#sum() });
-    }
-    return rest.length === 0 ? first : cursor.node({ kind: 'comparison', first, rest, at });
-  }
-
-  #compareOperator(): CompareOperator | undefined {
-    const cursor = this.#cursor;
-    const { token, after } = cursor;
-    if (token.kind === 'sign' && COMPARISONS.has(token.text)) return cursor.take().text as CompareOperator;
-    if (cursor.takeWord('in')) return 'in';
-    if (!cursor.isWord('not') || after.kind !== 'name' || after.text !== 'in') return undefined;
-    cursor.take();
-    cursor.take();
-    return 'not in';
-  }
-
-  #sum(): Expression {
-    return this.#binary(['+', '-'], () => this.#binary(['*', '/', '%'], () => this.#unary()));
-  }
-
-  #binary(signs: readonly BinaryOperator[], operand: () => Expression): Expression {
-    const cursor = this.#cursor;
-    let left = operand();
-    for (;;) {
-      const op = signs.find((sign) => cursor.isSign(sign));
-      if (op === undefined) return left;
-      const { at } = cursor.take();
-      left = cursor.node({ kind: 'binary', op, left, right: operand(), at });
-    }
+  protected sum(): Expression {
+    return this.binary(['+', '-'], () => this.binary(['*', '/', '%'], () => this.#unary()));
   }
 
   #unary(): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { at } = cursor.token;
     if (cursor.takeSign('!')) {
       return cursor.node({ kind: 'unary', op: 'not', of: cursor.within(() => this.#unary()), at });
@@ -132,19 +68,19 @@ class CelParser {
   }
 
   #filtered(value: Expression): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     let of = value;
     while (cursor.takeSign('|')) {
       const { text: name, at } = cursor.expectName();
-      mustBe(CEL_FILTERS, 'filter', name, at);
-      const args = cursor.takeSign('(') ? this.#items(')') : [];
+      this.mustBe(CEL_FILTERS, 'filter', name, at);
+      const args = cursor.takeSign('(') ? this.items(')') : [];
       of = cursor.node({ kind: 'filter', of, name, args, named: [], at });
     }
     return of;
   }
 
   #primary(): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { token } = cursor;
     const { at, text } = token;
     if (token.kind === 'number') return cursor.node({ kind: 'literal', value: numberOf(cursor.take().text, at), at });
@@ -156,56 +92,32 @@ class CelParser {
       cursor.expectSign(')');
       return inner;
     }
-    if (cursor.takeSign('[')) return cursor.node({ kind: 'list', items: this.#items(']'), at });
-    if (cursor.takeSign('{')) return this.#map(at);
+    if (cursor.takeSign('[')) return cursor.node({ kind: 'list', items: this.items(']'), at });
+    if (cursor.takeSign('{')) return this.map(at);
     if (cursor.takeSign('.')) return this.#name();
     throw cursor.unexpected('a value');
   }
 
   #name(): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { text: name, at } = cursor.expectName();
     const value = WORDS.get(name);
     if (value !== undefined) return cursor.node({ kind: 'literal', value, at });
     if (!cursor.takeSign('(')) return cursor.node({ kind: 'name', name, at });
-    const args = this.#items(')');
+    const args = this.items(')');
     if (name === 'has') return this.#has(args, at);
-    mustBe(CEL_FUNCTIONS, 'function', name, at);
+    this.mustBe(CEL_FUNCTIONS, 'function', name, at);
     return cursor.node({ kind: 'call', name, args, named: [], at });
   }
 
   #has(args: readonly Expression[], at: number): Expression {
     const [of] = args;
     if (args.length !== 1 || of?.kind !== 'member') throw new ExpressionError('has takes a field: has(x.name)', at);
-    return this.#cursor.node({ kind: 'has', of: of.of, name: of.name, at });
-  }
-
-  #items(close: string): readonly Expression[] {
-    const cursor = this.#cursor;
-    const items: Expression[] = [];
-    while (!cursor.isSign(close)) {
-      items.push(this.expression());
-      if (!cursor.takeSign(',')) break;
-    }
-    cursor.expectSign(close);
-    return items;
-  }
-
-  #map(at: number): Expression {
-    const cursor = this.#cursor;
-    const entries: (readonly [Expression, Expression])[] = [];
-    while (!cursor.isSign('}')) {
-      const key = this.expression();
-      cursor.expectSign(':');
-      entries.push([key, this.expression()]);
-      if (!cursor.takeSign(',')) break;
-    }
-    cursor.expectSign('}');
-    return cursor.node({ kind: 'map', entries, at });
+    return this.cursor.node({ kind: 'has', of: of.of, name: of.name, at });
   }
 
   #postfix(inner: Expression): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     let of = inner;
     for (;;) {
       const { at } = cursor.token;
@@ -220,7 +132,7 @@ class CelParser {
   }
 
   #member(of: Expression, at: number): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     if (cursor.token.kind === 'number') {
       const index = cursor.node<Expression>({
         kind: 'literal',
@@ -231,10 +143,10 @@ class CelParser {
     }
     const { text: name, at: nameAt } = cursor.expectName();
     if (!cursor.takeSign('(')) return cursor.node({ kind: 'member', of, name, at });
-    const args = this.#items(')');
+    const args = this.items(')');
     const macro = MACROS.get(name);
     if (macro !== undefined) return this.#macro(macro, of, args, nameAt);
-    mustBe(CEL_METHODS, 'method', name, nameAt);
+    this.mustBe(CEL_METHODS, 'method', name, nameAt);
     return cursor.node({ kind: 'method', of, name, args, named: [], at });
   }
 
@@ -245,7 +157,7 @@ class CelParser {
       throw new ExpressionError(`${macro} takes a name and an expression: list.${macro}(x, x > 0)`, at);
     }
     const [test, body] = third === undefined ? [undefined, second] : [second, third];
-    return this.#cursor.node({ kind: 'macro', macro, of, name: variable.name, test, body, at });
+    return this.cursor.node({ kind: 'macro', macro, of, name: variable.name, test, body, at });
   }
 }
 
@@ -262,9 +174,4 @@ function bytesOf(text: string): Bytes {
     return code < 0x100 ? [code] : [...new TextEncoder().encode(char)];
   });
   return new Bytes(Uint8Array.from(bytes));
-}
-
-function mustBe(known: ReadonlySet<string>, kind: string, name: string, at: number): void {
-  if (known.has(name)) return;
-  throw new ExpressionError(`there is no ${kind} "${name}"; there are ${[...known].sort().join(', ')}`, at);
 }

@@ -1,6 +1,7 @@
-import type { Arguments, BinaryOperator, CompareOperator, Expression } from './ast.ts';
+import type { Arguments, Expression } from './ast.ts';
 import type { Cursor } from './cursor.ts';
 import { ExpressionError } from './expression-error.ts';
+import { OperatorParser } from './operator-parser.ts';
 
 /** What an expression may call, by name. Names that are not here are refused when the expression is read, not when it runs. */
 export interface Vocabulary {
@@ -23,110 +24,49 @@ const WORDS: ReadonlyMap<string, null | boolean> = new Map([
 ]);
 /** These never name a value. */
 const KEYWORDS = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else']);
-const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>=']);
-
 /** Parses an expression in the grammar of Jinja, of which a condition is a part. The cursor is left behind it. */
 export function parseExpression(cursor: Cursor, vocabulary: Vocabulary): Expression {
   return new Parser(cursor, vocabulary).expression();
 }
 
-class Parser {
-  readonly #cursor: Cursor;
+class Parser extends OperatorParser {
   readonly #vocabulary: Vocabulary;
 
   constructor(cursor: Cursor, vocabulary: Vocabulary) {
-    this.#cursor = cursor;
+    super(cursor);
     this.#vocabulary = vocabulary;
   }
 
-  expression(): Expression {
-    return this.#cursor.within(() => this.#choice());
-  }
-
-  #choice(): Expression {
-    const cursor = this.#cursor;
-    let yes = this.#or();
+  protected choice(): Expression {
+    const { cursor } = this;
+    let yes = this.or();
     while (this.#vocabulary.full && cursor.isWord('if')) {
       const { at } = cursor.take();
-      const test = this.#or();
+      const test = this.or();
       const no = cursor.takeWord('else') ? this.expression() : undefined;
       yes = cursor.node({ kind: 'choice', test, yes, no, at });
     }
     return yes;
   }
 
-  #or(): Expression {
-    return this.#logical('or', () => this.#logical('and', () => this.#not()));
-  }
-
-  #logical(op: 'and' | 'or', operand: () => Expression): Expression {
-    const cursor = this.#cursor;
-    let left = operand();
-    while (cursor.isWord(op)) {
-      const { at } = cursor.take();
-      left = cursor.node({ kind: 'logical', op, left, right: operand(), at });
-    }
-    return left;
-  }
-
-  #not(): Expression {
-    const cursor = this.#cursor;
-    const { at } = cursor.token;
-    if (!cursor.takeWord('not')) return this.#comparison();
-    return cursor.node({ kind: 'unary', op: 'not', of: cursor.within(() => this.#not()), at });
-  }
-
-  #comparison(): Expression {
-    const cursor = this.#cursor;
-    const first = this.#sum();
-    const rest: { op: CompareOperator; right: Expression }[] = [];
-    const { at } = cursor.token;
-    for (let op = this.#compareOperator(); op !== undefined; op = this.#compareOperator()) {
-      rest.push({ op, right: this.#sum() });
-    }
-    return rest.length === 0 ? first : cursor.node({ kind: 'comparison', first, rest, at });
-  }
-
-  #compareOperator(): CompareOperator | undefined {
-    const cursor = this.#cursor;
-    const { token, after } = cursor;
-    if (token.kind === 'sign' && COMPARISONS.has(token.text)) return cursor.take().text as CompareOperator;
-    if (cursor.takeWord('in')) return 'in';
-    if (!cursor.isWord('not') || after.kind !== 'name' || after.text !== 'in') return undefined;
-    cursor.take();
-    cursor.take();
-    return 'not in';
-  }
-
-  #sum(): Expression {
-    return this.#binary(['+', '-'], () => this.#concatenation());
+  protected sum(): Expression {
+    return this.binary(['+', '-'], () => this.#concatenation());
   }
 
   #concatenation(): Expression {
-    return this.#vocabulary.full ? this.#binary(['~'], () => this.#product()) : this.#product();
+    return this.#vocabulary.full ? this.binary(['~'], () => this.#product()) : this.#product();
   }
 
   #product(): Expression {
     const full = this.#vocabulary.full;
-    return this.#binary(full ? ['*', '/', '//', '%'] : ['*', '/', '%'], () =>
-      full ? this.#binary(['**'], () => this.#unary(true)) : this.#unary(true),
+    return this.binary(full ? ['*', '/', '//', '%'] : ['*', '/', '%'], () =>
+      full ? this.binary(['**'], () => this.#unary(true)) : this.#unary(true),
     );
-  }
-
-  #binary(signs: readonly BinaryOperator[], operand: () => Expression): Expression {
-    const cursor = this.#cursor;
-    let left = operand();
-    for (;;) {
-      const op = signs.find((sign) => cursor.isSign(sign));
-      if (op === undefined) return left;
-      const { at } = cursor.take();
-      left = cursor.node({ kind: 'binary', op, left, right: operand(), at });
-    }
   }
 
   /** A sign binds tighter than a filter: `-1 | abs` is 1, as in Jinja. */
   #unary(filters: boolean): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { at } = cursor.token;
     const op = (['-', '+'] as const).find((sign) => cursor.takeSign(sign));
     const inner =
@@ -138,21 +78,21 @@ class Parser {
   }
 
   #primary(): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { token } = cursor;
     const { at } = token;
     if (token.kind === 'number') return cursor.node({ kind: 'literal', value: Number(cursor.take().text), at });
     if (token.kind === 'text') return this.#texts();
     if (token.kind === 'name') return this.#name();
     if (cursor.takeSign('(')) return this.#parenthesis(at);
-    if (cursor.takeSign('[')) return cursor.node({ kind: 'list', items: this.#items(']'), at });
-    if (this.#vocabulary.full && cursor.takeSign('{')) return this.#map(at);
+    if (cursor.takeSign('[')) return cursor.node({ kind: 'list', items: this.items(']'), at });
+    if (this.#vocabulary.full && cursor.takeSign('{')) return this.map(at);
     throw cursor.unexpected('a value');
   }
 
   /** Texts side by side are one, as in Python. */
   #texts(): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { at } = cursor.token;
     let value = '';
     while (cursor.token.kind === 'text') value += cursor.take().text;
@@ -160,20 +100,20 @@ class Parser {
   }
 
   #name(): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { text: name, at } = cursor.token;
     if (KEYWORDS.has(name)) throw cursor.unexpected('a value');
     cursor.take();
     const value = WORDS.get(name);
     if (value !== undefined) return cursor.node({ kind: 'literal', value, at });
     if (!cursor.isSign('(')) return cursor.node({ kind: 'name', name, at });
-    this.#mustBe(this.#vocabulary.functions, 'function', name, at);
+    this.mustBe(this.#vocabulary.functions, 'function', name, at);
     return cursor.node({ kind: 'call', name, at, ...this.#arguments() });
   }
 
   /** A value in parentheses, or a tuple, which is a list here. */
   #parenthesis(at: number): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     if (this.#vocabulary.full && cursor.takeSign(')')) return cursor.node({ kind: 'list', items: [], at });
     const first = this.expression();
     if (!this.#vocabulary.full || !cursor.isSign(',')) {
@@ -181,35 +121,11 @@ class Parser {
       return first;
     }
     cursor.take();
-    return cursor.node({ kind: 'list', items: [first, ...this.#items(')')], at });
-  }
-
-  #items(close: string): readonly Expression[] {
-    const cursor = this.#cursor;
-    const items: Expression[] = [];
-    while (!cursor.isSign(close)) {
-      items.push(this.expression());
-      if (!cursor.takeSign(',')) break;
-    }
-    cursor.expectSign(close);
-    return items;
-  }
-
-  #map(at: number): Expression {
-    const cursor = this.#cursor;
-    const entries: (readonly [Expression, Expression])[] = [];
-    while (!cursor.isSign('}')) {
-      const key = this.expression();
-      cursor.expectSign(':');
-      entries.push([key, this.expression()]);
-      if (!cursor.takeSign(',')) break;
-    }
-    cursor.expectSign('}');
-    return cursor.node({ kind: 'map', entries, at });
+    return cursor.node({ kind: 'list', items: [first, ...this.items(')')], at });
   }
 
   #postfix(inner: Expression): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     let of = inner;
     for (;;) {
       const { at } = cursor.token;
@@ -221,19 +137,19 @@ class Parser {
   }
 
   #member(of: Expression, at: number): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     if (cursor.token.kind === 'number') {
       const index = cursor.node({ kind: 'literal' as const, value: Number(cursor.token.text), at: cursor.take().at });
       return cursor.node({ kind: 'index', of, index, at });
     }
     const { text: name, at: nameAt } = cursor.expectName();
     if (!cursor.isSign('(')) return cursor.node({ kind: 'member', of, name, at });
-    this.#mustBe(this.#vocabulary.methods, 'method', name, nameAt);
+    this.mustBe(this.#vocabulary.methods, 'method', name, nameAt);
     return cursor.node({ kind: 'method', of, name, at, ...this.#arguments() });
   }
 
   #subscript(of: Expression, at: number): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const part = (): Expression | undefined =>
       cursor.isSign(':') || cursor.isSign(']') ? undefined : this.expression();
     const from = part();
@@ -250,7 +166,7 @@ class Parser {
   }
 
   #filtersAndTests(value: Expression): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     let of = value;
     for (;;) {
       if (cursor.takeSign('|')) of = this.#filter(of);
@@ -260,32 +176,32 @@ class Parser {
   }
 
   #filter(of: Expression): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const { text: name, at } = cursor.expectName();
-    this.#mustBe(this.#vocabulary.filters, 'filter', name, at);
+    this.mustBe(this.#vocabulary.filters, 'filter', name, at);
     const given = cursor.isSign('(') ? this.#arguments() : { args: [], named: [] };
     return cursor.node({ kind: 'filter', of, name, at, ...given });
   }
 
   #is(of: Expression): Expression {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     cursor.take();
     const not = cursor.takeWord('not');
     const { text: name, at } = cursor.expectName();
-    this.#mustBe(this.#vocabulary.tests, 'test', name, at);
+    this.mustBe(this.#vocabulary.tests, 'test', name, at);
     const given = cursor.isSign('(') ? this.#arguments() : this.#bareArgument();
     return cursor.node({ kind: 'is', of, name, not, at, ...given });
   }
 
   /** `x is divisibleby 3`. */
   #bareArgument(): Arguments {
-    const { kind, text } = this.#cursor.token;
+    const { kind, text } = this.cursor.token;
     const begins = kind === 'number' || kind === 'text' || (kind === 'name' && !KEYWORDS.has(text));
     return { args: begins ? [this.#postfix(this.#primary())] : [], named: [] };
   }
 
   #arguments(): Arguments {
-    const cursor = this.#cursor;
+    const { cursor } = this;
     const args: Expression[] = [];
     const named: (readonly [string, Expression])[] = [];
     cursor.expectSign('(');
@@ -301,11 +217,5 @@ class Parser {
     }
     cursor.expectSign(')');
     return { args, named };
-  }
-
-  #mustBe(known: ReadonlySet<string>, kind: string, name: string, at: number): void {
-    if (known.has(name)) return;
-    const names = [...known].sort().join(', ');
-    throw new ExpressionError(`there is no ${kind} "${name}"${names === '' ? '' : `; there are ${names}`}`, at);
   }
 }
