@@ -38,6 +38,11 @@ export class BlockedLanes {
     return this.#frees;
   }
 
+  /** Whether a counter is believed to have room for a lane that it blocks. */
+  get hasRoom(): boolean {
+    return this.#room.size > 0;
+  }
+
   get counters(): readonly number[] {
     return [...this.#byCounter.keys()];
   }

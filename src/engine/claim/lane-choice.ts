@@ -1,12 +1,3 @@
-import type { Lane } from '../../store/store.ts';
-
-/** A lane that could be served. */
-export interface ServableLane {
-  readonly lane: Lane;
-  readonly mark: number;
-  readonly priority: number;
-}
-
 /** A lane that was picked. */
 export interface PickedLane {
   readonly lane: number;

@@ -4,7 +4,7 @@ import type { Lane, LaneBlock, ReadyLane, Store } from '../../store/store.ts';
 import { BlockedLanes, type KnownLane } from './blocked-lanes.ts';
 import { ClaimWaiters } from './claim-waiters.ts';
 import { FairTurns } from './fair-turns.ts';
-import type { PickedLane, ServableLane } from './lane-choice.ts';
+import type { PickedLane } from './lane-choice.ts';
 
 /**
  * The lanes that this process believes to have ready tasks, least recently served first. A belief only decides where a claim looks first. A
@@ -20,11 +20,10 @@ export class ReadyLanes {
   readonly #scanMs: number;
   readonly #known = new Map<number, Lane>();
   /** Without the lanes that a limit blocks. */
-  readonly #ready = new Map<number, KnownLane>();
+  readonly #ready = new FairTurns();
   /** Lane → priority of the last task that it gave. */
   readonly #lastPriority = new Map<number, number>();
   readonly #held: BlockedLanes;
-  readonly #turns = new FairTurns();
   #pausedQueues = new Set<string>();
   /** Counts the pauses and resumes of this process: a scan that began before one must not undo it. */
   #pauseChanges = 0;
@@ -127,7 +126,7 @@ export class ReadyLanes {
   /** Whether there is a lane for this claim, among the ready lanes and the blocked ones whose counters have room. */
   knows(wants: (lane: Lane) => boolean): boolean {
     if (this.hasOpen(wants)) return true;
-    return !this.#unblocked(wants).next().done;
+    return !this.#held.unblocked(this.#wanted(wants)).next().done;
   }
 
   /** Whether this lane has ready tasks that the claim wants, and no limit blocks it. */
@@ -138,11 +137,7 @@ export class ReadyLanes {
 
   /** As `knows`, without lanes that a limit blocks: those could be tried for ever. */
   hasOpen(wants: (lane: Lane) => boolean): boolean {
-    for (const id of this.#ready.keys()) {
-      const lane = this.#open(id);
-      if (lane !== undefined && wants(lane)) return true;
-    }
-    return false;
+    return this.#oldest(this.#wanted(wants)) !== undefined;
   }
 
   /**
@@ -150,36 +145,46 @@ export class ReadyLanes {
    * served first. One task in `FLOOR` comes from the lane that has waited longest, whatever its priority, so nothing starves.
    */
   pick(wants: (lane: Lane) => boolean, limit: number, max: number): readonly PickedLane[] {
-    let top = Number.NEGATIVE_INFINITY;
-    let urgent: ServableLane[] = [];
-    const seen: { oldest?: ServableLane } = {};
-    const see = (choice: ServableLane): void => {
-      seen.oldest ??= choice;
-      if (choice.priority > top) urgent = [];
-      top = Math.max(top, choice.priority);
-      if (choice.priority === top) urgent.push(choice);
-    };
-    this.#ready.forEach(({ mark, priority }, id) => {
-      // Less urgent than another, and not the oldest: with many lanes, asking who serves it is what a claim costs.
-      if (priority < top) return;
-      const lane = this.#open(id);
-      if (lane !== undefined && wants(lane)) see({ lane, mark, priority });
-    });
-    for (const choice of this.#unblocked(wants)) see(choice);
-    const { oldest } = seen;
-    const owed = this.#sinceOldest >= FLOOR && oldest !== undefined && oldest.priority < top;
-    const picked = this.#turns.share(urgent, limit, max);
-    if (owed) {
+    const wanted = this.#wanted(wants);
+    this.#unblock(wanted);
+    const picked = this.#ready.share(wanted, limit, max);
+    const oldest = this.#owesOldest ? this.#oldest(wanted) : undefined;
+    const [first] = picked;
+    if (first !== undefined && oldest !== undefined && this.#priority(oldest.lane) < this.#priority(first.lane)) {
       this.#sinceOldest = 0;
-      picked.unshift({ lane: oldest.lane.id, mark: oldest.mark, max: 1 });
+      picked.unshift(oldest);
     }
-    for (const { lane } of picked) {
-      const entry = this.#held.remove(lane, true);
-      if (entry === undefined) this.#toBack(lane);
-      else this.#ready.set(lane, entry);
-    }
+    for (const { lane } of picked) this.#ready.toBack(lane);
     const at = this.#held.frees;
     return picked.map((pick) => ({ ...pick, at }));
+  }
+
+  /** Blocked lanes whose counters have room again, and which are as urgent as those that are ready, are ready too. */
+  #unblock(wants: (lane: number) => boolean): void {
+    if (!this.#held.hasRoom) return;
+    const top = this.#owesOldest ? undefined : this.#ready.top(wants);
+    // Listed first: what becomes ready leaves the blocked ones.
+    const unblocked = [...this.#held.unblocked(wants)];
+    for (const [id, { priority }] of unblocked) {
+      if (top !== undefined && priority < top) continue;
+      this.#ready.set(this.#known.get(id) as Lane, this.#held.remove(id, true) as KnownLane);
+    }
+  }
+
+  get #owesOldest(): boolean {
+    return this.#sinceOldest >= FLOOR;
+  }
+
+  #priority(lane: number): number {
+    return this.#ready.get(lane)?.priority ?? 0;
+  }
+
+  /** One task of the lane that was served longest ago. */
+  #oldest(wants: (lane: number) => boolean): Omit<PickedLane, 'at'> | undefined {
+    for (const id of this.#ready.ids()) {
+      if (wants(id)) return { lane: id, mark: (this.#ready.get(id) as KnownLane).mark, max: 1 };
+    }
+    return undefined;
   }
 
   /**
@@ -197,7 +202,7 @@ export class ReadyLanes {
 
   /** The lane got its whole share: lanes that got less come before it next time. */
   servedWhole({ lane }: PickedLane): void {
-    this.#toBack(lane);
+    this.#ready.toBack(lane);
   }
 
   /** The lane gave `count` tasks, the last of them with this priority: nothing more urgent is left in it. */
@@ -207,7 +212,7 @@ export class ReadyLanes {
     if (entry !== undefined && priority < entry.priority) this.#set(id, { mark: entry.mark, priority });
     this.#sinceOldest += count;
     const lane = this.#known.get(id);
-    if (lane !== undefined) this.#turns.served(lane, count);
+    if (lane !== undefined) this.#ready.served(lane, count);
   }
 
   /** The answer of a claim says that a limit blocks the lane. `at`: how much had been given back when that claim was sent. */
@@ -241,41 +246,35 @@ export class ReadyLanes {
     return this.#known.get(lane)?.rules?.uses.find((use) => use.counter === counter)?.weight ?? 1;
   }
 
-  /** Blocked lanes whose counters have room again. */
-  *#unblocked(wants: (lane: Lane) => boolean): Generator<ServableLane> {
-    const served = (id: number): boolean => {
-      const lane = this.#open(id);
-      return lane !== undefined && wants(lane);
-    };
-    for (const [id, entry] of this.#held.unblocked(served)) yield { lane: this.#known.get(id) as Lane, ...entry };
-  }
-
   /** A known lane whose queue is not paused. */
   #open(id: number): Lane | undefined {
     const lane = this.#known.get(id);
     return lane === undefined || this.#pausedQueues.has(lane.queue) ? undefined : lane;
   }
 
+  /** The same question for a number of a lane. */
+  #wanted(wants: (lane: Lane) => boolean): (id: number) => boolean {
+    return (id) => {
+      const lane = this.#open(id);
+      return lane !== undefined && wants(lane);
+    };
+  }
+
   #entry(lane: number): KnownLane | undefined {
     return this.#ready.get(lane) ?? this.#held.entry(lane);
   }
 
-  #set(lane: number, entry: KnownLane): void {
-    if (this.#held.entry(lane) === undefined) this.#ready.set(lane, entry);
-    else this.#held.update(lane, entry);
+  /** A lane that is not known has no key yet: the scan finds both. */
+  #set(id: number, entry: KnownLane): void {
+    const lane = this.#known.get(id);
+    if (this.#held.entry(id) !== undefined) this.#held.update(id, entry);
+    else if (lane !== undefined) this.#ready.set(lane, entry);
   }
 
   #put(lane: number, priority: number): void {
     const before = this.#entry(lane);
     const highest = before === undefined ? priority : Math.max(priority, before.priority);
     this.#set(lane, { mark: ++this.#marks, priority: highest });
-  }
-
-  #toBack(lane: number): void {
-    const entry = this.#ready.get(lane);
-    if (entry === undefined) return;
-    this.#ready.delete(lane);
-    this.#ready.set(lane, entry);
   }
 
   /** Reads all queues, not only those of ready lanes: a lane that becomes ready a moment later must find its queue's pause known. */
