@@ -73,13 +73,15 @@ export const LEASE_DEFECTS = {
   ),
   'try-counted-late': plant(
     'a try is counted when it fails, not when it begins',
-    ['claimMany', 'tries = tries + 1', 'tries = tries'],
+    ['claimRun', 'tries = tries + 1', 'tries = tries'],
+    ['claimList', 'tries = tries + 1', 'tries = tries'],
     ['claimOne', 'tries = tries + 1', 'tries = tries'],
     ['returnTask', 'tries = tries - ?', 'tries = tries + 1 - ?'],
   ),
   'attempt-not-counted': plant(
     'a claim does not move the fence',
-    ['claimMany', 'attempt = attempt + 1', 'attempt = attempt'],
+    ['claimRun', 'attempt = attempt + 1', 'attempt = attempt'],
+    ['claimList', 'attempt = attempt + 1', 'attempt = attempt'],
     ['claimOne', 'attempt = attempt + 1', 'attempt = attempt'],
   ),
   'release-forgotten': plant('giving back does not give the try back', [

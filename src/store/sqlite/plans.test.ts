@@ -20,9 +20,9 @@ const QUEUE = 'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)';
 
 /** How each hot statement must reach its rows: every table and index that it touches, in order. */
 const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
-  claimLook: ['SEARCH task USING COVERING INDEX task_ready (lane=?)'],
   claimRead: ['SEARCH task USING INDEX task_ready (lane=?)'],
-  claimMany: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  claimRun: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
+  claimList: [...BY_ID, 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
   settleHeld: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   settleMany: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'],
   claimOne: BY_ID,

@@ -8,8 +8,8 @@ import { payloadOf } from '../../body.ts';
 import type { LaneInfo, Transaction } from '../../file/transaction.ts';
 import { isTokenAlive } from '../admin/token.ts';
 
-/** From this number on a read and an update for each run of numbers beat single updates. */
-const MANY = 8;
+/** Shorter runs of numbers are written with others in one list. */
+const MIN_RUN = 8;
 
 /** How many times as many tasks are read to find old enough ones. */
 const AGED_LOOK = 4;
@@ -20,17 +20,20 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
   if (!mayClaim(tx, request)) return undefined;
   const grants: Grant[] = [];
   const blocked: LaneBlock[] = [];
+  const writer = new ClaimWriter(tx, request);
   for (const ask of request.task === undefined ? request.lanes : laneOfTask(tx, request.task, request.maxHeld)) {
     const wish = Math.min(ask.max, request.max - grants.length);
     if (wish <= 0) break;
+    // What this claim took so far counts.
+    if (ask.maxHeld !== undefined) writer.flush();
     const left = Math.min(wish, mayHold(tx, request.holder, ask));
     if (left < wish) blocked.push({ lane: ask.lane, counter: 0, freesInMs: undefined, left: 0 });
     if (left <= 0) continue;
     const info = tx.laneOf(ask.lane);
     const rows =
       info.uses.length === 0
-        ? claimLane(tx, request, ask, left)
-        : claimLimited(tx, request, { ...ask, max: left }, info, blocked);
+        ? claimLane(tx, request, ask, left, writer)
+        : claimLimited(tx, request, { ...ask, max: left }, info, blocked, writer);
     if (rows.length < left) leaveToBetter(tx, ask, blocked);
     for (const row of rows) {
       const grant = readGrant(tx, row, info);
@@ -39,6 +42,7 @@ export function claimTasks(tx: Transaction, request: NewClaim): ClaimAnswer | un
     }
     if (info.affine && rows.length > 0) tx.sql.get('laneServed').run(request.holder, ask.lane);
   }
+  writer.flush();
   // An empty answer is not kept: the caller may be waiting for the first task, and asks again under the same id.
   if (request.op !== undefined && grants.length > 0) {
     const answer = JSON.stringify(grants.map((g) => [g.task, g.attempt]));
@@ -83,6 +87,7 @@ function claimLimited(
   ask: LaneAsk,
   { uses }: LaneInfo,
   blocked: LaneBlock[],
+  writer: ClaimWriter,
 ): readonly GrantRow[] {
   const { lane, max } = ask;
   const counters = tx.counters.read(
@@ -92,7 +97,7 @@ function claimLimited(
   // In lease time, like everything that a limit waits for: that clock cannot be set back.
   const [allotted] = allot([{ lane, max, uses }], counters, tx.leaseNow);
   const { max: most, block } = allotted as NonNullable<typeof allotted>;
-  const rows = most === 0 ? [] : claimLane(tx, request, ask, most);
+  const rows = most === 0 ? [] : claimLane(tx, request, ask, most, writer);
   tx.counters.take(tx.sql, charge([{ uses, count: rows.length }], counters, tx.leaseNow));
   // A lane that had no more tasks is empty, not held back.
   if (block !== undefined && rows.length === most) blocked.push({ lane, ...block });
@@ -105,42 +110,75 @@ function laneOfTask(tx: Transaction, task: number, maxHeld: number | undefined):
   return row === undefined ? [] : [{ lane: row.lane, max: 1, maxHeld }];
 }
 
-function claimLane(tx: Transaction, request: NewClaim, { lane, minAgeMs }: LaneAsk, max: number): readonly GrantRow[] {
-  const until = tx.leaseNow + request.ttlMs;
-  if (request.task !== undefined) {
-    return [tx.sql.rows('claimOne').get(request.holder, until, tx.now, request.task) as unknown as GrantRow];
-  }
+function claimLane(
+  tx: Transaction,
+  request: NewClaim,
+  { lane, minAgeMs }: LaneAsk,
+  max: number,
+  writer: ClaimWriter,
+): readonly GrantRow[] {
+  const { holder, task, ttlMs } = request;
+  const until = tx.leaseNow + ttlMs;
+  const one = (id: number): GrantRow => tx.sql.rows('claimOne').get(holder, until, tx.now, id) as unknown as GrantRow;
+  if (task !== undefined) return [one(task)];
   if (minAgeMs !== undefined) {
     const found = tx.sql.get('claimAged').all(lane, max * AGED_LOOK, tx.now - minAgeMs, tx.now, max);
-    return claimEach(tx, request, found as unknown as { id: number }[]);
+    return (found as unknown as { id: number }[]).map(({ id }) => one(id));
   }
-  if (max >= MANY) return claimRead(tx, request, until, lane, max);
-  return claimEach(tx, request, tx.sql.get('claimLook').all(lane, max) as unknown as { id: number }[]);
+  return writer.take(lane, max);
 }
 
-function claimEach(tx: Transaction, request: NewClaim, found: readonly { id: number }[]): readonly GrantRow[] {
-  const until = tx.leaseNow + request.ttlMs;
-  const one = tx.sql.rows('claimOne');
-  return found.map(({ id }) => one.get(request.holder, until, tx.now, id) as unknown as GrantRow);
-}
+/**
+ * Writes what a claim has read: nobody else writes in this transaction, so what was read is what is changed. Tasks of many lanes are one
+ * write, as those of one lane are.
+ */
+class ClaimWriter {
+  readonly #tx: Transaction;
+  readonly #request: NewClaim;
+  readonly #lanes = new Set<number>();
+  #read: GrantRow[] = [];
 
-/** Reads, then writes: nobody else writes in this transaction, so what was read is what is changed. */
-function claimRead(tx: Transaction, request: NewClaim, until: number, lane: number, max: number): readonly GrantRow[] {
-  const rows = tx.sql.rows('claimRead').all(lane, max) as unknown as Writable<GrantRow>[];
-  const write = tx.sql.get('claimMany');
-  let changed = 0;
-  for (let from = 0, i = 0; i < rows.length; i++) {
-    const row = rows[i] as Writable<GrantRow>;
-    row[1]++;
-    row[2]++;
-    row[10] = until;
-    if (rows[i + 1]?.[0] === row[0] + 1) continue;
-    const first = (rows[from] as GrantRow)[0];
-    changed += Number(write.run(request.holder, until, tx.now, first, row[0]).changes);
-    from = i + 1;
+  constructor(tx: Transaction, request: NewClaim) {
+    this.#tx = tx;
+    this.#request = request;
   }
-  if (changed !== rows.length) throw fault('INTERNAL', { problem: 'a claim changed other tasks than it had read' });
-  return rows;
+
+  /** Rows of the lane as they will be. */
+  take(lane: number, max: number): readonly GrantRow[] {
+    // A lane that is named twice must not be read twice before it is written.
+    if (this.#lanes.has(lane)) this.flush();
+    this.#lanes.add(lane);
+    const rows = this.#tx.sql.rows('claimRead').all(lane, max) as unknown as Writable<GrantRow>[];
+    const until = this.#tx.leaseNow + this.#request.ttlMs;
+    for (const row of rows) {
+      row[1]++;
+      row[2]++;
+      row[10] = until;
+      this.#read.push(row);
+    }
+    return rows;
+  }
+
+  flush(): void {
+    const read = this.#read;
+    if (read.length === 0) return;
+    this.#read = [];
+    this.#lanes.clear();
+    const ids = read.map(([id]) => id).sort((a, b) => a - b);
+    const { sql, now, leaseNow } = this.#tx;
+    const values = [this.#request.holder, leaseNow + this.#request.ttlMs, now] as const;
+    const single: number[] = [];
+    let changed = 0;
+    for (let from = 0, i = 0; i < ids.length; i++) {
+      const id = ids[i] as number;
+      if (ids[i + 1] === id + 1) continue;
+      if (i + 1 - from < MIN_RUN) single.push(...ids.slice(from, i + 1));
+      else changed += Number(sql.get('claimRun').run(...values, ids[from] as number, id).changes);
+      from = i + 1;
+    }
+    if (single.length > 0) changed += Number(sql.get('claimList').run(...values, JSON.stringify(single)).changes);
+    if (changed !== read.length) throw fault('INTERNAL', { problem: 'a claim changed other tasks than it had read' });
+  }
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
