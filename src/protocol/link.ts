@@ -257,6 +257,8 @@ export interface Session {
   readonly renewal: RenewalAddress | undefined;
   /** How long after a renewal the next one is due; default a third of a lease. */
   readonly renewMs?: number | undefined;
+  /** A claim shares no commit with the ends of tasks: it had better be on its way while handlers run. */
+  readonly claimsApart?: boolean | undefined;
   /** How long log lines are batched before they are sent; default 50 ms. */
   readonly logPaceMs?: number | undefined;
 

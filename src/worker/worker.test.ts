@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { DirectLink } from '../app/link/direct-link.ts';
 import { type Node, openNode } from '../app/node.ts';
 import { fault, isEngineError } from '../core/errors.ts';
+import { pause } from '../core/pause.ts';
 import type { PushRequest } from '../engine/push/push.ts';
 import type { Completion, Link, Session } from '../protocol/link.ts';
 import { refusal } from '../store/conformance/kit/scene.ts';
@@ -301,6 +302,51 @@ test('short tasks are claimed ahead, and what lies too long goes back without co
   assert.deepEqual(states.toSorted(), [...Array(8).fill('ready none 0/1'), ...Array(2).fill('running none 1/1')]);
   await it.world.advance(5000);
   assert.equal(worker.stats.settled.released, 8, 'it does not take them again');
+});
+
+test('where a claim shares no commit with ends, the next one is under way while what the last one brought is run', async (t) => {
+  const it = await rig(t);
+  await it.pushMany('quick', 60);
+  let pending = 0;
+  const seen: number[] = [];
+  const link = linkWith(it.link, (session) => ({
+    claimsApart: true,
+    claim: async (request) => {
+      pending++;
+      const batch = await session.claim(request);
+      await pause(it.world.timers, 1);
+      pending--;
+      return batch;
+    },
+  }));
+  const quick = task('quick', { queue: 'work', run: () => void seen.push(pending) });
+  const worker = await it.start([quick], { link, slots: 2, lookahead: 8 });
+  await it.world.advance(50);
+  assert.equal(worker.stats.settled.completed, 60);
+  // The first claim is for the slots alone: nothing is known of the tasks yet. The last one brings less than it asked for.
+  assert.deepEqual(seen, [0, 0, ...Array(55).fill(1), 0, 0, 0]);
+});
+
+test('what a full claim brought is given back, and not started, by a worker that is stopped before its next claim has left', async (t) => {
+  const it = await rig(t);
+  const tasks = await it.pushMany('quick', 60);
+  let ran = 0;
+  let claims = 0;
+  const link = linkWith(it.link, (session) => ({
+    claimsApart: true,
+    claim: async (request) => {
+      const batch = await session.claim(request);
+      if (++claims === 2) queueMicrotask(() => queueMicrotask(() => void worker.stop()));
+      return batch;
+    },
+  }));
+  const quick = task('quick', { queue: 'work', run: () => void ran++ });
+  const worker = it.make([quick], { link, slots: 2, lookahead: 8 });
+  await it.until(worker.start());
+  await it.until(worker.ended);
+  const states = await Promise.all(tasks.map((number) => it.brief(number)));
+  assert.equal(states.filter((state) => state.startsWith('completed')).length, ran);
+  assert.equal(states.filter((state) => state.startsWith('ready') && state.includes(' 0/')).length, 60 - ran);
 });
 
 test('the time that an idle worker waits for work is not taken for that of a claim', async (t) => {

@@ -159,6 +159,7 @@ class DirectSession implements Session {
   readonly heartbeatMs: number | undefined;
   readonly runTimeoutMs: number | undefined;
   readonly renewal: RenewalAddress | undefined;
+  readonly claimsApart: boolean;
   readonly #engine: Engine;
   readonly #worker: number;
   /** For a worker that signed in with a token; other workers work on the store itself. */
@@ -186,6 +187,7 @@ class DirectSession implements Session {
     this.heartbeatMs = heartbeatMs;
     this.runTimeoutMs = runTimeoutMs;
     this.renewal = renewal;
+    this.claimsApart = !engine.store.capabilities.sharesCommits;
     this.#name = name;
     if (token !== undefined) {
       this.#readable = new ReadableTasks(engine.store);

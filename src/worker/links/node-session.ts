@@ -71,6 +71,7 @@ export abstract class NodeSession implements Session {
   /** Leases that were granted and not settled. The node is sent them, and so learns which grants never arrived. */
   protected readonly holding: HeldLeases<LeaseProof>;
   readonly logPaceMs = LOG_PACE_MS;
+  readonly claimsApart = true;
   readonly #listeners = new Set<(task: number) => void>();
   readonly #options: NodeSessionOptions;
   readonly #spool: Spool | undefined;
