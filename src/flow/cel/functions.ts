@@ -1,6 +1,6 @@
 import type { Invocable, Invocation, Library } from '../expression/evaluate.ts';
 import { ExpressionError } from '../expression/expression-error.ts';
-import { isList, numberIn, type Value } from '../expression/values.ts';
+import { countCharacters, isList, numberIn, type Value } from '../expression/values.ts';
 import { PatternError } from '../regex/parse.ts';
 import { Regex } from '../regex/regex.ts';
 import {
@@ -28,11 +28,15 @@ import {
   uint,
 } from './values.ts';
 
-function size({ of, at }: Invocation): bigint {
-  if (typeof of === 'string') return BigInt(Array.from(of).length);
+function size({ of, budget, at }: Invocation): bigint {
+  if (typeof of === 'string') return BigInt(countCharacters(of, budget, at));
   if (isList(of)) return BigInt(of.length);
   if (of instanceof Bytes) return BigInt(of.bytes.length);
-  if (isCelMap(of)) return BigInt(Object.keys(of).length);
+  if (isCelMap(of)) {
+    const { length } = Object.keys(of);
+    budget.step(at, length / 8);
+    return BigInt(length);
+  }
   if (of === null || of === undefined) return 0n;
   throw new ExpressionError(`${celKind(of)} has no size`, at);
 }
@@ -190,7 +194,14 @@ const first =
 
 const methods: ReadonlyMap<string, Invocable> = new Map<string, Invocable>([
   ['size', size],
-  ['contains', (given) => subject(given).includes(textAt(given, 0))],
+  [
+    'contains',
+    (given) => {
+      const text = subject(given);
+      given.budget.step(given.at, text.length / 64);
+      return text.includes(textAt(given, 0));
+    },
+  ],
   ['startsWith', (given) => subject(given).startsWith(textAt(given, 0))],
   ['endsWith', (given) => subject(given).endsWith(textAt(given, 0))],
   ['matches', matches],

@@ -39,8 +39,8 @@ export const celSemantics: Semantics = {
   },
 };
 
-export function celTrue(value: Value): boolean {
-  return typeof value === 'bigint' ? value !== 0n : isTrue(value);
+export function celTrue(value: Value, budget?: Budget, at = 0): boolean {
+  return typeof value === 'bigint' ? value !== 0n : isTrue(value, budget, at);
 }
 
 /** A field that is not there is null, as in the other conditions; `has` tells. */

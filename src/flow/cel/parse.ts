@@ -162,6 +162,9 @@ class CelParser extends OperatorParser {
 }
 
 function numberOf(text: string, at: number): unknown {
+  if (/[uU]$/.test(text) && /[.eE]/.test(text.replace(/^0x.*/, ''))) {
+    throw new ExpressionError('a number with u is a whole one', at);
+  }
   if (/[uU]$/.test(text)) return uint(BigInt(text.slice(0, -1)), at);
   if (text.startsWith('0x') || /^\d+$/.test(text)) return int(BigInt(text), at);
   return Number(text);

@@ -31,8 +31,8 @@ export interface Semantics {
   readonly binary: (op: BinaryOperator, left: Value, right: Value, budget: Budget, at: number) => Value;
   readonly negate: (op: '-' | '+', value: Value, at: number) => Value;
   readonly compare: (op: CompareOperator, left: Value, right: Value, budget: Budget, at: number) => boolean;
-  readonly isTrue: (value: Value) => boolean;
-  readonly logical: (op: 'and' | 'or', left: () => Value, right: () => Value) => Value;
+  readonly isTrue: (value: Value, budget: Budget, at: number) => boolean;
+  readonly logical: (op: 'and' | 'or', left: () => Value, right: () => Value, budget: Budget, at: number) => Value;
   /** What a macro goes through. */
   readonly items: (value: Value, budget: Budget, at: number) => readonly Value[];
 }
@@ -75,7 +75,7 @@ export function evaluate(node: Expression, evaluation: Evaluation): Value {
       );
     case 'unary': {
       const value = evaluate(node.of, evaluation);
-      return node.op === 'not' ? !semantics.isTrue(value) : semantics.negate(node.op, value, at);
+      return node.op === 'not' ? !semantics.isTrue(value, budget, at) : semantics.negate(node.op, value, at);
     }
     case 'binary':
       return semantics.binary(node.op, evaluate(node.left, evaluation), evaluate(node.right, evaluation), budget, at);
@@ -86,11 +86,15 @@ export function evaluate(node: Expression, evaluation: Evaluation): Value {
         node.op,
         () => evaluate(node.left, evaluation),
         () => evaluate(node.right, evaluation),
+        budget,
+        at,
       );
     case 'choice':
-      if (semantics.isTrue(evaluate(node.test, evaluation))) return evaluate(node.yes, evaluation);
+      if (semantics.isTrue(evaluate(node.test, evaluation), budget, at)) return evaluate(node.yes, evaluation);
       return node.no === undefined ? undefined : evaluate(node.no, evaluation);
     case 'call':
+      // The time belongs to whoever asks: the languages themselves have no clock.
+      if (node.name === 'now' && evaluation.scope.has('now')) return evaluation.scope.get('now');
       return invoke(evaluation.library.functions, node.name, undefined, node, evaluation);
     case 'method':
       return invoke(evaluation.library.methods, node.name, evaluate(node.of, evaluation), node, evaluation);
@@ -123,7 +127,7 @@ function runMacro({ macro, of, name, test, body, at }: Macro, evaluation: Evalua
   const items = semantics.items(evaluate(of, evaluation), budget, at);
   const within = (node: Expression, item: Value): Value =>
     evaluate(node, { ...evaluation, scope: scopeOf(mapOf([[name, item]]), scope) });
-  const holds = (node: Expression, item: Value): boolean => semantics.isTrue(within(node, item));
+  const holds = (node: Expression, item: Value): boolean => semantics.isTrue(within(node, item), budget, at);
   switch (macro) {
     case 'all':
       return holdsForAll(items, (item) => holds(body, item));

@@ -72,8 +72,8 @@ export function negate(op: '-' | '+', value: Value, at: number): number {
 
 /** An order between values that have none, such as null and a number, is false. */
 export function compare(op: CompareOperator, left: Value, right: Value, budget: Budget, at: number): boolean {
-  if (op === '==') return equals(left, right, budget, at);
-  if (op === '!=') return !equals(left, right, budget, at);
+  if (op === '==') return isEqual(left, right, budget, at);
+  if (op === '!=') return !isEqual(left, right, budget, at);
   if (op === 'in') return contains(right, left, budget, at);
   if (op === 'not in') return !contains(right, left, budget, at);
   const ordered = order(left, right, budget, at);
@@ -81,6 +81,20 @@ export function compare(op: CompareOperator, left: Value, right: Value, budget: 
   if (op === '<') return ordered < 0;
   if (op === '<=') return ordered <= 0;
   return op === '>' ? ordered > 0 : ordered >= 0;
+}
+
+/**
+ * From 1.1 on the original keeps what a template prints as text, and published machines ask for it: `context.approved == 'True'`. Here the
+ * value is still a boolean or null, so it equals the word that Python prints for it.
+ */
+function isEqual(left: Value, right: Value, budget: Budget, at: number): boolean {
+  return equals(left, right, budget, at) || isPrinted(left, right) || isPrinted(right, left);
+}
+
+function isPrinted(value: Value, text: Value): boolean {
+  if (typeof text !== 'string') return false;
+  if (typeof value === 'boolean') return text === (value ? 'True' : 'False');
+  return value === null && text === 'None';
 }
 
 function contains(whole: Value, part: Value, budget: Budget, at: number): boolean {

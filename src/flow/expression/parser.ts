@@ -2,6 +2,7 @@ import type { Arguments, Expression } from './ast.ts';
 import type { Cursor } from './cursor.ts';
 import { ExpressionError } from './expression-error.ts';
 import { OperatorParser } from './operator-parser.ts';
+import type { Token } from './tokens.ts';
 
 /** What an expression may call, by name. Names that are not here are refused when the expression is read, not when it runs. */
 export interface Vocabulary {
@@ -24,6 +25,9 @@ const WORDS: ReadonlyMap<string, null | boolean> = new Map([
 ]);
 /** These never name a value. */
 const KEYWORDS = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else']);
+/** What a condition speaks of. */
+const ROOTS = new Set(['context', 'input', 'output']);
+
 /** Parses an expression in the grammar of Jinja, of which a condition is a part. The cursor is left behind it. */
 export function parseExpression(cursor: Cursor, vocabulary: Vocabulary): Expression {
   return new Parser(cursor, vocabulary).expression();
@@ -142,10 +146,34 @@ class Parser extends OperatorParser {
       const index = cursor.node({ kind: 'literal' as const, value: Number(cursor.token.text), at: cursor.take().at });
       return cursor.node({ kind: 'index', of, index, at });
     }
-    const { text: name, at: nameAt } = cursor.expectName();
+    const first = cursor.expectName();
+    const name = this.#vocabulary.full ? first.text : this.#dashed(first);
+    const { at: nameAt } = first;
     if (!cursor.isSign('(')) return cursor.node({ kind: 'member', of, name, at });
     this.mustBe(this.#vocabulary.methods, 'method', name, nameAt);
     return cursor.node({ kind: 'method', of, name, at, ...this.#arguments() });
+  }
+
+  /**
+   * `context.first-name`, as the JavaScript SDK reads it. Nothing but the three roots is a name in a condition, so a word directly behind a
+   * minus that is none of them can only be a part of the name.
+   */
+  #dashed(first: Token): string {
+    const { cursor } = this;
+    let { text: name, end } = first;
+    while (
+      cursor.isSign('-') &&
+      cursor.token.at === end &&
+      cursor.after.kind === 'name' &&
+      cursor.after.at === end + 1
+    ) {
+      const { text } = cursor.after;
+      if (ROOTS.has(text) || this.#vocabulary.functions.has(text)) break;
+      cursor.take();
+      end = cursor.take().end;
+      name += `-${text}`;
+    }
+    return name;
   }
 
   #subscript(of: Expression, at: number): Expression {

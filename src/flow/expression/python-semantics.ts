@@ -10,9 +10,9 @@ export const pythonSemantics: Semantics = {
   compare,
   isTrue,
   // The deciding value itself: `context.name or "nobody"`.
-  logical: (op, left, right) => {
+  logical: (op, left, right, budget, at) => {
     const value = left();
-    return isTrue(value) === (op === 'or') ? value : right();
+    return isTrue(value, budget, at) === (op === 'or') ? value : right();
   },
   items: itemsOf,
 };

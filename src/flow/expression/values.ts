@@ -24,10 +24,10 @@ export function kindOf(value: Value): string {
   return names[typeof value] ?? 'a map';
 }
 
-/** As in Python: nothing, false, zero, and what is empty. */
-export function isTrue(value: Value): boolean {
+/** As in Python: nothing, false, zero, and what is empty. To see whether a map is empty, all its keys are gone through. */
+export function isTrue(value: Value, budget?: Budget, at = 0): boolean {
   if (isList(value)) return value.length > 0;
-  if (isMap(value)) return Object.keys(value).length > 0;
+  if (isMap(value)) return countKeys(value, budget, at) > 0;
   return Boolean(value);
 }
 
@@ -103,12 +103,28 @@ export function numberIn(text: string): number | undefined {
 }
 
 /** How many items a list, entries a map or characters a text has. */
-export function lengthOf(value: Value, at: number): number {
+export function lengthOf(value: Value, budget: Budget, at: number): number {
   if (isList(value)) return value.length;
-  if (typeof value === 'string') return Array.from(value).length;
-  if (isMap(value)) return Object.keys(value).length;
+  if (typeof value === 'string') return countCharacters(value, budget, at);
+  if (isMap(value)) return countKeys(value, budget, at);
   if (value === undefined || value === null) return 0;
   throw new ExpressionError(`${kindOf(value)} has no length`, at);
+}
+
+/** Of whole characters, of which some are two units. */
+export function countCharacters(text: string, budget: Budget, at: number): number {
+  budget.step(at, text.length / 64);
+  let pairs = 0;
+  for (let i = 0; i < text.length - 1; i++) {
+    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) pairs++;
+  }
+  return text.length - pairs;
+}
+
+function countKeys(map: ValueMap, budget: Budget | undefined, at: number): number {
+  const count = Object.keys(map).length;
+  budget?.step(at, count / 8);
+  return count;
 }
 
 /** The items of a list, the keys of a map, the characters of a text; nothing has none. */
@@ -125,6 +141,11 @@ function rawItems(value: Value, at: number): readonly Value[] {
   if (value === undefined || value === null) return [];
   throw new ExpressionError(`${kindOf(value)} has no items`, at);
 }
+
+/** A copy of the map with one more entry, or another in its place. Only the map is copied, not what it holds. */
+export const withValue = (map: ValueMap, name: string, value: Value): ValueMap => ({ ...map, [name]: value });
+
+export const withAll = (map: ValueMap, more: ValueMap): ValueMap => ({ ...map, ...more });
 
 /** A map from entries. Its keys may be named anything: they are its own, and nothing else. */
 export function mapOf(entries: Iterable<readonly [string, Value]>): ValueMap {

@@ -72,7 +72,7 @@ class Renderer {
     } else if (block.kind === 'print') {
       this.#parts.push(textOf(evaluateIn(block.value, frame, budget), budget, block.value.at));
     } else if (block.kind === 'if') {
-      const branch = block.branches.find(({ test }) => isTrue(evaluateIn(test, frame, budget)));
+      const branch = block.branches.find(({ test }) => isTrue(evaluateIn(test, frame, budget), budget, test.at));
       this.all(branch?.body ?? block.otherwise, frame);
     } else if (block.kind === 'for') this.#loop(block, frame);
     else this.#set(block, frame);
@@ -86,7 +86,10 @@ class Renderer {
       for (const [name, value] of unpacked(names, item, at)) inner.put(name, value);
       return { item, inner };
     });
-    const chosen = test === undefined ? frames : frames.filter(({ inner }) => isTrue(evaluateIn(test, inner, budget)));
+    const chosen =
+      test === undefined
+        ? frames
+        : frames.filter(({ inner }) => isTrue(evaluateIn(test, inner, budget), budget, test.at));
     if (chosen.length === 0) this.all(otherwise, frame);
     const items = chosen.map(({ item }) => item);
     for (const [i, { inner }] of chosen.entries()) {

@@ -6,8 +6,11 @@ import type { Block } from './blocks.ts';
 import { parseTemplate } from './parse.ts';
 import { evaluateIn, renderBlocks } from './render.ts';
 
-/** `native`: a lone `{{ expr }}` keeps the type of its value. `v0`: what a text says in JSON is that value, as in the first versions. */
-export type TemplateMode = 'native' | 'v0';
+/**
+ * `native`: a lone `{{ expr }}` keeps the type of its value. `v0`: what a text says in JSON is that value, as in the first versions.
+ * `early`: native, but `{{ value | tojson }}` is the value again: before version 1.1 every SDK read it back, and machines rely on it.
+ */
+export type TemplateMode = 'native' | 'v0' | 'early';
 
 export type Template =
   | { readonly kind: 'literal'; readonly text: string }
@@ -43,8 +46,12 @@ export function renderTemplate(
     only?.kind === 'print' && others.length === 0
       ? (evaluateIn(only.value, scope, budget) ?? null)
       : renderBlocks(template.blocks, scope, budget);
-  return mode === 'v0' && typeof value === 'string' ? saidByJson(value) : value;
+  const readBack = mode === 'v0' || (mode === 'early' && others.length === 0 && printsJson(only));
+  return readBack && typeof value === 'string' ? saidByJson(value) : value;
 }
+
+const printsJson = (block: Block | undefined): boolean =>
+  block?.kind === 'print' && block.value.kind === 'filter' && block.value.name === 'tojson';
 
 function saidByJson(text: string): Value {
   try {

@@ -18,8 +18,8 @@ import {
 import { argument, mapGiven, textArgument, wholeArgument } from './given.ts';
 
 export const listFilters: Readonly<Record<string, Invocable>> = {
-  length: ({ of, at }) => lengthOf(of, at),
-  count: ({ of, at }) => lengthOf(of, at),
+  length: ({ of, budget, at }) => lengthOf(of, budget, at),
+  count: ({ of, budget, at }) => lengthOf(of, budget, at),
   default: (given) => withDefault(given),
   d: (given) => withDefault(given),
   first: ({ of, budget, at }) => itemsOf(of, budget, at)[0],
@@ -42,8 +42,8 @@ export const listFilters: Readonly<Record<string, Invocable>> = {
   groupby: (given) => grouped(given),
   items: (given) => entries(given),
   dictsort: (given) => sortedEntries(given),
-  keys: (given) => Object.keys(mapGiven(given)),
-  values: (given) => Object.values(mapGiven(given)),
+  keys: (given) => itemsOf(Object.keys(mapGiven(given)), given.budget, given.at),
+  values: (given) => itemsOf(Object.values(mapGiven(given)), given.budget, given.at),
   attr: (given) => lookUp(given.of, argument(given, 0, 'name')),
   tojson: ({ of, budget, at, ...given }) => {
     const indent = argument({ of, budget, at, ...given }, 0, 'indent');

@@ -2,12 +2,12 @@ import type { Invocable, Invocation } from '../evaluate.ts';
 import { ExpressionError } from '../expression-error.ts';
 import { compare } from '../operators.ts';
 import { textOf } from '../text.ts';
-import { isList, isMap, isTrue, kindOf, lengthOf, lookUp, type Value } from '../values.ts';
+import { isList, isMap, isTrue, itemsOf, kindOf, lengthOf, lookUp, type Value } from '../values.ts';
 import { entries, mapFrom } from './filters-of-lists.ts';
 import { capitalized, replaced, split, trimmed, trimmedLeft, trimmedRight } from './filters-of-texts.ts';
 import { mapGiven, textArgument, wholeArgument } from './given.ts';
 
-const length: Invocable = ({ args, at }) => lengthOf(args[0], at);
+const length: Invocable = ({ args, budget, at }) => lengthOf(args[0], budget, at);
 
 export const functions: Readonly<Record<string, Invocable>> = {
   range: (given) => range(given),
@@ -16,6 +16,8 @@ export const functions: Readonly<Record<string, Invocable>> = {
   dict: (given) => mapFrom(given.args[0], given.named, given),
   bool: ({ args }) => isTrue(args[0]),
   str: ({ args, budget, at }) => textOf(args[0], budget, at),
+  // What it says stands in the scope: see `evaluate`.
+  now: () => null,
 };
 
 /** A list, of which each number is paid for before it is made. */
@@ -31,7 +33,7 @@ function range(given: Invocation): readonly number[] {
   return Array.from({ length: count }, (_, i) => from + i * step);
 }
 
-/** What templates call on texts, lists and maps, by the names that Python has for it. */
+/** What templates call on texts, lists and maps, by the names that Python has for it, and by those of JavaScript, which Nunjucks gives them. */
 export const methods: Readonly<Record<string, Invocable>> = {
   upper: (given) => text(given).toUpperCase(),
   lower: (given) => text(given).toLowerCase(),
@@ -66,16 +68,31 @@ export const methods: Readonly<Record<string, Invocable>> = {
     const place = lookUp(of, 'index0');
     return typeof place === 'number' && args.length > 0 ? args[place % args.length] : undefined;
   },
+  concat: ({ of, args, budget, at }) => {
+    if (!isList(of)) throw new ExpressionError(`concat belongs to a list, not to ${kindOf(of)}`, at);
+    budget.grow(at, of.length + args.reduce<number>((sum, one) => sum + (isList(one) ? one.length : 1), 0));
+    return [...of, ...args.flat()];
+  },
+  includes: ({ of, args, budget, at }) => compare('in', args[0], of, budget, at),
+  toUpperCase: (given) => text(given).toUpperCase(),
+  toLowerCase: (given) => text(given).toLowerCase(),
+  trim: (given) => text(given).trim(),
+  startsWith: (given) => text(given).startsWith(textArgument(given, 0, 'prefix')),
+  endsWith: (given) => text(given).endsWith(textArgument(given, 0, 'suffix')),
   items: (given) => entries(given),
-  keys: (given) => Object.keys(mapGiven(given)),
-  values: (given) => Object.values(mapGiven(given)),
+  keys: (given) => itemsOf(Object.keys(mapGiven(given)), given.budget, given.at),
+  values: (given) => itemsOf(Object.values(mapGiven(given)), given.budget, given.at),
   get: ({ of, args, at }): Value => {
     if (!isMap(of)) throw new ExpressionError(`get belongs to a map, not to ${kindOf(of)}`, at);
     return lookUp(of, args[0]) ?? args[1] ?? null;
   },
 };
 
-function text({ of, at }: Invocation): string {
-  if (typeof of === 'string') return of;
+function text({ of, budget, at }: Invocation): string {
+  if (typeof of === 'string') {
+    // A long text is gone through as a whole.
+    budget.step(at, of.length / 64);
+    return of;
+  }
   throw new ExpressionError(`this method belongs to a text, not to ${kindOf(of)}`, at);
 }

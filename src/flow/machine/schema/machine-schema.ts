@@ -1,0 +1,223 @@
+/** The JSON Schema of machines, for editors. What it refuses, the strict reader reports as well; the reader says more, and with lines. */
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const text = (description: string): Schema => ({ type: 'string', description });
+const ref = (name: string, description?: string): Schema =>
+  description === undefined ? { $ref: `#/$defs/${name}` } : { $ref: `#/$defs/${name}`, description };
+const templates = (description: string): Schema => ({ type: 'object', description, additionalProperties: true });
+const oneOrMore = (items: Schema, description: string): Schema => ({
+  anyOf: [items, { type: 'array', items }],
+  description,
+});
+/** A number, or a template that gives one. */
+const amount = (description: string): Schema => ({ type: ['number', 'string'], description });
+
+/** A field that is null is not there. */
+function fields(properties: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, orNull(schema)]));
+}
+
+function orNull(schema: Schema): Schema {
+  const { type, enum: words, anyOf, $ref, ...rest } = schema;
+  if (Array.isArray(words)) return { enum: [...(words as readonly unknown[]), null], ...rest };
+  if (Array.isArray(anyOf)) return { anyOf: [...(anyOf as readonly unknown[]), { type: 'null' }], ...rest };
+  if ($ref !== undefined) return { anyOf: [{ $ref }, { type: 'null' }], ...rest };
+  return type === undefined ? schema : { type: [...new Set([type, 'null'].flat())], ...rest };
+}
+
+const NAME: Schema = { type: ['string', 'number'] };
+
+const STATE: Schema = {
+  type: ['object', 'null'],
+  description: 'One state: what it does, and where it leads.',
+  additionalProperties: false,
+  properties: fields({
+    type: { enum: ['initial', 'final', ''], description: 'Where a run begins, or where it may end.' },
+    wait_for: text('The channel of a signal, a template. Nothing else of the state is done.'),
+    action: { ...NAME, description: 'The name that the hook on_action is called with.' },
+    launch: oneOrMore({ type: 'string' }, 'Machines that are started and not waited for.'),
+    launch_input: templates('The input of the launched machines.'),
+    machine: {
+      description: 'A machine, or several at once, whose output is waited for.',
+      anyOf: [
+        { type: 'string' },
+        ref('invoked'),
+        { type: 'array', minItems: 1, items: { anyOf: [{ type: 'string' }, ref('invoked')] } },
+      ],
+    },
+    foreach: { description: 'A template that gives a list: machine, launch or action is done for each item.' },
+    as: { ...NAME, default: 'item', description: 'The name of the item in templates.' },
+    key: { description: 'A template for the key of each result; without it the results are a list.' },
+    mode: {
+      enum: ['settled', 'any'],
+      default: 'settled',
+      description: 'Wait for all, or for the first that completes.',
+    },
+    losers: { enum: ['cancel', 'keep'], default: 'cancel', description: 'What becomes of the others with mode any.' },
+    on_child_error: {
+      enum: ['collect', 'fail'],
+      default: 'collect',
+      description: 'With mode settled: the error of a child is its result, or fails the state.',
+    },
+    timeout: amount('Seconds that the state may take; 0: no bound.'),
+    agent: { ...NAME, description: 'The agent that is called, by its name in agents.' },
+    execution: ref('execution'),
+    tool_loop: {
+      description: 'Let the agent use tools, with these bounds.',
+      anyOf: [{ type: 'boolean' }, { type: 'string' }, { type: 'object', additionalProperties: true }],
+    },
+    sampling: { enum: ['single', 'multi'], description: 'A hint without an effect.' },
+    session_id: { description: 'A template: calls of agents with the same one go on with one conversation.' },
+    input: { description: 'The input of the machine or the agent: a map of templates.' },
+    output_to_context: templates('What of the output goes into the context, in this order.'),
+    output: { description: 'The output of a final state: a map of templates.' },
+    on_error: {
+      description: 'The state that follows an error: one for all, or by the type of the error.',
+      anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: { type: ['string', 'null'] } }],
+    },
+    transitions: {
+      type: 'array',
+      description: 'The first whose condition holds is taken.',
+      items: ref('transition'),
+    },
+    hooks: ref('hooks', 'Hooks of this state only.'),
+    description: { description: 'For people.' },
+  }),
+};
+
+const DEFS: Readonly<Record<string, Schema>> = {
+  state: STATE,
+  transition: {
+    type: 'object',
+    required: ['to'],
+    additionalProperties: false,
+    properties: {
+      condition: {
+        type: ['string', 'boolean', 'number', 'null'],
+        description: 'In the language of expression_engine; absent, empty or true: always.',
+      },
+      to: { ...NAME, description: 'The state that follows.' },
+      description: { description: 'For people.' },
+    },
+  },
+  invoked: {
+    type: 'object',
+    required: ['name'],
+    properties: { name: NAME, input: { description: 'Over the input of the state.' } },
+  },
+  execution: {
+    type: 'object',
+    description: 'How the agent is called.',
+    additionalProperties: true,
+    properties: {
+      type: { description: 'default, retry, parallel or mdap_voting.', default: 'default' },
+      backoffs: { description: 'retry: seconds before each further try.', default: [2, 8, 16, 35] },
+      jitter: { description: 'retry: the share by which a pause varies.', default: 0.1 },
+      retry_on_empty: { description: 'retry: an empty answer is tried again.', default: false },
+      n_samples: { description: 'parallel: calls at once.', default: 3 },
+      k_margin: { description: 'mdap_voting: the lead that wins.', default: 3 },
+      max_candidates: { description: 'mdap_voting: calls at most.', default: 10 },
+      max_response_tokens: { description: 'mdap_voting: longer answers do not count.' },
+    },
+  },
+  hooks: {
+    anyOf: [{ type: 'null' }, ref('hook'), { type: 'array', items: ref('hooks') }],
+  },
+  hook: {
+    anyOf: [
+      { type: 'string' },
+      {
+        type: 'object',
+        additionalProperties: false,
+        properties: fields({
+          name: { ...NAME, description: 'The name in the registry.' },
+          file: { ...NAME, description: 'A file beside the machine (before 2.0).' },
+          module: { ...NAME, description: 'A module (before 2.0).' },
+          class: { ...NAME, description: 'The export of the file or module.' },
+          args: { type: 'object', additionalProperties: true, description: 'What the hooks are made with.' },
+        }),
+      },
+    ],
+  },
+};
+
+const DATA: Schema = {
+  type: 'object',
+  required: ['states'],
+  additionalProperties: false,
+  properties: fields({
+    name: {
+      ...NAME,
+      default: 'unnamed-machine',
+      description: 'The name in logs, and for machines that call this one.',
+    },
+    description: { description: 'For people.' },
+    expression_engine: { enum: ['simple', 'cel'], default: 'simple', description: 'The language of conditions.' },
+    context: templates('What the context begins with; templates see the input only.'),
+    agents: {
+      type: 'object',
+      description: 'Agents by their names: a file, a flatagent, or {type, ref, config}.',
+      additionalProperties: true,
+    },
+    profiles: { description: 'A file of model profiles.' },
+    machines: {
+      type: 'object',
+      description: 'Machines by their names: a file, {path}, {inline}, or a machine.',
+      additionalProperties: true,
+    },
+    states: { type: 'object', minProperties: 1, additionalProperties: ref('state') },
+    settings: {
+      type: 'object',
+      additionalProperties: true,
+      properties: fields({
+        max_steps: {
+          type: ['number', 'string'],
+          minimum: 1,
+          default: 1000,
+          description: 'States that a run may enter.',
+        },
+        max_depth: { type: ['number', 'string'], minimum: 0, default: 32, description: 'Machines within machines.' },
+        max_agent_calls: {
+          type: ['number', 'string'],
+          minimum: 0,
+          description: 'Calls of agents that a run may make.',
+        },
+        expression_engine: { enum: ['simple', 'cel'], description: 'As beside settings, which goes first.' },
+        template_mode: {
+          enum: ['native', 'v0', 'early'],
+          description:
+            'native: a lone value keeps its type. early, before 1.1: what tojson gives is read back. v0: any text that is JSON is.',
+        },
+        heartbeat_interval: { description: 'Seconds between signs of life of a worker machine.' },
+        worker_pool: { description: 'The pool of a worker machine.' },
+        backends: { description: 'Where work and workers are kept.' },
+        parallel_fallback: {
+          enum: ['sequential', 'error'],
+          description: 'Without an effect: machines always run side by side.',
+        },
+      }),
+    },
+    persistence: { type: 'object', additionalProperties: true, description: 'Where snapshots are kept.' },
+    hooks: ref('hooks', 'Hooks of the machine (before 4.0).'),
+    lifecycle_hooks: ref('hooks', 'Hooks of the machine (from 4.0).'),
+  }),
+};
+
+/** The schema, by JSON Schema 2020-12. */
+export const machineSchema: Schema = Object.freeze({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'flatmachine',
+  description: 'A state machine that leasehold runs.',
+  type: 'object',
+  required: ['spec', 'spec_version', 'data'],
+  additionalProperties: false,
+  properties: {
+    $schema: {},
+    spec: { const: 'flatmachine' },
+    spec_version: { type: ['string', 'number'], description: 'The version of the language: "4.2.1".' },
+    data: DATA,
+    metadata: { type: ['object', 'null'], additionalProperties: true, description: 'For people and tools.' },
+  },
+  $defs: DEFS,
+});
