@@ -47,7 +47,8 @@ export async function exchange(given: HttpRequest): Promise<HttpResponse> {
   };
 }
 
-function send({ method, url, headers, body, addresses, signal }: HttpRequest): Promise<IncomingMessage> {
+/** The request on its way: resolves with the head of the answer, whose body is not read yet. */
+export function send({ method, url, headers, body, addresses, signal }: HttpRequest): Promise<IncomingMessage> {
   const secure = url.protocol === 'https:';
   const hostname = hostOf(url);
   const payload = body === undefined ? undefined : Buffer.from(body);
@@ -97,7 +98,7 @@ export function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80;
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): HttpResponse['headers'] {
+export function headersOf({ rawHeaders }: IncomingMessage): HttpResponse['headers'] {
   const headers = new Map<string, string[]>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? '';

@@ -97,7 +97,7 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, destinations: 
 }
 
 /** Every address must be allowed. The connection is made to one of them, and the name is not resolved a second time. */
-async function addressesOf(
+export async function addressesOf(
   host: string,
   resolve: NonNullable<HttpOptions['resolve']>,
 ): Promise<readonly ResolvedAddress[]> {
@@ -107,11 +107,11 @@ async function addressesOf(
   return addresses;
 }
 
-function resolveName(host: string): Promise<readonly ResolvedAddress[]> {
+export function resolveName(host: string): Promise<readonly ResolvedAddress[]> {
   return lookup(host, { all: true, order: 'verbatim' });
 }
 
-function isAllowed(url: URL, { address }: ResolvedAddress, destinations: Destinations): boolean {
+export function isAllowed(url: URL, { address }: ResolvedAddress, destinations: Destinations): boolean {
   const parsed = parseAddress(address);
   return parsed !== undefined && destinations.allows(hostOf(url), parsed, portOf(url));
 }
@@ -181,7 +181,7 @@ function checkHeader(name: string, value: string): string | undefined {
   return undefined;
 }
 
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });

@@ -104,7 +104,8 @@ function commandOf(
   return { file, args, cwd, env: { ...env, ...trace, ...given.env }, stdin };
 }
 
-function handedOn(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The part of an environment that commands get. */
+export function handedOn(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => HANDED_ON.has(name) || name.startsWith('LC_')),
   );

@@ -1,0 +1,34 @@
+/** What runs an agent: a function, a program, an endpoint. All look the same to a machine. */
+import type { AgentToolDefinition } from '../../flow/agent/definition.ts';
+import type { AgentResult, Message, ToolDefinition } from '../../flow/agent/result.ts';
+import type { Value, ValueMap } from '../../flow/expression/values.ts';
+
+/** What comes with the input of a call. */
+export interface CallOptions {
+  readonly context: ValueMap;
+  /** By which the agent said that it goes on, when it was last called in this conversation. */
+  readonly sessionId: string | undefined;
+  /** The name that the state gives to the conversation: `session_id`. */
+  readonly sessionName: string | undefined;
+  /** The same for every attempt at this step: an endpoint that knows it does the work once. */
+  readonly key: string;
+  /** Aborted when the answer is no longer wanted. The call then rejects with its reason. */
+  readonly signal: AbortSignal;
+  /** What the agent tells while it works. */
+  readonly onEvent?: (event: ValueMap) => void;
+}
+
+export interface ToolTurn {
+  readonly tools: readonly ToolDefinition[];
+  /** The chain so far. Undefined: the first turn, which renders the prompt and gives it back. */
+  readonly messages: readonly Message[] | undefined;
+}
+
+export interface AgentExecutor {
+  readonly metadata: ValueMap;
+  /** Those that the agent's own file names. */
+  readonly tools: readonly AgentToolDefinition[];
+  execute(input: Value, call: CallOptions): Promise<AgentResult>;
+  /** One turn of a tool loop. Undefined: the agent calls its tools itself. */
+  executeWithTools?(input: Value, turn: ToolTurn, call: CallOptions): Promise<AgentResult>;
+}

@@ -1,0 +1,129 @@
+/** The tools of a tool loop: functions that are registered, and those that hooks provide. */
+import type { AgentToolDefinition } from '../../flow/agent/definition.ts';
+import { toolDefinitionOf } from '../../flow/agent/read-agent.ts';
+import type { ToolDefinition } from '../../flow/agent/result.ts';
+import { type ReplayPolicy, replayPolicyOf } from '../../flow/agent/tool-loop-options.ts';
+import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
+
+/** What comes with the arguments of a tool call. */
+export interface ToolCallOptions {
+  readonly id: string;
+  /** The same for every attempt at this call. */
+  readonly key: string;
+  /** An earlier attempt may have made this call already. */
+  readonly again: boolean;
+  readonly signal: AbortSignal;
+  readonly context: ValueMap;
+}
+
+export interface AgentTool {
+  readonly description?: string;
+  /** A JSON schema. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** What to do if a crash interrupts it; default `exact`. */
+  readonly replay?: ReplayPolicy;
+  run(args: Readonly<Record<string, unknown>>, call: ToolCallOptions): unknown;
+}
+
+/** Hooks may give one. Names of Python (`execute_tool`) are taken as well. */
+export interface ToolProvider {
+  getToolDefinitions?(): unknown;
+  executeTool?(name: string, id: string, args: Readonly<Record<string, unknown>>, call: ToolCallOptions): unknown;
+}
+
+export interface ToolResult {
+  readonly content: string;
+  readonly isError: boolean;
+}
+
+/** More than this of a result is cut off: it goes into the next prompt, and into every one after it. */
+const MOST_CONTENT = 256 * 1024;
+
+export class ToolBox {
+  readonly #tools: ReadonlyMap<string, AgentTool>;
+  readonly #provider: ToolProvider | undefined;
+  readonly #definitions: ReadonlyMap<string, AgentToolDefinition>;
+
+  private constructor(
+    tools: ReadonlyMap<string, AgentTool>,
+    provider: ToolProvider | undefined,
+    definitions: ReadonlyMap<string, AgentToolDefinition>,
+  ) {
+    this.#tools = tools;
+    this.#provider = provider;
+    this.#definitions = definitions;
+  }
+
+  /** The provider of the hooks goes before functions, and both before what the agent's file says of a tool. */
+  static async of(
+    tools: ReadonlyMap<string, AgentTool>,
+    provider: ToolProvider | undefined,
+    own: readonly AgentToolDefinition[],
+  ): Promise<ToolBox> {
+    const given = provider === undefined ? undefined : await methodOf(provider, 'getToolDefinitions')?.call(provider);
+    const provided = (Array.isArray(given) ? given : []).flatMap((one: unknown) => toolDefinitionOf(one) ?? []);
+    const registered = [...tools].map(([name, { description, parameters, replay }]): AgentToolDefinition => {
+      const file = own.find((one) => one.function.name === name);
+      return {
+        type: 'function',
+        function: {
+          ...file?.function,
+          name,
+          ...(description === undefined ? {} : { description }),
+          ...(parameters === undefined ? {} : { parameters }),
+        },
+        ...(replay === undefined ? {} : { replay }),
+      };
+    });
+    // Functions that the file does not name are for other agents, unless it names none at all.
+    const meant = registered.filter(
+      ({ function: { name } }) => own.length === 0 || own.some((one) => one.function.name === name),
+    );
+    const all = [...own, ...meant, ...provided];
+    return new ToolBox(tools, provider, new Map(all.map((one) => [one.function.name, one])));
+  }
+
+  /** What the model is told of them. */
+  definitions(isAllowed: (name: string) => boolean): readonly ToolDefinition[] {
+    return [...this.#definitions.values()]
+      .filter((one) => isAllowed(one.function.name))
+      .map(({ type, function: inner }) => ({ type, function: inner }));
+  }
+
+  /** A tool that nobody has said anything about may do anything. */
+  policyOf(name: string): ReplayPolicy {
+    return replayPolicyOf(this.#definitions.get(name)?.replay) ?? 'exact';
+  }
+
+  /** Rejects with what the tool throws. */
+  async run(name: string, args: Value, call: ToolCallOptions): Promise<ToolResult> {
+    if (!isMap(args)) return { content: `The arguments of '${name}' are not a JSON object.`, isError: true };
+    const provider = this.#provider;
+    const execute = provider === undefined ? undefined : methodOf(provider, 'executeTool');
+    const tool = this.#tools.get(name);
+    if (execute !== undefined) return toolResultOf(await execute.call(provider, name, call.id, args, call));
+    if (tool !== undefined) return toolResultOf(await tool.run(args, call));
+    return { content: `No tool provider configured for '${name}'`, isError: true };
+  }
+}
+
+function toolResultOf(value: unknown): ToolResult {
+  if (isMap(value) && 'content' in value) {
+    return { content: contentOf(value['content']), isError: value['is_error'] === true || value['isError'] === true };
+  }
+  return { content: contentOf(value), isError: false };
+}
+
+function contentOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
+  return text.length > MOST_CONTENT ? `${text.slice(0, MOST_CONTENT).toWellFormed()}\n[cut off]` : text;
+}
+
+type Method = (this: unknown, ...given: readonly unknown[]) => unknown;
+
+function methodOf(provider: ToolProvider, name: string): Method | undefined {
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const methods = provider as unknown as Readonly<Record<string, unknown>>;
+  const method = methods[name] ?? methods[snake];
+  return typeof method === 'function' ? (method as Method) : undefined;
+}

@@ -1,0 +1,90 @@
+/** Machines from files, with their peers and hooks. */
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { fault } from '../../core/errors.ts';
+import type { Machine } from '../../flow/machine/definition.ts';
+import { type Problem, pathText } from '../../flow/machine/problems.ts';
+import { readMachine } from '../../flow/machine/read-machine.ts';
+import type { RunnableMachine } from './inline-driver.ts';
+import { hooksOf } from './load-hooks.ts';
+import type { LoaderOptions, MachineSource } from './loader-options.ts';
+import { parseMachineText } from './machine-file.ts';
+
+export async function readMachineFile(file: string): Promise<MachineSource> {
+  const path = resolve(file);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw fault('NOT_FOUND', { kind: 'file', id: file }, { hint: 'Check the path.' });
+    throw fault('INVALID_INPUT', { field: file, problem: `it cannot be read: ${error.message}` });
+  });
+  return { ...parseMachineText(text, file), folder: dirname(path), name: file };
+}
+
+/** Each line of a problem is looked for in the whole file. */
+const MOST_TOLD = 100;
+
+/** A machine that is checked and can run. Throws `INVALID_INPUT` with all its problems. */
+export function checkedMachine(
+  source: MachineSource,
+  { strict = false, onWarning }: Pick<LoaderOptions, 'strict' | 'onWarning'>,
+): Machine {
+  const { machine, problems } = readMachine(source.value, { strict });
+  const say = ({ path, message }: Problem): string => {
+    const line = source.lineOf?.(path);
+    return `${line === undefined ? '' : `line ${line}: `}${path.length === 0 ? '' : `${pathText(path)}: `}${message}`;
+  };
+  if (machine === undefined) {
+    const wrong = problems.filter(({ level }) => level === 'error');
+    const said = wrong.slice(0, MOST_TOLD).map(say);
+    if (wrong.length === 1) throw fault('INVALID_INPUT', { field: source.name, problem: said[0] });
+    const more = wrong.length > said.length ? [`and ${wrong.length - said.length} more`] : [];
+    throw fault(
+      'INVALID_INPUT',
+      { field: source.name, problem: `it has ${wrong.length} problems` },
+      { hint: [...said, ...more].join('\n') },
+    );
+  }
+  for (const problem of problems.slice(0, MOST_TOLD)) onWarning?.(`${source.name}: ${say(problem)}`);
+  if (problems.length > MOST_TOLD) onWarning?.(`${source.name}: and ${problems.length - MOST_TOLD} more warnings`);
+  return machine;
+}
+
+export async function loadMachine(source: MachineSource, options: LoaderOptions): Promise<RunnableMachine> {
+  const machine = checkedMachine(source, options);
+  const { own = [], inherited = [], ...others } = options;
+  const forPeers: LoaderOptions = { ...others, inherited: own.length > 0 ? own : inherited };
+  const peers = new Map<string, Promise<RunnableMachine>>();
+  return {
+    machine,
+    hooks: await hooksOf(machine, source.folder, options),
+    agent: (name) => options.agent(name, { machine, folder: source.folder, name: source.name }),
+    peer: (name) => {
+      const known = peers.get(name) ?? peerOf(machine, name, source, forPeers);
+      peers.set(name, known);
+      return known;
+    },
+  };
+}
+
+/** By the name in `machines`: a path, a machine, `{path}` or `{inline}`; else by the name of a machine that is registered, or of a file. */
+async function peerOf(
+  machine: Machine,
+  name: string,
+  source: MachineSource,
+  options: LoaderOptions,
+): Promise<RunnableMachine> {
+  const given = Object.hasOwn(machine.machines, name) ? machine.machines[name] : undefined;
+  const { path, inline } = isRecord(given) ? given : {};
+  const file = typeof given === 'string' ? given : typeof path === 'string' ? path : undefined;
+  if (file !== undefined) return loadMachine(await readMachineFile(resolve(source.folder, file)), options);
+  const value = isRecord(inline) ? inline : isRecord(given) ? given : undefined;
+  if (value !== undefined)
+    return loadMachine({ value, folder: source.folder, name: `${source.name}, machine ${name}` }, options);
+  const registered = options.machines?.get(name);
+  if (registered !== undefined) return loadMachine(registered, options);
+  // Published machines also name the file itself: `launch: [worker.yml]`.
+  if (/\.(?:ya?ml|json)$/.test(name)) return loadMachine(await readMachineFile(resolve(source.folder, name)), options);
+  throw fault('NOT_FOUND', { kind: 'machine', id: name }, { hint: `Name it in "machines:" of ${source.name}.` });
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,23 @@
+/** Hooks of machines: code beside a machine that sees every step and performs its actions. */
+export type HookContext = Readonly<Record<string, unknown>>;
+
+/** Every method is optional, and may be async. Names of Python (`on_action`) are taken as well. */
+export interface MachineHooks {
+  onMachineStart?(context: HookContext): unknown;
+  onMachineEnd?(context: HookContext, output: unknown): unknown;
+  onStateEnter?(state: string, context: HookContext): unknown;
+  onStateExit?(state: string, context: HookContext, output: unknown): unknown;
+  onTransition?(from: string, to: string, context: HookContext): unknown;
+  onError?(state: string, error: Error, context: HookContext): unknown;
+  /** Given the action and the context; since version 4 the state comes first. The type lets a program say which of the two it takes. */
+  onAction?(first: string, ...others: never[]): unknown;
+  /** Once for each answer of an agent that asks for tools, before they run. */
+  onToolCalls?(state: string, calls: unknown, context: HookContext): unknown;
+  onToolResult?(state: string, result: unknown, context: HookContext): unknown;
+  /** What runs the tools of a state. */
+  getToolProvider?(state: string): unknown;
+  onAgentStreamEvent?(state: string, event: unknown, context: HookContext): unknown;
+}
+
+/** Makes hooks of a name, with the arguments that the machine gives. */
+export type HooksFactory = (args: Readonly<Record<string, unknown>>) => MachineHooks | Promise<MachineHooks>;

@@ -1,0 +1,52 @@
+import type { Timers } from '../../core/world.ts';
+
+interface Signal {
+  readonly data: unknown;
+}
+
+/** Signals of machines within one process. All that wait for a channel hear of it. One that nobody waits for is kept, for the first that asks. */
+export class LocalSignals {
+  readonly #kept = new Map<string, Signal[]>();
+  readonly #waiters = new Map<string, Set<(signal: Signal) => void>>();
+  readonly #timers: Timers;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  send(channel: string, data: unknown): void {
+    const waiters = [...(this.#waiters.get(channel) ?? [])];
+    for (const take of waiters) take({ data });
+    if (waiters.length > 0) return;
+    const kept = this.#kept.get(channel) ?? [];
+    this.#kept.set(channel, kept);
+    kept.push({ data });
+  }
+
+  /** The next signal of the channel; undefined when the time is over. Rejects when `stop` is aborted. */
+  async next(channel: string, timeoutMs: number | undefined, stop: AbortSignal): Promise<Signal | undefined> {
+    const kept = this.#kept.get(channel);
+    const first = kept?.shift();
+    if (kept?.length === 0) this.#kept.delete(channel);
+    if (first !== undefined) return first;
+    const { promise, resolve, reject } = Promise.withResolvers<Signal | undefined>();
+    const waiters = this.#waiters.get(channel) ?? new Set();
+    this.#waiters.set(channel, waiters);
+    const take = (signal: Signal): void => {
+      waiters.delete(take);
+      resolve(signal);
+    };
+    waiters.add(take);
+    const stopped = (): void => reject(stop.reason as Error);
+    stop.addEventListener('abort', stopped, { once: true });
+    const cancel = timeoutMs === undefined ? undefined : this.#timers.after(timeoutMs, () => resolve(undefined));
+    try {
+      return await promise;
+    } finally {
+      cancel?.();
+      stop.removeEventListener('abort', stopped);
+      waiters.delete(take);
+      if (waiters.size === 0) this.#waiters.delete(channel);
+    }
+  }
+}
