@@ -1,4 +1,6 @@
 export { idempotencyKey } from '../app/library/manual.ts';
+export { type HooksFactory, HooksRegistry, MachineFailed, type MachineHooks } from '../app/machines/parts.ts';
+export type { MachineStep } from '../app/machines.ts';
 export {
   type Capabilities,
   type PlacementConstraints,
@@ -14,6 +16,14 @@ export {
   tagsFromAgent,
 } from './dazflow/agent-config.ts';
 export { type BackendConfig, type BackendType } from './flatmachines/backend-config.ts';
+export {
+  type ExecuteOptions,
+  type LaunchOptions,
+  launchMachine,
+  Machine,
+  type MachineConfig,
+  type MachineOptions,
+} from './flatmachines/machine.ts';
 export {
   createRegistrationBackend,
   type RegistrationBackend,

@@ -254,6 +254,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The task {task|in question} failed: {problem|its handler gave no reason}.',
     hint: 'Read the attempts and the logs of the task, correct the cause, and retry the task.',
   },
+  MACHINE_FAILED: {
+    family: 'work',
+    status: 422,
+    retryable: false,
+    message: 'The machine failed in the state {state|that it was in}: {problem|it threw an error}.',
+    hint: 'Route the error with "on_error", or run it with --verbose to see what led there.',
+  },
   RUN_TIMEOUT: {
     family: 'work',
     status: 504,

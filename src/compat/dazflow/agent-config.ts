@@ -8,7 +8,7 @@ import {
   type PlacementInput,
 } from '../../app/library/manual.ts';
 import { refuse } from '../refuse.ts';
-import { eitherOf } from './spellings.ts';
+import { eitherOf } from '../spellings.ts';
 
 /** Which agents may run a node of a dazflow workflow. */
 export interface AgentConfig {

@@ -1,4 +1,4 @@
-import { refuse } from '../refuse.ts';
+import { refuse } from './refuse.ts';
 
 /** The one of two spellings that is given; null counts as absent. */
 export function eitherOf<T>(

@@ -1,0 +1,52 @@
+/** Machines that run in a process of their own, and that nobody waits for. */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { findMachine } from './find.ts';
+import { problemsOf, refuseProblems } from './problems.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../../bin/leasehold.js', import.meta.url));
+
+export interface LaunchMachineOptions {
+  readonly executionId?: string | undefined;
+  readonly parentId?: string | undefined;
+  /** Where the process runs, and where the file is looked for. */
+  readonly workingDir?: string | undefined;
+  /** Modules with hooks, as `leasehold run --hooks` takes them. */
+  readonly hooks?: readonly string[] | undefined;
+}
+
+/**
+ * Starts `leasehold run` and resolves to the name of the run when the process has its input. It goes on when this process has ended; its output is
+ * lost. A machine that is not there or not valid is refused before anything is started.
+ */
+export async function launchMachine(
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+  { executionId = randomUUID(), parentId, workingDir, hooks = [] }: LaunchMachineOptions = {},
+): Promise<string> {
+  refuseProblems(name, await problemsOf(await findMachine(name, workingDir)));
+  const args = [
+    PROGRAM,
+    'run',
+    `--machine=${name}`,
+    `--execution-id=${executionId}`,
+    ...(parentId === undefined ? [] : [`--parent-id=${parentId}`]),
+    ...hooks.map((module) => `--hooks=${module}`),
+    // Not an argument: other users see those, and they have a bound.
+    '--input=-',
+  ];
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    ...(workingDir === undefined ? {} : { cwd: workingDir }),
+  });
+  await once(child, 'spawn');
+  await new Promise<void>((resolve, reject) => {
+    child.stdin.on('error', reject);
+    child.stdin.end(JSON.stringify(input), resolve);
+  });
+  child.unref();
+  return executionId;
+}
