@@ -75,6 +75,27 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'Reject a task that waits for a decision, or choose another action that it offers',
     load: async () => (await import('./tasks/decide.ts')).reject,
   },
+  run: {
+    doc: 'Run a machine to its end, within this process, and print its output as JSON',
+    load: async () => (await import('./machines/run.ts')).run,
+  },
+  machines: {
+    doc: 'Draw and check machines',
+    commands: {
+      show: {
+        doc: 'Draw a machine: its states, what each does, and where it leads',
+        load: async () => (await import('./machines/show.ts')).show,
+      },
+      check: {
+        doc: 'Say everything that is wrong with machines, strictly, each problem with its file and line',
+        load: async () => (await import('./machines/check.ts')).check,
+      },
+      schema: {
+        doc: 'Print the JSON Schema of machines, for an editor that completes and checks them',
+        load: async () => (await import('./machines/schema.ts')).schema,
+      },
+    },
+  },
   eval: {
     doc: 'Say what a condition or a template of a machine would give',
     load: async () => (await import('./machines/eval.ts')).evaluate,

@@ -40,6 +40,17 @@ test('without flags and variables there are the documented defaults', () => {
     batch: undefined,
     context: {},
     engine: 'simple',
+    input: undefined,
+    machineName: undefined,
+    machineFile: undefined,
+    executionId: undefined,
+    parentId: undefined,
+    maxSteps: undefined,
+    hooksModule: [],
+    signals: [],
+    verbose: false,
+    strict: false,
+    format: 'text',
     publicHost: [],
     tlsCert: undefined,
     tlsKey: undefined,
@@ -232,7 +243,7 @@ test('an unknown flag is refused with the one that was probably meant', () => {
   refused(['--prot=1'], {}, 'UNKNOWN_OPTION', /Did you mean --port\?/);
   refused(['--Data-Dri', 'x'], {}, 'UNKNOWN_OPTION', /Did you mean --data-dir\?/);
   refused(['--frobnicate'], {}, 'UNKNOWN_OPTION', /"leasehold up --help" lists/);
-  refused(['-p', '1'], {}, 'UNKNOWN_OPTION', /There is no option -p\./);
+  refused(['-q', '1'], {}, 'UNKNOWN_OPTION', /There is no option -q\./);
 });
 
 test('a flag that this command does not take is unknown to it', () => {

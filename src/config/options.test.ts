@@ -141,6 +141,17 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   from: ['sqlite:a.db', 'sqlite:a.db'],
   to: ['postgres://db/work', 'postgres://db/work'],
   json: ['', true],
+  input: ['{"n":1}', '{"n":1}'],
+  machineName: ['echo_processor', 'echo_processor'],
+  machineFile: ['machine.yml', 'machine.yml'],
+  executionId: ['order-42', 'order-42'],
+  parentId: ['order-1', 'order-1'],
+  maxSteps: ['10', 10],
+  hooksModule: ['./hooks.ts', ['./hooks.ts']],
+  signals: ['approval/42={"ok":true}', [{ channel: 'approval/42', data: { ok: true } }]],
+  verbose: ['', true],
+  strict: ['', true],
+  format: ['mermaid', 'mermaid'],
 };
 
 test('each family of options is in the table, and no two of them name an option alike', async () => {

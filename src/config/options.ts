@@ -4,6 +4,7 @@ import { EDIT_OPTIONS } from './options/edit.ts';
 import { EXPRESSION_OPTIONS } from './options/expressions.ts';
 import { GRANT_OPTIONS } from './options/grants.ts';
 import { LEASE_OPTIONS } from './options/leases.ts';
+import { MACHINE_OPTIONS } from './options/machines.ts';
 import { NODE_OPTIONS } from './options/node.ts';
 import type { Option, OptionTable } from './options/option.ts';
 import { PUSH_OPTIONS } from './options/push.ts';
@@ -23,6 +24,7 @@ export const OPTIONS = Object.freeze({
   ...EDIT_OPTIONS,
   ...GRANT_OPTIONS,
   ...EXPRESSION_OPTIONS,
+  ...MACHINE_OPTIONS,
 } satisfies OptionTable);
 
 export type OptionKey = keyof typeof OPTIONS;

@@ -142,6 +142,17 @@ export function jsonMap(text: string, name: string): Readonly<Record<string, unk
   throw refuse(name, 'it is not a map');
 }
 
+/** A signal for a machine: `approval/42={"ok": true}`; the data is null without it. A dash: they come on standard input. */
+export type SignalText = '-' | { readonly channel: string; readonly data: unknown };
+
+export function signalText(text: string, name: string): readonly SignalText[] {
+  if (text === '-') return ['-'];
+  const at = text.indexOf('=');
+  const channel = at === -1 ? text : text.slice(0, at);
+  if (channel.trim() === '') throw refuse(name, `${quote(text)} is not CHANNEL=JSON`);
+  return [{ channel, data: at === -1 ? null : jsonText(text.slice(at + 1), `${name} ${channel}`) }];
+}
+
 function jsonText(text: string, name: string): unknown {
   try {
     return JSON.parse(text) as unknown;
