@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ExpressionError } from '../expression/expression-error.ts';
+import { problemIn } from '../expression/test-problem.ts';
 import { evaluateCel } from './cel.ts';
 import { parseCel } from './parse.ts';
 
@@ -18,15 +19,7 @@ const context = {
 };
 const now = Date.UTC(2026, 10, 18);
 const ask = (source: string): unknown => evaluateCel(parseCel(source), { context, input: {}, output: {} }, { now });
-const problemOf = (source: string): ExpressionError => {
-  try {
-    ask(source);
-  } catch (error) {
-    if (error instanceof ExpressionError) return error;
-    throw error;
-  }
-  throw new Error(`${source} has no problem`);
-};
+const problemOf = (source: string): ExpressionError => problemIn(source, (one) => ask(one));
 
 function all(name: string, cases: readonly (readonly [string, unknown])[]): void {
   describe(name, () => {

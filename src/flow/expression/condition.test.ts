@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { Budget } from './budget.ts';
 import { evaluateCondition, parseCondition } from './condition.ts';
 import { describe as describeError, ExpressionError } from './expression-error.ts';
+import { problemIn } from './test-problem.ts';
 
 const context = {
   count: 3,
@@ -17,15 +18,7 @@ const context = {
 };
 const ask = (source: string): unknown =>
   evaluateCondition(parseCondition(source), { context, input: { n: 1 }, output: {} });
-const problemOf = (source: string): ExpressionError => {
-  try {
-    ask(source);
-  } catch (error) {
-    if (error instanceof ExpressionError) return error;
-    throw error;
-  }
-  throw new Error(`${source} has no problem`);
-};
+const problemOf = (source: string): ExpressionError => problemIn(source, (one) => ask(one));
 
 describe('a condition', () => {
   const answers: readonly (readonly [string, unknown])[] = [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ExpressionError } from '../expression/expression-error.ts';
+import { problemIn } from '../expression/test-problem.ts';
 import { renderTemplate, type TemplateMode, templateOf } from './template.ts';
 
 const scope = {
@@ -21,15 +22,7 @@ const scope = {
 };
 const render = (source: string, mode: TemplateMode = 'native'): unknown =>
   renderTemplate(templateOf(source), scope, { mode });
-const refused = (source: string): ExpressionError => {
-  try {
-    render(source);
-  } catch (error) {
-    if (error instanceof ExpressionError) return error;
-    throw error;
-  }
-  throw new Error(`${source} is not refused`);
-};
+const refused = (source: string): ExpressionError => problemIn(source, (one) => render(one));
 
 function all(name: string, cases: readonly (readonly [string, unknown])[]): void {
   describe(name, () => {
