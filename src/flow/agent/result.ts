@@ -106,16 +106,18 @@ const FIELDS: ReadonlySet<string> = new Set([
   'provider_data',
   'tool_calls',
   'rendered_user_prompt',
-  'session_id',
 ]);
 
 /** Whatever a function or a program gave, as a result: a text is its content, a map without fields of a result its output. */
 export function resultOf(value: Value): AgentResult {
   if (value === undefined || value === null) return {};
   if (!isMap(value)) return { content: typeof value === 'string' ? value : JSON.stringify(value) };
-  if (!Object.keys(value).some((name) => FIELDS.has(name))) return { output: value };
   const { output, content, metadata, provider_data: provider, rendered_user_prompt: prompt } = value;
   const session = textIn(value['session_id']) ?? textIn(isMap(metadata) ? metadata['session_id'] : undefined);
+  // A session alone makes no result: published machines read `output.session_id` beside `output.result`.
+  if (!Object.keys(value).some((name) => FIELDS.has(name))) {
+    return { output: value, ...(session === undefined ? {} : { session_id: session }) };
+  }
   const usage = usageOf(value['usage']);
   const cost = costOf(value['cost']) ?? costOf(isMap(value['usage']) ? value['usage']['cost'] : undefined);
   const error = errorOf(value['error']);

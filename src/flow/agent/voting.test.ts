@@ -106,6 +106,11 @@ describe('what an agent gives', () => {
     assert.deepEqual(resultOf({ a: 1 }), { output: { a: 1 } });
     assert.deepEqual(resultOf(null), {});
     assert.deepEqual(
+      resultOf({ result: 'done', session_id: 's' }),
+      { output: { result: 'done', session_id: 's' }, session_id: 's' },
+      'a session alone makes no result',
+    );
+    assert.deepEqual(
       resultOf({
         content: 'x',
         usage: { input_tokens: 3, output_tokens: -1, calls: 2, cost: { total: 0.5 } },
