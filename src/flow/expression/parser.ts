@@ -25,6 +25,8 @@ const WORDS: ReadonlyMap<string, null | boolean> = new Map([
 ]);
 /** These never name a value. */
 const KEYWORDS = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else']);
+/** Spellings of `and` and `or` that published conditions have, and templates of Jinja do not. */
+const CONDITION_SIGNS = { and: '&&', or: '||' } as const;
 /** What a condition speaks of. */
 const ROOTS = new Set(['context', 'input', 'output']);
 
@@ -43,7 +45,7 @@ class Parser extends OperatorParser {
 
   protected choice(): Expression {
     const { cursor } = this;
-    let yes = this.or();
+    let yes = this.#vocabulary.full ? this.or() : this.or(CONDITION_SIGNS);
     while (this.#vocabulary.full && cursor.isWord('if')) {
       const { at } = cursor.take();
       const test = this.or();
@@ -72,6 +74,9 @@ class Parser extends OperatorParser {
   #unary(filters: boolean): Expression {
     const { cursor } = this;
     const { at } = cursor.token;
+    if (!this.#vocabulary.full && cursor.takeSign('!')) {
+      return cursor.node({ kind: 'unary', op: 'not', of: cursor.within(() => this.#unary(filters)), at });
+    }
     const op = (['-', '+'] as const).find((sign) => cursor.takeSign(sign));
     const inner =
       op === undefined

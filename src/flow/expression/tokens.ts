@@ -14,7 +14,7 @@ const NUMBER = /(?:\d[\d_]*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const PLACE = /\d+/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 /** Longer ones first. */
-const SIGN = /==|!=|<=|>=|\/\/|\*\*|[<>+\-*/%~|.,:()[\]{}=]/y;
+const SIGN = /==|!=|<=|>=|&&|\|\||\/\/|\*\*|[<>+\-*/%~|.,:()[\]{}=!]/y;
 const ESCAPES: Readonly<Record<string, string>> = {
   n: '\n',
   t: '\t',

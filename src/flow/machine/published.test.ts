@@ -127,6 +127,20 @@ describe('output_to_context', () => {
   });
 });
 
+describe('conditions of published machines', () => {
+  test('may spell and, or and not with signs', () => {
+    assert.equal(chosen('context.more == true && context.n < 3', { more: true, n: 2 }), true);
+    assert.equal(chosen('context.more == true && context.n < 3', { more: true, n: 3 }), false);
+    assert.equal(
+      chosen('context.a || context.b && context.c', { a: true, b: true, c: false }),
+      true,
+      '&& binds tighter',
+    );
+    assert.equal(chosen('!context.failed and !(context.n > 1)', { failed: false, n: 1 }), true);
+    assert.equal(chosen('!context.a == context.b', { a: 1, b: false }), true, 'tighter than a comparison');
+  });
+});
+
 describe('templates of published machines', () => {
   const rendered = (template: unknown, input: object, version: string): unknown =>
     drive(machineOf({ context: { value: template }, states: { a: end({ value: 'context.value' }) } }, version), input)
@@ -140,6 +154,11 @@ describe('templates of published machines', () => {
         version,
       );
     }
+    assert.deepEqual(
+      rendered('{{ input.list | dump }}', { list: [1] }, '0.7.3'),
+      { value: [1] },
+      'as Nunjucks spells it',
+    );
     assert.deepEqual(rendered('{{ input.list | tojson }}', { list: [1] }, '1.1.1'), { value: '[1]' });
     assert.deepEqual(rendered('is {{ input.list | tojson }}', { list: [1] }, '0.8.3'), { value: 'is [1]' });
   });

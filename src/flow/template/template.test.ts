@@ -151,6 +151,7 @@ all('a filter', [
   ],
   ['{{ input.map | keys }} {{ {"a": 1} | values }} {{ {"a": 1} | items }}', '["b", "a"] [1] [["a", 1]]'],
   ['{{ input.map | tojson }}', '{"b":1,"a":[1,"x"]}'],
+  ['{{ input.map | dump }} {{ [1] | dump(2) }}', '{"b":1,"a":[1,"x"]} [\n  1\n]'],
   ['{{ (context.json | fromjson).k[0] }}', 1],
   ['{{ "12" | int + 1 }}{{ "x" | int }}{{ "1.5" | float }}{{ 3.7 | int }}', '1301.53'],
   ['{{ 3.14159 | round(2) }} {{ 2.5 | round }} {{ 2.1 | round(0, "ceil") }}', '3.14 3 3'],

@@ -51,7 +51,7 @@ export function renderTemplate(
 }
 
 const printsJson = (block: Block | undefined): boolean =>
-  block?.kind === 'print' && block.value.kind === 'filter' && block.value.name === 'tojson';
+  block?.kind === 'print' && block.value.kind === 'filter' && ['tojson', 'dump'].includes(block.value.name);
 
 function saidByJson(text: string): Value {
   try {

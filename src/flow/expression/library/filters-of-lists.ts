@@ -45,13 +45,18 @@ export const listFilters: Readonly<Record<string, Invocable>> = {
   keys: (given) => itemsOf(Object.keys(mapGiven(given)), given.budget, given.at),
   values: (given) => itemsOf(Object.values(mapGiven(given)), given.budget, given.at),
   attr: (given) => lookUp(given.of, argument(given, 0, 'name')),
-  tojson: ({ of, budget, at, ...given }) => {
-    const indent = argument({ of, budget, at, ...given }, 0, 'indent');
-    const text = json(of, budget, at); // counts its size before the other form of it is made
-    budget.grow(at, text.length);
-    return JSON.stringify(of ?? null, null, typeof indent === 'number' ? Math.min(8, indent) : undefined);
-  },
+  tojson: (given) => jsonText(given),
+  /** The name that Nunjucks has for it. */
+  dump: (given) => jsonText(given),
 };
+
+function jsonText(given: Invocation): string {
+  const { of, budget, at } = given;
+  const indent = argument(given, 0, 'indent');
+  const text = json(of, budget, at); // counts its size before the other form of it is made
+  budget.grow(at, text.length);
+  return JSON.stringify(of ?? null, null, typeof indent === 'number' ? Math.min(8, indent) : undefined);
+}
 
 const items = ({ of, budget, at }: Invocation): readonly Value[] => itemsOf(of, budget, at);
 
