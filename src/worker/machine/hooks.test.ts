@@ -99,6 +99,12 @@ describe('hooks of a machine and of its states', () => {
     const warnings: string[] = [];
     await run(t, { states: states({ hooks: 'nobody' }) }, { own, onWarning: (text) => warnings.push(text) });
     assert.match(warnings.join(), /nobody: There is no set of hooks nobody/);
+    warnings.length = 0;
+    const every = Object.fromEntries(
+      Object.entries(states()).map(([name, state]) => [name, { ...(state as object), hooks: 'nobody' }]),
+    );
+    await run(t, { states: every }, { own, onWarning: (text) => warnings.push(text) });
+    assert.equal(warnings.length, 1, 'once, however many states name it');
   });
 
   test('names that nobody has registered, and hooks in Python, are refused with what can be done', async (t) => {

@@ -38,6 +38,8 @@ class HookMaker {
   readonly #options: LoaderOptions;
   /** One object for each reference: hooks may remember what they have seen in another state. */
   readonly #made = new Map<string, Promise<MachineHooks>>();
+  /** References that could not be made, and were spoken of: many states may share one. */
+  readonly #missed = new Set<string>();
 
   constructor(folder: string, options: LoaderOptions) {
     this.#folder = folder;
@@ -54,7 +56,11 @@ class HookMaker {
           return await this.#one(reference);
         } catch (error) {
           if (!standIn) throw error;
-          onWarning?.(`${nameOf(reference)}: ${error instanceof Error ? error.message : String(error)}`);
+          const key = JSON.stringify(reference);
+          if (!this.#missed.has(key)) {
+            onWarning?.(`${nameOf(reference)}: ${error instanceof Error ? error.message : String(error)}`);
+          }
+          this.#missed.add(key);
           return undefined;
         }
       }),
