@@ -58,6 +58,9 @@ all('the type of a template', [
   ['{{ input.none | default(10) }}', null],
   ['{{ input.none | default(10, true) }}', 10],
   ['{{ input.missing | default(10) }}', 10],
+  ['{{ input.missing | default(none) }}', null],
+  ['{{ input.missing | default(null) }}', null],
+  ['{{ input.missing | default }}', ''],
   ['{{ missing | default("x") }}', 'x'],
 ]);
 

@@ -64,7 +64,9 @@ const items = ({ of, budget, at }: Invocation): readonly Value[] => itemsOf(of, 
 function withDefault(given: Invocation): Value {
   const { of } = given;
   const useDefault = argument(given, 1, 'boolean') === true ? !isTrue(of) : of === undefined;
-  return useDefault ? (argument(given, 0, 'default_value') ?? '') : of;
+  if (!useDefault) return of;
+  const instead = argument(given, 0, 'default_value');
+  return instead === undefined ? '' : instead; // `default(none)` asks for null
 }
 
 function joined(given: Invocation): string {
