@@ -142,6 +142,9 @@ const DEFS: Readonly<Record<string, Schema>> = {
   },
 };
 
+const MAX_STEPS: Schema = { type: ['number', 'string'], minimum: 1, default: 1000 };
+const MAX_DEPTH: Schema = { type: ['number', 'string'], minimum: 0, default: 32 };
+
 const DATA: Schema = {
   type: 'object',
   required: ['states'],
@@ -161,6 +164,16 @@ const DATA: Schema = {
       additionalProperties: true,
     },
     profiles: { description: 'A file of model profiles.' },
+    max_steps: {
+      ...MAX_STEPS,
+      deprecated: true,
+      description: 'Belongs into settings, and is read as if it were there.',
+    },
+    max_depth: {
+      ...MAX_DEPTH,
+      deprecated: true,
+      description: 'Belongs into settings, and is read as if it were there.',
+    },
     machines: {
       type: 'object',
       description: 'Machines by their names: a file, {path}, {inline}, or a machine.',
@@ -171,13 +184,8 @@ const DATA: Schema = {
       type: 'object',
       additionalProperties: true,
       properties: fields({
-        max_steps: {
-          type: ['number', 'string'],
-          minimum: 1,
-          default: 1000,
-          description: 'States that a run may enter.',
-        },
-        max_depth: { type: ['number', 'string'], minimum: 0, default: 32, description: 'Machines within machines.' },
+        max_steps: { ...MAX_STEPS, description: 'States that a run may enter.' },
+        max_depth: { ...MAX_DEPTH, description: 'Machines within machines.' },
         max_agent_calls: {
           type: ['number', 'string'],
           minimum: 0,
