@@ -8,9 +8,19 @@ import { renderField, StateError } from './scopes.ts';
 /** What `foreach` gives; undefined for a state without it. */
 export function itemsOfState(machine: Machine, state: State, scope: ValueMap): readonly Value[] | undefined {
   if (state.foreach === undefined) return undefined;
-  const items = renderField(machine, 'foreach', state.foreach, scope);
+  const items = saidList(renderField(machine, 'foreach', state.foreach, scope));
   if (isList(items)) return items;
   throw new StateError('ForeachError', `foreach gives a list, not ${kindOf(items)}`);
+}
+
+/** `foreach: "{{ context.items | tojson }}"` is a text since 1.1, and published machines mean the list. */
+function saidList(value: Value): Value {
+  if (typeof value !== 'string' || !/^\s*\[/.test(value)) return value;
+  try {
+    return JSON.parse(value) as Value;
+  } catch {
+    return value;
+  }
 }
 
 export const scopeWith = (scope: ValueMap, state: State, item: Value): ValueMap => withValue(scope, state.as, item);

@@ -1,7 +1,7 @@
 /** What machines in the wild rely on, in our own words: each was found in a published one, or in what the SDKs take. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ValueMap } from '../expression/values.ts';
+import type { Value, ValueMap } from '../expression/values.ts';
 import { readMachine } from './read-machine.ts';
 import { begin, reduce, start } from './reduce.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -69,6 +69,34 @@ describe('a machine that the original would take', () => {
     assert.deepEqual(drive(machine, {}, { agents: { a: () => ({ output: { n: 1 } }) } }).output, { n: 1 });
     assert.deepEqual(drive(machineOf({ states: { a: { type: 'final', action: 'x' } } }), {}, {}).output, {});
     assert.deepEqual(drive(machineOf({ states: { a: end() } })).output, {});
+  });
+
+  test('may print what its last agent gave; a state that does nothing has no output of its own', () => {
+    const last = { type: 'final', agent: 'a', output: { all: '{{ output }}', n: 'output.n' } };
+    const agents = { a: () => ({ output: { n: 1 } }) };
+    assert.deepEqual(drive(machineOf({ states: { a: last } }), {}, { agents }).output, { all: { n: 1 }, n: 1 });
+    const before = { agent: 'a', transitions: [next('b')] };
+    const after = end({ n: 'output.n' });
+    assert.deepEqual(drive(machineOf({ states: { a: before, b: after } }), {}, { agents }).output, { n: null });
+  });
+
+  test('may give the list of a foreach as JSON, and is told when nothing is done for its items', () => {
+    const each = { foreach: '{{ input.list | tojson }}', machine: 'm', input: { n: '{{ item }}' } };
+    const states = (foreach: object) => ({
+      a: { ...each, ...foreach, output_to_context: { all: 'output' }, transitions: [next('b')] },
+      b: end({ all: 'context.all' }),
+    });
+    const machines = { m: (input: Value) => input };
+    const { output } = drive(machineOf({ states: states({}) }), { list: [1, 2] }, { machines });
+    assert.deepEqual(output, { all: [{ n: 1 }, { n: 2 }] });
+    for (const text of ['[1', '{"a": 1}', 'no list']) {
+      const { failed } = drive(machineOf({ states: states({ foreach: text }) }), {}, { machines });
+      assert.match(failed ?? '', /^ForeachError: .* not a text/, text);
+    }
+    assert.match(
+      problemsOf({ states: { a: { foreach: 'input.list', agent: 'x', transitions: [next('b')] }, b: end() } }).join(),
+      /warning data.states.a.foreach: .*an agent is asked once/,
+    );
   });
 
   test('may name its one machine of a foreach in a list', () => {

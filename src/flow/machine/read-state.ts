@@ -50,6 +50,11 @@ export function readState(
   warnOfShapes(fields, problems);
   const type = fields.oneOf('type', ['initial', 'final', ''], '');
   const machine = fields.value('machine') === '' ? undefined : fields.value('machine');
+  const each = [machine, fields.name('action'), fields.filled('launch')];
+  if (fields.filled('foreach') !== undefined && each.every((one) => one === undefined)) {
+    const what = 'a machine, a launch or an action is done for each item; an agent is asked once';
+    problems.warning(fields.pathOf('foreach'), what);
+  }
   return {
     name,
     final: type === 'final',

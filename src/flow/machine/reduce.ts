@@ -449,9 +449,11 @@ class Run {
   /** Without `output:` it is what the agent, the machine or the signal of this state gave. */
   #finalOutput(context: ValueMap, input: Value): Value {
     const { output, agent, machines, waitFor } = this.#state;
-    const names = { context, input, now: this.#world.now / 1000 };
-    if (output !== undefined) return renderField(this.#machine, 'output', output, names);
-    return agent === undefined && machines.length === 0 && waitFor === undefined ? {} : this.#at.output;
+    const gave = agent !== undefined || machines.length > 0 || waitFor !== undefined ? this.#at.output : {};
+    if (output === undefined) return gave;
+    // Published machines end in a state with an agent, and print its `output`.
+    const names = { context, input, output: gave, now: this.#world.now / 1000 };
+    return renderField(this.#machine, 'output', output, names);
   }
 
   #move(): Next {
