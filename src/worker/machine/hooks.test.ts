@@ -107,6 +107,19 @@ describe('hooks of a machine and of its states', () => {
     assert.equal(warnings.length, 1, 'once, however many states name it');
   });
 
+  test('they stand in for hooks that a machine within it names, and that cannot be found', async (t) => {
+    const child = { spec: 'flatmachine', spec_version: '1.2.0', data: { hooks: 'nobody', states: states() } };
+    const parent = {
+      machines: { child },
+      states: {
+        a: { machine: 'child', output_to_context: { n: 'output.n' }, transitions: [{ to: 'b' }] },
+        b: { type: 'final', output: { n: 'context.n' } },
+      },
+    };
+    const own = [{ onAction: () => ({ n: 7 }) }];
+    assert.deepEqual(await run(t, parent, { own }, '1.2.0'), { n: 7 });
+  });
+
   test('names that nobody has registered, and hooks in Python, are refused with what can be done', async (t) => {
     await assert.rejects(run(t, { hooks: 'nobody', states: states() }), /There is no set of hooks nobody/);
     await assert.rejects(

@@ -18,8 +18,8 @@ export async function hooksOf(machine: Machine, folder: string, options: LoaderO
     const ofState = await maker.all(references);
     if (ofState.length > 0) states.set(name, ofState);
   }
-  const named = machine.hooks.length + machine.lifecycleHooks.length > 0;
-  const sets = { machine: hooks.length > 0 || named ? hooks : inherited, lifecycle, states };
+  // Those of the machine around it also stand in for hooks that it names and that cannot be found.
+  const sets = { machine: hooks.length + lifecycle.length > 0 ? hooks : inherited, lifecycle, states };
   return new HookChain(sets, machine.specVersion, options.strict === true ? undefined : saysOnce(machine, options));
 }
 
