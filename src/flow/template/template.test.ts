@@ -162,6 +162,9 @@ all('a filter', [
   ['{{ "hello wide world" | truncate(10) }}', 'hello...'],
   ['{{ "a\nb" | indent(2) }}', 'a\n  b'],
   ['{{ "a b c" | wordcount }}', 3],
+  ['{{ "a" | center(4) }}|', ' a  |'],
+  ['{{ "%s: %d of %.2f, %%" | format("x", 3.7, 1.5) }}', 'x: 3 of 1.50, %'],
+  ['{{ " <p>a\n <b>c</b></p>" | striptags }}', 'a c'],
 ]);
 
 all('a block', [

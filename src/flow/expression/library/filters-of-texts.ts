@@ -23,10 +23,41 @@ export const textFilters: Readonly<Record<string, Invocable>> = {
   urlencode: (given) => encodeURIComponent(subject(given)),
   truncate: (given) => truncated(given),
   indent: (given) => indented(given),
+  center: (given) => centred(given),
+  format: (given) => formatted(given),
+  striptags: (given) =>
+    subject(given)
+      .replace(/<[^<>]*>/g, '')
+      .trim()
+      .replace(/\s+/g, ' '),
   wordcount: (given) => (subject(given).match(/[\p{L}\p{N}_]+/gu) ?? []).length,
   lines: (given) => subject(given).split(/\r\n|\r|\n/),
   fromjson: (given) => parsed(given),
 };
+
+function centred(given: Invocation): string {
+  const text = subject(given);
+  const width = wholeArgument(given, 0, 'width', 80);
+  given.budget.grow(given.at, Math.max(0, width));
+  const around = Math.max(0, width - text.length);
+  return ' '.repeat(Math.floor(around / 2)) + text + ' '.repeat(Math.ceil(around / 2));
+}
+
+/** `"%s of %d" | format(a, b)`: the forms of printf that need no width. */
+function formatted(given: Invocation): string {
+  const { args, budget, at } = given;
+  let used = 0;
+  return subject(given).replace(/%(?:\.(\d{1,2}))?([sdfi%])/g, (_all, digits: string | undefined, form: string) => {
+    if (form === '%') return '%';
+    if (used >= args.length) throw new ExpressionError('format has more places than values', at);
+    const value = args[used++];
+    if (form === 's') return textOf(value, budget, at);
+    if (typeof value !== 'number') throw new ExpressionError(`%${form} takes a number, not ${kindOf(value)}`, at);
+    const text = form === 'f' ? value.toFixed(Number(digits ?? 6)) : String(Math.trunc(value));
+    budget.grow(at, text.length);
+    return text;
+  });
+}
 
 export function capitalized(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
