@@ -19,6 +19,7 @@ export { loadHooksModule } from './machines/hooks-module.ts';
 export { type LaunchMachineOptions, launchMachine } from './machines/launch.ts';
 export { newSignals } from './machines/parts.ts';
 export { type MachineProblem, problemLine, problemsOf, problemsOfFile, refuseProblems } from './machines/problems.ts';
+export { endProgramsWithProcess } from './machines/programs.ts';
 export {
   type DryAct,
   type DryMove,

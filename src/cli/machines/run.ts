@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import {
+  endProgramsWithProcess,
   findMachine,
   HooksRegistry,
   loadHooksModule,
@@ -110,6 +111,7 @@ async function runToEnd(config: Config, out: Out, start: (options: RunOptions) =
     columns: stderr.columns || 100,
     verbose: config.verbose,
   });
+  endProgramsWithProcess();
   const stopping = new AbortController();
   const unlisten = onStopSignals({
     stop: (signal) => stopping.abort(signal),
