@@ -232,3 +232,18 @@ describe('an inline run', () => {
     await assert.rejects(running, /enough/);
   });
 });
+
+describe('a machine that goes round and round', () => {
+  const round = machineOf({
+    settings: { max_steps: 1e12 },
+    states: { start: { transitions: next('start') }, end: end({}) },
+  });
+
+  for (const everyStep of [false, true]) {
+    test(`is stopped from outside${everyStep ? ', also when each step is told' : ''}`, async () => {
+      const stopping = new AbortController();
+      setImmediate(() => stopping.abort(new Error('enough')));
+      await assert.rejects(run(round, {}, {}, { stop: stopping.signal, everyStep }), /enough/);
+    });
+  }
+});

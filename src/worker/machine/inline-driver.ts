@@ -52,6 +52,11 @@ export interface InlineOptions {
   readonly onLaunchFailed?: (machine: string, error: unknown) => void;
 }
 
+/** A move of the reducer goes through so many states at most, and then the process has its turn. */
+const STATES_A_MOVE = 50;
+/** So long a run keeps the process to itself: a loop that waits for nothing must be stoppable, and leave others their time. */
+const TURN_MS = 20;
+
 const STEPS: ReadonlySet<HookName> = new Set(['on_state_enter', 'on_state_exit', 'on_transition']);
 
 export interface InlineRun {
@@ -93,12 +98,15 @@ class InlineDriver {
   readonly #run: InlineRun;
   readonly #options: InlineOptions;
   readonly #launched: Promise<void>[];
+  #entered = 0;
+  #turnAt: number;
 
   constructor(runnable: RunnableMachine, run: InlineRun, options: InlineOptions, launched: Promise<void>[]) {
     this.#runnable = runnable;
     this.#run = run;
     this.#options = options;
     this.#launched = launched;
+    this.#turnAt = options.world.clock.monotonic();
   }
 
   async drive(): Promise<unknown> {
@@ -111,9 +119,18 @@ class InlineDriver {
       onStep?.(snapshot, command);
       if (command === undefined) return ended(snapshot);
       const event = await this.#perform(command, snapshot);
+      await this.#giveTurn();
       stop.throwIfAborted();
       reduced = reduce(machine, snapshot, event, this.#world());
     }
+  }
+
+  /** Signals of the system, timers and sockets are only heard between turns of the process; promises alone never end one. */
+  async #giveTurn(): Promise<void> {
+    const { clock, timers } = this.#options.world;
+    if (clock.monotonic() - this.#turnAt < TURN_MS) return;
+    await new Promise<void>((go) => timers.soon(go));
+    this.#turnAt = clock.monotonic();
   }
 
   #begun(): Snapshot {
@@ -129,7 +146,10 @@ class InlineDriver {
   #world(): MachineWorld {
     const { hooks } = this.#runnable;
     const { world, about = { worker_id: this.#run.executionId }, everyStep = false } = this.#options;
-    const hooked: MachineWorld['hooked'] = (hook, state) => (everyStep && STEPS.has(hook)) || hooks.has(hook, state);
+    const hooked: MachineWorld['hooked'] = (hook, state) =>
+      (everyStep && STEPS.has(hook)) ||
+      (hook === 'on_state_enter' && ++this.#entered % STATES_A_MOVE === 0) ||
+      hooks.has(hook, state);
     return { now: world.clock.wall(), hooked, about };
   }
 
