@@ -247,3 +247,33 @@ describe('a machine that goes round and round', () => {
     });
   }
 });
+
+describe('a machine that starts itself', () => {
+  for (const verb of ['launch', 'machine']) {
+    test(`by ${verb}, several times over, ends at the bound of machines`, async () => {
+      let started = 0;
+      const self = machineOf({
+        states: { start: { foreach: '{{ range(3) }}', [verb]: 'self', transitions: next('end') }, end: end({}) },
+      });
+      const machines = { self };
+      const options = { maxMachines: 40, newId: () => `self${++started}`, onLaunchFailed: () => {} };
+      await run(self, {}, { machines }, options);
+      assert.ok(started <= 40 && started > 30, `${started} machines`);
+    });
+  }
+
+  test('fails the state that would start too many, and starts none of them', async () => {
+    const leaf = machineOf({ states: { end: end({}) } });
+    const wide = machineOf({
+      states: {
+        start: { foreach: '{{ range(6) }}', machine: 'leaf', on_error: 'failed', transitions: next('end') },
+        end: end({}),
+        failed: end({ type: '{{ context.last_error_type }}' }),
+      },
+    });
+    const newId = (): string => assert.fail('none is started');
+    assert.deepEqual(await run(wide, {}, { machines: { leaf } }, { maxMachines: 5, newId }), {
+      type: 'MaxMachinesExceeded',
+    });
+  });
+});

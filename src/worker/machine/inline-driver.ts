@@ -48,9 +48,13 @@ export interface InlineOptions {
   readonly onStep?: (snapshot: Snapshot, command: Command | undefined) => void;
   /** Stop at every state and every transition, also where no hook hears it, so that `onStep` is told of each. */
   readonly everyStep?: boolean;
+  /** Machines that one run may start, those of its machines included; default 100,000. Depth alone bounds no tree. */
+  readonly maxMachines?: number;
   /** A machine that was launched has failed; nobody waits for it. */
   readonly onLaunchFailed?: (machine: string, error: unknown) => void;
 }
+
+const MOST_MACHINES = 100_000;
 
 /** A move of the reducer goes through so many states at most, and then the process has its turn. */
 const STATES_A_MOVE = 50;
@@ -65,9 +69,16 @@ export interface InlineRun {
   readonly depth?: number;
   readonly maxDepth?: number;
   readonly input: unknown;
+  /** What it shares with the machine around it. */
+  readonly family?: Family;
   /** It goes on from here instead of from the beginning, with the id and the input that are in it. */
   readonly from?: Snapshot;
   readonly stop: AbortSignal;
+}
+
+/** The machines of one run, of any depth. */
+interface Family {
+  started: number;
 }
 
 /** A machine that failed, with the type of its error. */
@@ -98,6 +109,7 @@ class InlineDriver {
   readonly #run: InlineRun;
   readonly #options: InlineOptions;
   readonly #launched: Promise<void>[];
+  readonly #family: Family;
   #entered = 0;
   #turnAt: number;
 
@@ -106,6 +118,7 @@ class InlineDriver {
     this.#run = run;
     this.#options = options;
     this.#launched = launched;
+    this.#family = run.family ?? { started: 0 };
     this.#turnAt = options.world.clock.monotonic();
   }
 
@@ -183,13 +196,24 @@ class InlineDriver {
         return { kind: 'answer', value: signal?.data ?? null };
       }
       case 'launch':
+        this.#count(command.children);
         for (const child of command.children) this.#launch(child, snapshot);
         return { kind: 'launched' };
       case 'invoke':
+        this.#count(command.children);
         return { kind: 'invoked', ends: await this.#invoke(command, snapshot, stop) };
       case 'agent':
         return { kind: 'agent', answer: await (await agent(command.agent))(command, stop, this.#around(snapshot)) };
     }
+  }
+
+  /** Before any of them starts, so that the state fails as a whole. */
+  #count({ length }: readonly Child[]): void {
+    const { maxMachines = MOST_MACHINES } = this.#options;
+    if (this.#family.started + length > maxMachines) {
+      throw new StateError('MaxMachinesExceeded', `a run starts at most ${maxMachines} machines, all in all`);
+    }
+    this.#family.started += length;
   }
 
   #around({ state, input, output }: Snapshot): AgentAround {
@@ -218,7 +242,15 @@ class InlineDriver {
     const peer = await this.#runnable.peer(machine);
     return runInline(
       peer,
-      { executionId: this.#options.newId(), parentExecutionId: executionId, depth: depth + 1, maxDepth, input, stop },
+      {
+        executionId: this.#options.newId(),
+        parentExecutionId: executionId,
+        depth: depth + 1,
+        maxDepth,
+        input,
+        family: this.#family,
+        stop,
+      },
       this.#options,
     );
   }
