@@ -3,7 +3,7 @@ import { mapFrom, valueOf, withAnswer, without, withSpent } from './answers.ts';
 import { invokedBy, itemsOfState, keysOf, launchedBy, outputOf, scopeWith } from './children.ts';
 import type { Command, HookName, MachineEvent } from './commands.ts';
 import type { Entries, Machine, State } from './definition.ts';
-import { renderField, StateError, transitionOf } from './scopes.ts';
+import { fitting, fittingContext, renderField, StateError, transitionOf } from './scopes.ts';
 import { type SessionPlace, sessionPlace } from './sessions.ts';
 import { ASKED_IN, isWaiting, type MachineFault, type Phase, type Snapshot, type Waiting } from './snapshot.ts';
 
@@ -327,7 +327,7 @@ class Run {
   #merged(context: ValueMap, value: ValueMap): ValueMap {
     const { context: before } = this.#at;
     const item = this.#at.items === null ? undefined : this.#state.as;
-    const merged = withAll(context, value);
+    const merged = fittingContext(withAll(context, value));
     const machine = Object.hasOwn(before, 'machine') ? withAll(merged, { machine: before['machine'] }) : merged;
     if (item === undefined) return machine;
     return Object.hasOwn(before, item) ? withAll(machine, { [item]: before[item] }) : without(machine, item);
@@ -371,7 +371,7 @@ class Run {
 
   #invoked(event: Exclude<MachineEvent, { kind: 'go' | 'failed' }>): Next {
     const ends = event.kind === 'invoked' ? event.ends : [];
-    this.#at = { ...this.#at, output: outputOf(this.#machine, this.#state, this.#names, ends) };
+    this.#at = { ...this.#at, output: fitting('output', outputOf(this.#machine, this.#state, this.#names, ends)) };
     this.#toContext();
     return this.#go('agent');
   }
@@ -409,7 +409,9 @@ class Run {
   }
 
   #agentAnswered(event: Exclude<MachineEvent, { kind: 'go' | 'failed' }>): Next {
-    this.#at = withAnswer(this.#at, event.kind === 'agent' ? event.answer : {}, this.#session.key);
+    const answer = event.kind === 'agent' ? event.answer : {};
+    this.#at = withSpent(this.#at, answer);
+    this.#at = withAnswer(this.#at, answer, this.#session.key);
     this.#toContext();
     return this.#go('exit');
   }
@@ -435,6 +437,7 @@ class Run {
       const value = renderField(this.#machine, `output_to_context.${name}`, template, this.#names);
       // It may hold the context as it is now, which stays so then.
       if (isMap(value) || isList(value)) this.#own = undefined;
+      fittingContext(this.#at.context, name, value);
       this.#put(name, value);
     }
   }

@@ -4,6 +4,7 @@ import { describe, ExpressionError } from '../expression/expression-error.ts';
 import { isTrue, type Value, type ValueMap } from '../expression/values.ts';
 import { renderValue, type ValueTemplate } from '../template/value-template.ts';
 import type { Condition, Machine, State } from './definition.ts';
+import { contextProblem, sizeProblem } from './sizes.ts';
 
 /** An error of a state: it goes where `on_error` says. */
 export class StateError extends Error {
@@ -15,10 +16,24 @@ export class StateError extends Error {
   }
 }
 
+/** The value, unless it is too large. */
+export function fitting(field: string, value: Value): Value {
+  const problem = sizeProblem(value);
+  if (problem === undefined) return value;
+  throw new StateError('ValueTooLarge', `${field}: ${problem}`);
+}
+
+/** The context, unless it is too large, or would be with another value in the place of this entry. */
+export function fittingContext(context: ValueMap, name?: string, value?: Value): ValueMap {
+  const problem = contextProblem(context, name, value);
+  if (problem === undefined) return context;
+  throw new StateError('ValueTooLarge', `context: ${problem}`);
+}
+
 /** Renders a field. An error says of which. */
 export function renderField(machine: Machine, field: string, template: ValueTemplate, scope: ValueMap): Value {
   try {
-    return renderValue(template, scope, machine.templateMode);
+    return fitting(field, renderValue(template, scope, machine.templateMode));
   } catch (error) {
     if (error instanceof ExpressionError) throw new StateError('TemplateError', `${field}: ${error.message}`);
     throw error;
