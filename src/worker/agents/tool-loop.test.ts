@@ -393,3 +393,39 @@ describe('a tool loop that is cut off', () => {
     assert.deepEqual([meter.spent.apiCalls, meter.spent.ms], [3, 300]);
   });
 });
+
+describe('a model that does not play by the rules', () => {
+  for (const id of ['same', '', '__proto__']) {
+    test(`gets a result for each call, also if all have the id "${id}"`, async () => {
+      const seen: unknown[] = [];
+      const { context } = await play({
+        model: (turn) =>
+          turn > 0 ? says('done') : { ...calls(), tool_calls: [1, 2, 3].map((n) => ({ id, name: 'look', arguments: { n } })) },
+        hooks: { on_tool_result: (_result, own) => own },
+        tools: {
+          look: {
+            run: ({ n }, { key }) => {
+              seen.push(key);
+              return `seen ${String(n)}`;
+            },
+          },
+        },
+      });
+      assert.equal(new Set(seen).size, 3, 'each call has a key of its own');
+      const chain = context['_tool_loop_chain'] as readonly Message[];
+      const results = chain.filter(({ role }) => role === 'tool');
+      assert.deepEqual(
+        results.map(({ content }) => content),
+        ['seen 1', 'seen 2', 'seen 3'],
+      );
+      assert.equal(new Set(results.map((one) => one['tool_call_id'])).size, 3);
+    });
+  }
+
+  test('does not go on for ever: what a loop without bounds gathers has one', async () => {
+    const tools = { look: { run: () => 'x'.repeat(250_000) } };
+    await assert.rejects(play({ model: () => calls('look'), tools }), { type: 'ValueTooLarge' });
+    const many = calls(...Array.from({ length: 1000 }, () => 'look'));
+    await assert.rejects(play({ model: () => many, tools }), { type: 'ValueTooLarge' });
+  });
+});

@@ -63,6 +63,7 @@ export interface ToolLoopEnd {
 const OWN = ['_tool_loop_stop', '_tool_loop_next_state', '_abort_tool_loop', '_skip_tools'] as const;
 const CHAIN = ['_tool_loop_chain', '_tool_loop_chain_state', '_tool_loop_chain_agent'] as const;
 const LIMITS: ReadonlySet<Stop> = new Set(['max_turns', 'max_tool_calls', 'timeout', 'cost_limit']);
+const MOST_CHAIN = 16 * 1024 * 1024;
 const LAST_PROMPT =
   '[System: tool use limit reached. Provide your final response now using the information gathered so far.]';
 
@@ -83,6 +84,8 @@ class ToolLoop {
   #calls = 0;
   #cost = 0;
   #messages = 0;
+  #measured = 0;
+  #length = 0;
   #content: string | undefined;
   #session: string | undefined;
   #stop: Stop | undefined;
@@ -110,6 +113,7 @@ class ToolLoop {
     while (this.#stop === undefined && this.#failed === undefined) {
       this.#stop = this.#boundReached();
       if (this.#stop !== undefined) break;
+      this.#refuseLong();
       const { options, tools } = this.#around;
       const isFirst = this.#turns === 0 && !this.#goesOn;
       const offered = tools.definitions((name) => this.#isAllowed(name, options));
@@ -131,6 +135,14 @@ class ToolLoop {
     return maxCost > 0 && this.#cost >= maxCost ? 'cost_limit' : undefined;
   }
 
+  /** The chain goes with every turn, and is kept. A loop that has no bound of its own ends here. */
+  #refuseLong(): void {
+    for (const message of this.#chain.slice(this.#measured)) this.#length += JSON.stringify(message).length;
+    this.#measured = this.#chain.length;
+    if (this.#length <= MOST_CHAIN) return;
+    throw new StateError('ValueTooLarge', `the chain of the tool loop has more than ${MOST_CHAIN} characters`);
+  }
+
   #elapsed(): number {
     return this.#around.world.clock.monotonic() - this.#began;
   }
@@ -139,7 +151,7 @@ class ToolLoop {
   async #answered(result: AgentResult, isFirst: boolean): Promise<boolean> {
     const { rendered_user_prompt: prompt, tool_calls: calls = [], content } = result;
     if (isFirst && prompt !== undefined) this.#chain.push({ role: 'user', content: prompt });
-    const named = calls.map((call, i) => (call.id === '' ? { ...call, id: `call_${this.#turns}_${i}` } : call));
+    const named = withOwnIds(calls, this.#turns);
     this.#chain.push(assistantMessage(content, named));
     this.#content = content;
     if (result.finish_reason !== 'tool_use' || named.length === 0) return true;
@@ -162,6 +174,7 @@ class ToolLoop {
     const skipped = this.#take('_skip_tools');
     const skip = new Set(isList(skipped) ? skipped : [skipped]);
     for (const call of calls) {
+      this.#refuseLong();
       await this.#callTool(call, skip.has(call.id) || skip.has(call.name));
       if (this.#context['_abort_tool_loop'] === true) this.#stop = 'aborted';
       else {
@@ -377,6 +390,16 @@ class ToolLoop {
       sessionId: this.#session,
     };
   }
+}
+
+/** Results are told apart by the ids of their calls, and a model may give none, or the same one twice. */
+function withOwnIds(calls: readonly ToolCall[], turn: number): readonly ToolCall[] {
+  const seen = new Set(['']);
+  return calls.map((call, i) => {
+    const one = seen.has(call.id) ? { ...call, id: `call_${turn}_${i}` } : call;
+    seen.add(one.id);
+    return one;
+  });
 }
 
 function assistantMessage(content: string | undefined, calls: readonly ToolCall[]): Message {
