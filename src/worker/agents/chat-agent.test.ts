@@ -304,6 +304,31 @@ describe('an endpoint that does not help', () => {
   });
 });
 
+describe('an endpoint that means ill', () => {
+  test('cannot bring the key into messages', async (t) => {
+    const said = { error: { message: 'no such key: Bearer sk-12345678, team t-87654321', type: 'sk-12345678' } };
+    for (const status of [200, 401]) {
+      const { error } = await failure(t, json(status, said), {
+        environment: { OPENAI_API_KEY: 'sk-12345678' },
+        model: { headers: { 'X-Team': 't-87654321' } },
+      });
+      assert.equal(error?.message, 'no such key: Bearer [secret], team [secret]');
+      assert.equal(error?.type, '[secret]');
+    }
+  });
+
+  test('cannot count backwards, nor end for reasons that are names of JavaScript', async (t) => {
+    const body = {
+      choices: [{ message: { content: 'x' }, finish_reason: 'constructor' }],
+      usage: { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: -1e9, cache_write_tokens: 0.5 } },
+    };
+    const model = { prices: { input: 1, output: 1, cache_read: 1, cache_write: 1 } };
+    const result = await failure(t, json(200, body), { model });
+    assert.equal(result.finish_reason, 'stop');
+    assert.deepEqual(result.usage, { input_tokens: 5, total_tokens: 5, api_calls: 1 });
+  });
+});
+
 describe('the settings of a model', () => {
   const at = (config: ValueMap, environment = {}) => modelSettings({ name: 'm', ...config }, 'a', environment);
 

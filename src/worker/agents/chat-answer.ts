@@ -14,7 +14,7 @@ import { retryAfterMs } from '../handlers/http.ts';
 import type { HttpResponse } from '../handlers/http-exchange.ts';
 import type { Prices } from './model-settings.ts';
 
-const FINISH: Readonly<Record<string, FinishReason>> = {
+const FINISH: ReadonlyMap<string, FinishReason> = new Map(Object.entries({
   stop: 'stop',
   end_turn: 'stop',
   length: 'length',
@@ -23,7 +23,7 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   tool_use: 'tool_use',
   function_call: 'tool_use',
   content_filter: 'content_filter',
-};
+}));
 
 const textIn = (value: Value): string | undefined => (typeof value === 'string' ? value : undefined);
 
@@ -39,7 +39,7 @@ export function completionResult(body: Value, prices: Prices | undefined): Agent
   }
   const calls = isList(message['tool_calls']) ? message['tool_calls'].flatMap(toolCallOf) : [];
   const content = contentOf(message['content']) ?? textIn(message['refusal']);
-  const finish = calls.length > 0 ? 'tool_use' : (FINISH[textIn(choice?.['finish_reason']) ?? ''] ?? 'stop');
+  const finish = calls.length > 0 ? 'tool_use' : (FINISH.get(textIn(choice?.['finish_reason']) ?? '') ?? 'stop');
   const usage = usageIn(body['usage']);
   const cost = costIn(body['usage'], usage, prices);
   const { model, id } = body;
@@ -64,22 +64,20 @@ function contentOf(value: Value): string | undefined {
 
 function usageIn(value: Value): Usage {
   if (!isMap(value)) return {};
-  const count = (name: string): number | undefined => {
-    const amount = value[name];
-    return typeof amount === 'number' && Number.isInteger(amount) && amount >= 0 ? amount : undefined;
-  };
+  const whole = (amount: Value): number | undefined =>
+    typeof amount === 'number' && Number.isInteger(amount) && amount >= 0 ? amount : undefined;
   const details = isMap(value['prompt_tokens_details']) ? value['prompt_tokens_details'] : {};
-  const cached = details['cached_tokens'];
-  const written = details['cache_write_tokens'] ?? value['cache_creation_input_tokens'];
-  const [input, output, total] = [count('prompt_tokens'), count('completion_tokens'), count('total_tokens')];
+  const cached = whole(details['cached_tokens']);
+  const written = whole(details['cache_write_tokens'] ?? value['cache_creation_input_tokens']);
+  const [input, output, total] = [value['prompt_tokens'], value['completion_tokens'], value['total_tokens']].map(whole);
   return {
     ...(input === undefined ? {} : { input_tokens: input }),
     ...(output === undefined ? {} : { output_tokens: output }),
     ...(input === undefined && output === undefined && total === undefined
       ? {}
       : { total_tokens: total ?? (input ?? 0) + (output ?? 0) }),
-    ...(typeof cached === 'number' ? { cache_read_tokens: cached } : {}),
-    ...(typeof written === 'number' ? { cache_write_tokens: written } : {}),
+    ...(cached === undefined ? {} : { cache_read_tokens: cached }),
+    ...(written === undefined ? {} : { cache_write_tokens: written }),
   };
 }
 

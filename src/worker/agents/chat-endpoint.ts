@@ -24,6 +24,8 @@ export interface ChatRequest {
 }
 
 const MOST_BYTES = 16 * 1024 * 1024;
+/** A shorter one would be found in words that are none. */
+const SHORTEST_SECRET = 8;
 const BOUNDS = { line: 4 * 1024 * 1024, total: 64 * 1024 * 1024 };
 
 /** One exchange. What the endpoint does wrong is an error in the result; it only rejects with the reason of the signal. */
@@ -41,11 +43,21 @@ export async function askEndpoint(
       ...(settings.provider === undefined ? {} : { provider: settings.provider }),
       ...result.provider_data,
     };
-    return { ...result, provider_data: provider };
+    return { ...withoutSecrets(result, settings), provider_data: provider };
   } catch (error) {
     request.signal.throwIfAborted();
     return { error: transportError(error, settings.url), finish_reason: 'error' };
   }
+}
+
+/** An endpoint may say back what it was sent, and errors go into logs. */
+function withoutSecrets(result: AgentResult, { key, headers }: ModelSettings): AgentResult {
+  const { error } = result;
+  if (error === undefined) return result;
+  const secrets = [key, ...Object.values(headers)].filter((one) => one !== undefined && one.length >= SHORTEST_SECRET);
+  const hidden = (text: string): string =>
+    secrets.reduce<string>((told, secret) => told.replaceAll(secret as string, '[secret]'), text);
+  return { ...result, error: { ...error, type: hidden(error.type), message: hidden(error.message) } };
 }
 
 async function exchanged(
