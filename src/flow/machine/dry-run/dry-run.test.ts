@@ -176,6 +176,24 @@ describe('a dry run', () => {
     assert.deepEqual(act?.do === 'machine' && act.inside?.steps[0]?.output, { n: 2 });
   });
 
+  test('follows a state that only counts, and stops where it gathers too much', async () => {
+    const counting = (entries: object, until: number) => ({
+      context: { n: 0, x: [1] },
+      states: {
+        start: {
+          output_to_context: { ...entries, n: '{{ context.n + 1 }}' },
+          transitions: [{ condition: `context.n >= ${until}`, to: 'end' }, { to: 'start' }],
+        },
+        end: { type: 'final', output: { n: '{{ context.n }}' } },
+      },
+    });
+    const run = await dry(counting({}, 3));
+    assert.deepEqual(names(run), ['start', 'start', 'start', 'end']);
+    assert.deepEqual(run.steps[3]?.output, { n: 3 });
+    const doubling = await dry(counting({ x: '{{ [context.x, context.x] }}' }, 100));
+    assert.match(doubling.steps.at(-1)?.fails ?? '', /^context: it has more than/);
+  });
+
   test('says that a loop does not end, and is bounded where it does not see that', async () => {
     const forever = await dry({ states: { a: { transitions: [{ to: 'b' }] }, b: { transitions: [{ to: 'a' }] } } });
     assert.deepEqual(names(forever), ['a', 'b']);

@@ -4,6 +4,7 @@
  */
 import { isList, isMap, mapOf, type Value, type ValueMap } from '../../expression/values.ts';
 import type { Machine, State } from '../definition.ts';
+import { fittingContext } from '../scopes.ts';
 import { allKnown, decide, type Known, type KnownScope, knownWith, nothingKnown, reasonOf, show } from './known.ts';
 
 export interface DryRun {
@@ -229,6 +230,8 @@ class Walk {
         if (state.launch.length > 0) this.#launch(state, acted);
         if (state.machines.length > 0) await this.#invoke(state, acted);
         if (state.agent !== undefined) this.#agent(state, acted);
+        // A state that only routes may write to the context as well.
+        if (acted.does.every((act) => act.do === 'launch')) this.#toContext(state, acted, acted.output);
       }
     } catch (error) {
       return { ...acted, fails: reasonOf(error) };
@@ -328,7 +331,9 @@ class Walk {
     acted.output = output;
     for (const [key, raw] of Object.entries(mapIn(this.#stateRaw(state.name), 'output_to_context'))) {
       const scope: KnownScope = { context: acted.context, input: this.#input, output };
-      acted.context = knownWith(acted.context, key, show(raw, scope, this.#machine.templateMode));
+      const shown = show(raw, scope, this.#machine.templateMode);
+      fittingContext(acted.context.values, key, shown.value);
+      acted.context = knownWith(acted.context, key, shown);
     }
   }
 }
