@@ -117,3 +117,7 @@ test('warnings are told, and are errors for who wants it strict', async (t) => {
   assert.match(warnings.join(), /line 5: data\.odd: there is no field "odd"/);
   await assert.rejects(runFile(join(folder, 'odd.yml'), { n: 1 }, { strict: true }), /there is no field "odd"/);
 });
+
+test('a file that never ends is read no further than a machine may be long', async () => {
+  await assert.rejects(readMachineFile('/dev/zero'), (error: unknown) => isEngineError(error, 'TOO_LARGE'));
+});

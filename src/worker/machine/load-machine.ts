@@ -1,6 +1,7 @@
 /** Machines from files, with their peers and hooks. */
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { fault } from '../../core/errors.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import { type Problem, pathText } from '../../flow/machine/problems.ts';
@@ -8,11 +9,12 @@ import { readMachine } from '../../flow/machine/read-machine.ts';
 import type { RunnableMachine } from './inline-driver.ts';
 import { hooksOf } from './load-hooks.ts';
 import type { LoaderOptions, MachineSource } from './loader-options.ts';
-import { parseMachineText } from './machine-file.ts';
+import { MOST_BYTES, parseMachineText } from './machine-file.ts';
 
 export async function readMachineFile(file: string): Promise<MachineSource> {
   const path = resolve(file);
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  // One byte more than it may have says that it is too large. A machine may name a device that never ends.
+  const text = await textOf(createReadStream(path, { end: MOST_BYTES })).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw fault('NOT_FOUND', { kind: 'file', id: file }, { hint: 'Check the path.' });
     throw fault('INVALID_INPUT', { field: file, problem: `it cannot be read: ${error.message}` });
   });

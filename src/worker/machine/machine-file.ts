@@ -13,7 +13,7 @@ import {
 import { fault } from '../../core/errors.ts';
 import { depthOf, MOST_DEPTH } from './depth.ts';
 
-const MOST_BYTES = 256 * 1024;
+export const MOST_BYTES = 256 * 1024;
 /** Brackets that may stand open in the text: far more than a machine has, and few enough for the parser to go into. */
 const MOST_OPEN = 500;
 /** One anchor may be used so often, all in all: a bomb uses few of them very often. */
