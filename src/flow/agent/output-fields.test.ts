@@ -32,6 +32,15 @@ describe('the output of an agent', () => {
     });
   });
 
+  test('a word that is no type is told, also if it is a name of JavaScript', () => {
+    for (const type of ['strng', 'constructor', '__proto__']) {
+      const problems = new Problems();
+      const fields = readOutputFields({ x: type }, ['output'], problems);
+      assert.equal(fields.get('x')?.kind, 'json');
+      assert.equal(problems.all.length, 1);
+    }
+  });
+
   test('values become what was asked for, where nothing is lost', () => {
     const fields = { s: 'str', i: 'int', f: 'float', b: 'bool', l: { type: 'list', items: 'int' }, o: 'object' };
     assert.deepEqual(coerced(fields, { s: 3, i: '12', f: '1.5', b: 'True', l: '["1", 2]', o: '{"a": 1}', more: 1 }), {

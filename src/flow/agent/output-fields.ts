@@ -6,7 +6,7 @@ const KINDS = ['str', 'int', 'float', 'bool', 'json', 'list', 'object'] as const
 type Kind = (typeof KINDS)[number];
 
 /** The same in the words of JSON schema, which some agents use. */
-const ALIASES: Readonly<Record<string, Kind>> = {
+const ALIASES: ReadonlyMap<Value, Kind> = new Map<string, Kind>(Object.entries({
   string: 'str',
   text: 'str',
   integer: 'int',
@@ -16,7 +16,7 @@ const ALIASES: Readonly<Record<string, Kind>> = {
   array: 'list',
   dict: 'object',
   map: 'object',
-};
+}));
 
 export interface OutputField {
   readonly kind: Kind;
@@ -56,7 +56,7 @@ function readField(value: Value, path: Path, problems: Problems): OutputField {
     return ANYTHING;
   }
   const { type, description, enum: choices, required, items, properties } = field;
-  const kind = KINDS.find((one) => one === type) ?? ALIASES[typeof type === 'string' ? type : ''];
+  const kind = KINDS.find((one) => one === type) ?? ALIASES.get(type);
   if (kind === undefined && type !== undefined) {
     problems.warning([...path, 'type'], `expected ${KINDS.join(', ')}`);
   }

@@ -19,11 +19,14 @@ export class AgentFailed extends StateError {
   }
 }
 
-const TYPES: Readonly<Record<string, string>> = { rate_limit: 'RateLimitError', timeout: 'TimeoutError' };
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['rate_limit', 'RateLimitError'],
+  ['timeout', 'TimeoutError'],
+]);
 
 /** The error of a state by the error of a result. From version 2 on, one that may pass is a `RetryableError` too. */
 export function agentFailed(error: AgentError, specVersion: string, spent: AgentSpent): AgentFailed {
-  const type = TYPES[error.code] ?? 'AgentError';
+  const type = TYPES.get(error.code) ?? 'AgentError';
   const retryable = error.retryable && Number.parseInt(specVersion, 10) >= 2 ? ['RetryableError'] : [];
   const also = [...retryable, error.type, 'AgentError', 'RuntimeError'].filter((name) => name !== type);
   return new AgentFailed(type, `${error.type}: ${error.message}`, { spent, also });

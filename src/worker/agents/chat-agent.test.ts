@@ -13,6 +13,7 @@ import { realWorld } from '../../app/world.ts';
 import { readAgent } from '../../flow/agent/read-agent.ts';
 import type { AgentResult } from '../../flow/agent/result.ts';
 import type { ValueMap } from '../../flow/expression/values.ts';
+import { agentFailed } from './agent-failed.ts';
 import { chatAgent } from './chat-agent.ts';
 import type { AgentExecutor, CallOptions } from './executor.ts';
 import { modelSettings } from './model-settings.ts';
@@ -317,6 +318,12 @@ describe('an endpoint that means ill', () => {
     }
   });
 
+  test('cannot name its errors so that the state gets no name for them', () => {
+    for (const code of ['constructor', '__proto__', 'toString']) {
+      assert.equal(agentFailed({ code, type: code, message: '', retryable: false }, '4', {}).type, 'AgentError');
+    }
+  });
+
   test('cannot count backwards, nor end for reasons that are names of JavaScript', async (t) => {
     const body = {
       choices: [{ message: { content: 'x' }, finish_reason: 'constructor' }],
@@ -359,7 +366,9 @@ describe('the settings of a model', () => {
 
   test('what leads nowhere is refused', () => {
     assert.throws(() => at({ name: '' }), /its model has no name/);
-    assert.throws(() => at({ provider: 'nobody' }), /nothing is known of the provider "nobody"/);
+    for (const provider of ['nobody', 'constructor', '__proto__']) {
+      assert.throws(() => at({ provider }), new RegExp(`nothing is known of the provider "${provider}"`));
+    }
     assert.throws(() => at({ base_url: 'file:///etc' }), /not an http address/);
     assert.throws(() => at({ base_url: 'http://u:p@h/v1' }), /without a password/);
   });

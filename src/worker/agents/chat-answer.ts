@@ -84,7 +84,7 @@ function usageIn(value: Value): Usage {
 /** What the endpoint says, else what the prices say. */
 function costIn(said: Value, usage: Usage, prices: Prices | undefined): CostParts | number | undefined {
   const own = isMap(said) ? said['cost'] : undefined;
-  if (typeof own === 'number' && own >= 0) return own;
+  if (typeof own === 'number' && Number.isFinite(own) && own >= 0) return own;
   if (prices === undefined) return undefined;
   const {
     input_tokens: all = 0,

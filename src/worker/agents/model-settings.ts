@@ -98,7 +98,8 @@ function urlOf(config: ValueMap, provider: string | undefined, agent: string, en
   const isOpenAi = provider === undefined || provider === 'openai';
   const given =
     config['base_url'] ?? config['api_base'] ?? (isOpenAi ? environment['OPENAI_BASE_URL'] || undefined : undefined);
-  const base = typeof given === 'string' ? given : PROVIDERS[provider ?? 'openai'];
+  const known = provider ?? 'openai';
+  const base = typeof given === 'string' ? given : Object.hasOwn(PROVIDERS, known) ? PROVIDERS[known] : undefined;
   if (base === undefined) {
     throw wrong(agent, `nothing is known of the provider "${provider}"`, 'Give its profile a base_url.');
   }
