@@ -25,7 +25,7 @@ type AgentCommand = Command & { readonly do: 'agent' };
 export function agentCall(executor: AgentExecutor, { world, tools }: AgentCallOptions): AgentCall {
   return async (command, stop, around) => {
     const meter = new Meter(world.clock);
-    const events = new EventLine(command, around);
+    const events = new EventLine(command, around, stop);
     const call: CallOptions = {
       context: command.context,
       sessionId: command.session,
@@ -166,16 +166,18 @@ function withSpent(error: unknown, { spent }: Meter): unknown {
   return Object.assign(new AgentFailed(type, error.message, { spent, also }), { cause: error });
 }
 
-/** Tells hooks what an agent says while it works, one after the other. What they do with it changes nothing. */
+/** Tells hooks what an agent says while it works, one after the other, until the answer is no longer wanted. What they do with it changes nothing. */
 class EventLine {
   readonly onEvent: ((event: ValueMap) => void) | undefined;
   #line: Promise<void> = Promise.resolve();
 
-  constructor({ state, context }: AgentCommand, { hooks }: AgentAround) {
+  constructor({ state, context }: AgentCommand, { hooks }: AgentAround, stop: AbortSignal) {
     if (!hooks.has('on_agent_stream_event', state)) return;
     this.onEvent = (event) => {
       if (!isMap(event)) return;
-      this.#line = this.#line.then(() => hooks.streamEvent(state, event, context)).catch(() => {});
+      this.#line = this.#line
+        .then(() => (stop.aborted ? undefined : hooks.streamEvent(state, event, context)))
+        .catch(() => {});
     };
   }
 
