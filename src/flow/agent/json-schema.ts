@@ -6,6 +6,8 @@ import { Regex } from '../regex/regex.ts';
 /** Parts of schema and value that are looked at together. A schema may branch, but not for ever. */
 const MOST_STEPS = 100_000;
 const MOST_WORK = 1_000_000;
+/** Of a text that is only gone through. */
+const CHARACTERS_A_STEP = 16;
 
 /** Whether the value fits. A schema that is no schema, or takes too long to check, fits nothing. */
 export function fitsSchema(schema: Value, value: Value): boolean {
@@ -37,8 +39,10 @@ class Check {
   }
 
   #isChoice({ enum: choices, const: only }: ValueMap, value: Value): boolean {
-    if (only !== undefined && canonicalJson(only) !== canonicalJson(value)) return false;
-    return !isList(choices) || choices.some((one) => canonicalJson(one) === canonicalJson(value));
+    if (only === undefined && !isList(choices)) return true;
+    const text = this.#written(value);
+    if (only !== undefined && canonicalJson(only) !== text) return false;
+    return !isList(choices) || choices.some((one) => canonicalJson(one) === text);
   }
 
   #number(schema: ValueMap, value: Value): boolean {
@@ -55,10 +59,22 @@ class Check {
 
   #text({ minLength, maxLength, pattern }: ValueMap, value: Value): boolean {
     if (typeof value !== 'string') return true;
-    const length = Array.from(value).length;
+    const length = typeof minLength === 'number' || typeof maxLength === 'number' ? this.#lengthOf(value) : 0;
     if (typeof minLength === 'number' && length < minLength) return false;
     if (typeof maxLength === 'number' && length > maxLength) return false;
     return typeof pattern !== 'string' || new Regex(pattern).test(value, (count) => this.#spend(count));
+  }
+
+  /** A schema may look at the same text again and again. */
+  #lengthOf(text: string): number {
+    this.#spend(text.length / CHARACTERS_A_STEP);
+    return Array.from(text).length;
+  }
+
+  #written(value: Value): string {
+    const text = canonicalJson(value);
+    this.#spend(text.length / CHARACTERS_A_STEP);
+    return text;
   }
 
   #spend(count: number): void {
@@ -70,7 +86,7 @@ class Check {
     if (!isList(value)) return true;
     if (typeof minItems === 'number' && value.length < minItems) return false;
     if (typeof maxItems === 'number' && value.length > maxItems) return false;
-    if (uniqueItems === true && new Set(value.map(canonicalJson)).size < value.length) return false;
+    if (uniqueItems === true && new Set(value.map((one) => this.#written(one))).size < value.length) return false;
     // Before 2020 the places of a tuple stood in `items`.
     const places = isList(prefixItems) ? prefixItems : isList(items) ? items : [];
     const rest = isList(items) ? undefined : items;

@@ -104,6 +104,15 @@ describe('a JSON schema', () => {
     assert.equal(fitsSchema('object', {}), false);
   });
 
+  test('one that looks at a long text again and again fits nothing, and is soon done', () => {
+    const long = 'x'.repeat(2_000_000);
+    const often = (schema: Value) => ({ anyOf: Array.from({ length: 50_000 }, () => schema) });
+    assert.equal(fitsSchema(often({ maxLength: 5 }), long), false);
+    assert.equal(fitsSchema(often({ const: 'y' }), long), false);
+    assert.equal(fitsSchema({ enum: Array.from({ length: 50_000 }, (_, i) => i) }, long), false);
+    assert.equal(fitsSchema({ minLength: 5, enum: [long] }, long), true);
+  });
+
   test('the same value has the same text, whatever the order of its keys', () => {
     assert.equal(canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined }), '{"b":[1,{"c":"x","d":null}]}');
   });
