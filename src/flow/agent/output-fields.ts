@@ -6,17 +6,19 @@ const KINDS = ['str', 'int', 'float', 'bool', 'json', 'list', 'object'] as const
 type Kind = (typeof KINDS)[number];
 
 /** The same in the words of JSON schema, which some agents use. */
-const ALIASES: ReadonlyMap<Value, Kind> = new Map<string, Kind>(Object.entries({
-  string: 'str',
-  text: 'str',
-  integer: 'int',
-  number: 'float',
-  boolean: 'bool',
-  any: 'json',
-  array: 'list',
-  dict: 'object',
-  map: 'object',
-}));
+const ALIASES: ReadonlyMap<Value, Kind> = new Map<string, Kind>(
+  Object.entries({
+    string: 'str',
+    text: 'str',
+    integer: 'int',
+    number: 'float',
+    boolean: 'bool',
+    any: 'json',
+    array: 'list',
+    dict: 'object',
+    map: 'object',
+  }),
+);
 
 export interface OutputField {
   readonly kind: Kind;

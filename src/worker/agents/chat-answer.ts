@@ -14,16 +14,18 @@ import { retryAfterMs } from '../handlers/http.ts';
 import type { HttpResponse } from '../handlers/http-exchange.ts';
 import type { Prices } from './model-settings.ts';
 
-const FINISH: ReadonlyMap<string, FinishReason> = new Map(Object.entries({
-  stop: 'stop',
-  end_turn: 'stop',
-  length: 'length',
-  max_tokens: 'length',
-  tool_calls: 'tool_use',
-  tool_use: 'tool_use',
-  function_call: 'tool_use',
-  content_filter: 'content_filter',
-}));
+const FINISH: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries({
+    stop: 'stop',
+    end_turn: 'stop',
+    length: 'length',
+    max_tokens: 'length',
+    tool_calls: 'tool_use',
+    tool_use: 'tool_use',
+    function_call: 'tool_use',
+    content_filter: 'content_filter',
+  }),
+);
 
 const textIn = (value: Value): string | undefined => (typeof value === 'string' ? value : undefined);
 

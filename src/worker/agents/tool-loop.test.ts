@@ -400,7 +400,9 @@ describe('a model that does not play by the rules', () => {
       const seen: unknown[] = [];
       const { context } = await play({
         model: (turn) =>
-          turn > 0 ? says('done') : { ...calls(), tool_calls: [1, 2, 3].map((n) => ({ id, name: 'look', arguments: { n } })) },
+          turn > 0
+            ? says('done')
+            : { ...calls(), tool_calls: [1, 2, 3].map((n) => ({ id, name: 'look', arguments: { n } })) },
         hooks: { on_tool_result: (_result, own) => own },
         tools: {
           look: {
