@@ -1,32 +1,12 @@
 import type { Lane } from '../../store/store.ts';
 import type { KnownLane } from './blocked-lanes.ts';
 import type { PickedLane } from './lane-choice.ts';
-import { SlowestFirst } from './slowest-first.ts';
+import { type FairKey, SlowestFirst, type Turn } from './slowest-first.ts';
 
 type Share = Omit<PickedLane, 'at'>;
 
 /** With more keys than this, the clocks of those that are away are dropped. */
 const MAX_KEYS = 100_000;
-
-/** A fairness key. Its clock is undefined until it has shared with others. */
-export interface FairKey {
-  readonly name: string;
-  clock: number | undefined;
-  /** How many turns it has. */
-  turns: number;
-}
-
-/** The lanes of one key and one priority. */
-export interface Turn {
-  readonly key: FairKey;
-  readonly priority: number;
-  /** By how much a task advances the clock. */
-  readonly step: number;
-  /** Least recently served first. */
-  readonly lanes: Map<number, KnownLane>;
-  /** Grows when a lane of it is served: of equal clocks, the one that was served longest ago comes first. */
-  served: number;
-}
 
 /** A turn that takes part in a claim. */
 interface Player {

@@ -1,4 +1,24 @@
-import type { FairKey, Turn } from './fair-turns.ts';
+import type { KnownLane } from './blocked-lanes.ts';
+
+/** A fairness key. Its clock is undefined until it has shared with others. */
+export interface FairKey {
+  readonly name: string;
+  clock: number | undefined;
+  /** How many turns it has. */
+  turns: number;
+}
+
+/** The lanes of one key and one priority. */
+export interface Turn {
+  readonly key: FairKey;
+  readonly priority: number;
+  /** By how much a task advances the clock. */
+  readonly step: number;
+  /** Least recently served first. */
+  readonly lanes: Map<number, KnownLane>;
+  /** Grows when a lane of it is served: of equal clocks, the one that was served longest ago comes first. */
+  served: number;
+}
 
 /** Where a turn was when it was queued. Clocks only grow, so it can only have moved back since. */
 interface Queued {
