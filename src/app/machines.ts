@@ -84,7 +84,7 @@ export async function runMachine(source: MachineSource, options: RunMachineOptio
       { executionId, ...(parentId === undefined ? {} : { parentExecutionId: parentId }), input, stop },
       {
         world,
-        signals: options.signals ?? new LocalSignals(world.timers),
+        signals: options.signals ?? new LocalSignals(),
         newId: randomUUID,
         ...(onStep === undefined ? {} : { onStep: new StepReporter(onStep).onStep, everyStep: true }),
         onLaunchFailed: (machine, error) =>

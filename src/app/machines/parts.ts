@@ -1,6 +1,5 @@
 /** What a program needs of machines before one runs. What reads their files is loaded with the first run: most users of `leasehold/compat` run none. */
 import { LocalSignals } from '../../worker/machine/signals.ts';
-import { realWorld } from '../world.ts';
 
 export { HooksRegistry } from '../../worker/machine/hooks-registry.ts';
 export { MachineFailed } from '../../worker/machine/inline-driver.ts';
@@ -8,5 +7,5 @@ export type { HooksFactory, MachineHooks } from '../../worker/machine/machine-ho
 
 /** Signals of the runs of this process. */
 export function newSignals(): LocalSignals {
-  return new LocalSignals(realWorld().timers);
+  return new LocalSignals();
 }

@@ -26,7 +26,7 @@ function saidList(value: Value): Value {
 export const scopeWith = (scope: ValueMap, state: State, item: Value): ValueMap => withValue(scope, state.as, item);
 
 /** The keys of the results, or undefined if they are a list. Two items with one key are an error. */
-export function keysOf(
+function keysOf(
   machine: Machine,
   state: State,
   scope: ValueMap,
@@ -42,6 +42,18 @@ export function keysOf(
   const twice = keys.find((one) => seen.size === seen.add(one).size);
   if (twice !== undefined) throw new StateError('DuplicateKey', `two items have the key "${twice}"`);
   return keys;
+}
+
+/** What a state gave for each of its items: a list, or a map by their keys. */
+export function gathered(
+  machine: Machine,
+  state: State,
+  scope: ValueMap,
+  items: readonly Value[],
+  results: readonly Value[],
+): Value {
+  const keys = keysOf(machine, state, scope, items);
+  return keys === undefined ? results : mapOf(keys.map((key, i) => [key, results[i] ?? null]));
 }
 
 export function launchedBy(machine: Machine, state: State, scope: ValueMap): readonly Child[] {

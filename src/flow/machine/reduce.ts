@@ -1,6 +1,6 @@
 import { isList, isMap, mapOf, type Value, type ValueMap, withAll } from '../expression/values.ts';
 import { mapFrom, valueOf, withAnswer, without, withSpent } from './answers.ts';
-import { invokedBy, itemsOfState, keysOf, launchedBy, outputOf, scopeWith } from './children.ts';
+import { gathered, invokedBy, itemsOfState, launchedBy, outputOf, scopeWith } from './children.ts';
 import type { Command, HookName, MachineEvent } from './commands.ts';
 import type { Entries, Machine, State } from './definition.ts';
 import { fitting, fittingContext, renderField, StateError, transitionOf } from './scopes.ts';
@@ -335,9 +335,7 @@ class Run {
 
   #actedForAll(items: readonly Value[]): Next {
     const { results } = this.#at;
-    const keys = keysOf(this.#machine, this.#state, this.#names, items);
-    const output = keys === undefined ? results : mapOf(keys.map((key, i) => [key, results[i] ?? null]));
-    this.#at = { ...this.#at, output };
+    this.#at = { ...this.#at, output: gathered(this.#machine, this.#state, this.#names, items, results) };
     return this.#go('launch');
   }
 

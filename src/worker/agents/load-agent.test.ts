@@ -61,7 +61,7 @@ async function run(
     { executionId: 'run', input: { topic: 'leases' }, stop: new AbortController().signal },
     {
       world,
-      signals: new LocalSignals(world.timers),
+      signals: new LocalSignals(),
       newId: () => 'child',
       onStep: (snapshot: Snapshot, _command: Command | undefined) => void steps.push(snapshot),
     },

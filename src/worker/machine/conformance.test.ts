@@ -41,7 +41,7 @@ function run(machine: Machine, { hooks = [], machines = {}, id = 'run', input = 
   return runInline(
     runnable(machine),
     { executionId: id, input, stop: new AbortController().signal, ...(from === undefined ? {} : { from }) },
-    { world, signals: new LocalSignals(world.timers), newId: () => `child${++ids}`, ...options },
+    { world, signals: new LocalSignals(), newId: () => `child${++ids}`, ...options },
   );
 }
 
@@ -203,7 +203,7 @@ describe('signals', () => {
   });
 
   test('one that was there before skips the pause; both branches are taken', async () => {
-    const signals = new LocalSignals(world.timers);
+    const signals = new LocalSignals();
     signals.send('approval/1', { ok: true });
     signals.send('approval/2', { ok: false });
     assert.deepEqual(await run(approval, { signals, input: { id: 1 } }), { approved: true });
@@ -211,7 +211,7 @@ describe('signals', () => {
   });
 
   test('one wakes all that wait for its channel', async () => {
-    const signals = new LocalSignals(world.timers);
+    const signals = new LocalSignals();
     const all = Array.from({ length: 5 }, () => run(approval, { signals, input: { id: 1 } }));
     await turn();
     signals.send('approval/1', { ok: true });
@@ -219,16 +219,13 @@ describe('signals', () => {
   });
 
   test('one that nobody waits for is kept; the first comes first, and each is taken once', async () => {
-    const signals = new LocalSignals(world.timers);
+    const signals = new LocalSignals();
     const never = new AbortController().signal;
     signals.send('c', 1);
     signals.send('c', 2);
     signals.send('other', 3);
-    assert.deepEqual(await Promise.all([1, 2].map(() => signals.next('c', undefined, never))), [
-      { data: 1 },
-      { data: 2 },
-    ]);
-    assert.deepEqual(await signals.next('other', undefined, never), { data: 3 });
+    assert.deepEqual(await Promise.all([1, 2].map(() => signals.next('c', never))), [{ data: 1 }, { data: 2 }]);
+    assert.deepEqual(await signals.next('other', never), { data: 3 });
   });
 
   test('data that is no map is its value', async () => {
@@ -238,7 +235,7 @@ describe('signals', () => {
         b: end({ v: 'context.v' }),
       },
     });
-    const signals = new LocalSignals(world.timers);
+    const signals = new LocalSignals();
     signals.send('c', 'text');
     assert.deepEqual(await run(machine, { signals }), { v: 'text' });
   });

@@ -38,7 +38,7 @@ async function run(
   return runInline(
     runnable,
     { executionId: 'run', input: {}, stop: new AbortController().signal },
-    { world, signals: new LocalSignals(world.timers), newId: () => 'child' },
+    { world, signals: new LocalSignals(), newId: () => 'child' },
   );
 }
 

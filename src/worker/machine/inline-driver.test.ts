@@ -44,7 +44,7 @@ async function run(
   return runInline(
     runnable(machine, place),
     { executionId: `run${++ids}`, input, stop },
-    { world, signals: new LocalSignals(world.timers), newId: () => `child${++ids}`, ...options },
+    { world, signals: new LocalSignals(), newId: () => `child${++ids}`, ...options },
   );
 }
 
@@ -157,7 +157,7 @@ describe('an inline run', () => {
         end: end({ got: 'context.got' }),
       },
     });
-    const signals = new LocalSignals(world.timers);
+    const signals = new LocalSignals();
     signals.send('go/1', { early: true });
     assert.deepEqual(await run(machine, { id: 1 }, {}, { signals }), { got: { early: true } });
     const waiting = run(

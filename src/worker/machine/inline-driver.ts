@@ -192,8 +192,8 @@ class InlineDriver {
       case 'action':
         return { kind: 'acted', ...(await hooks.act(snapshot.state, command.action, command.context)) };
       case 'wait': {
-        const signal = await this.#options.signals.next(command.channel, undefined, stop);
-        return { kind: 'answer', value: signal?.data ?? null };
+        const { data } = await this.#options.signals.next(command.channel, stop);
+        return { kind: 'answer', value: data ?? null };
       }
       case 'launch':
         this.#count(command.children);

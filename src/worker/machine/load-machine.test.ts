@@ -28,7 +28,7 @@ async function runFile(file: string, input: unknown, more: Partial<LoaderOptions
   return runInline(
     runnable,
     { executionId: 'run', input, stop },
-    { world, signals: new LocalSignals(world.timers), newId: () => 'child' },
+    { world, signals: new LocalSignals(), newId: () => 'child' },
   );
 }
 

@@ -1,5 +1,3 @@
-import type { Timers } from '../../core/world.ts';
-
 interface Signal {
   readonly data: unknown;
 }
@@ -8,11 +6,6 @@ interface Signal {
 export class LocalSignals {
   readonly #kept = new Map<string, Signal[]>();
   readonly #waiters = new Map<string, Set<(signal: Signal) => void>>();
-  readonly #timers: Timers;
-
-  constructor(timers: Timers) {
-    this.#timers = timers;
-  }
 
   send(channel: string, data: unknown): void {
     const waiters = [...(this.#waiters.get(channel) ?? [])];
@@ -23,13 +16,13 @@ export class LocalSignals {
     kept.push({ data });
   }
 
-  /** The next signal of the channel; undefined when the time is over. Rejects when `stop` is aborted. */
-  async next(channel: string, timeoutMs: number | undefined, stop: AbortSignal): Promise<Signal | undefined> {
+  /** The next signal of the channel. Rejects when `stop` is aborted. */
+  async next(channel: string, stop: AbortSignal): Promise<Signal> {
     const kept = this.#kept.get(channel);
     const first = kept?.shift();
     if (kept?.length === 0) this.#kept.delete(channel);
     if (first !== undefined) return first;
-    const { promise, resolve, reject } = Promise.withResolvers<Signal | undefined>();
+    const { promise, resolve, reject } = Promise.withResolvers<Signal>();
     const waiters = this.#waiters.get(channel) ?? new Set();
     this.#waiters.set(channel, waiters);
     const take = (signal: Signal): void => {
@@ -39,11 +32,9 @@ export class LocalSignals {
     waiters.add(take);
     const stopped = (): void => reject(stop.reason as Error);
     stop.addEventListener('abort', stopped, { once: true });
-    const cancel = timeoutMs === undefined ? undefined : this.#timers.after(timeoutMs, () => resolve(undefined));
     try {
       return await promise;
     } finally {
-      cancel?.();
       stop.removeEventListener('abort', stopped);
       waiters.delete(take);
       if (waiters.size === 0) this.#waiters.delete(channel);

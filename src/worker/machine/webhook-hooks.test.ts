@@ -63,7 +63,7 @@ test('each call is one POST with its event, and the answers change context, outp
       agent: () => Promise.reject(new Error('none')),
     },
     { executionId: 'run', input: {}, stop: new AbortController().signal },
-    { world, signals: new LocalSignals(world.timers), newId: () => 'child' },
+    { world, signals: new LocalSignals(), newId: () => 'child' },
   );
   assert.deepEqual(output, { from: 'endpoint' });
   assert.deepEqual(
