@@ -5,7 +5,7 @@ import { HookChain } from '../machine/hook-chain.ts';
 import { agentCall } from './agent-call.ts';
 import type { AgentExecutor } from './executor.ts';
 import { MemoryLedger } from './ledger.ts';
-import { virtualWorld } from './virtual-world.test.ts';
+import { virtualWorld } from './test-world.ts';
 
 test('hooks hear every event in order, and none after the answer is no longer wanted', async () => {
   const { world } = virtualWorld();

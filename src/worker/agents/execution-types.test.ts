@@ -5,7 +5,7 @@ import type { AgentResult } from '../../flow/agent/result.ts';
 import type { ValueMap } from '../../flow/expression/values.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import { executeAgent } from './execution-types.ts';
-import { virtualWorld } from './virtual-world.test.ts';
+import { virtualWorld } from './test-world.ts';
 
 interface Given {
   readonly execution: ValueMap;

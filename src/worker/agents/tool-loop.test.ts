@@ -6,9 +6,9 @@ import { readToolLoop } from '../../flow/agent/tool-loop-options.ts';
 import type { Value, ValueMap } from '../../flow/expression/values.ts';
 import { type Ledger, type LedgerEntry, MemoryLedger } from './ledger.ts';
 import { Meter } from './meter.ts';
+import { virtualWorld } from './test-world.ts';
 import { runToolLoop, type ToolLoopEnd, type ToolLoopHooks } from './tool-loop.ts';
 import { type AgentTool, ToolBox, type ToolCallOptions, type ToolProvider } from './tools.ts';
-import { virtualWorld } from './virtual-world.test.ts';
 
 const calls = (...names: readonly string[]): AgentResult => ({
   finish_reason: 'tool_use',
