@@ -80,7 +80,9 @@ class Check {
       const whole = [...at, ...path];
       return { file, line: source.lineOf?.(whole), level, path: pathText(whole), message };
     });
-    return [...own, ...(await this.#peers(source, at))];
+    // As somebody reads the file: the reader looks at states first, and at where they lead after that.
+    const inOrder = own.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
+    return [...inOrder, ...(await this.#peers(source, at))];
   }
 
   async #peers(source: MachineSource, at: Path): Promise<readonly MachineProblem[]> {

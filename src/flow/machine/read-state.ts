@@ -50,8 +50,10 @@ export function readState(
   warnOfShapes(fields, problems);
   const type = fields.oneOf('type', ['initial', 'final', ''], '');
   const machine = fields.value('machine') === '' ? undefined : fields.value('machine');
-  const each = [machine, fields.name('action'), fields.filled('launch')];
-  if (fields.filled('foreach') !== undefined && each.every((one) => one === undefined)) {
+  const action = fields.name('action');
+  const launch = fields.texts('launch');
+  const foreach = fields.filled('foreach');
+  if (foreach !== undefined && machine === undefined && action === undefined && launch.length === 0) {
     const what = 'a machine, a launch or an action is done for each item; an agent is asked once';
     problems.warning(fields.pathOf('foreach'), what);
   }
@@ -59,8 +61,8 @@ export function readState(
     name,
     final: type === 'final',
     waitFor: fields.filled('wait_for'),
-    action: fields.name('action'),
-    launch: fields.texts('launch'),
+    action,
+    launch,
     launchInput: fields.template('launch_input') ?? NOTHING,
     machines: machine === undefined ? [] : readMachines(machine, fields, problems),
     several: isList(machine),
@@ -68,7 +70,7 @@ export function readState(
     execution: fields.value('execution') === undefined ? undefined : fields.map('execution'),
     sessionId: fields.filled('session_id'),
     toolLoop: fields.value('tool_loop') === false ? undefined : fields.template('tool_loop'),
-    foreach: fields.filled('foreach'),
+    foreach,
     as: fields.name('as') ?? 'item',
     key: fields.filled('key'),
     mode: fields.oneOf('mode', ['settled', 'any'], 'settled'),

@@ -138,10 +138,8 @@ data:
   const lines = stderr.trim().split('\n');
   assert.match(lines[0] ?? '', /bad\.yml is not valid: it has 5 problems/);
   const places = lines.slice(1).map((line) => Number(/^bad\.yml:(\d+): /.exec(line)?.[1]));
-  assert.deepEqual(
-    places.toSorted((a, b) => a - b),
-    [5, 6, 9, 10, 10],
-  );
+  // In the order of the file, then those of the machines that it brings.
+  assert.deepEqual(places, [9, 10, 10, 5, 6]);
   const json = await call(['run', 'bad.yml', '--json']);
   assert.equal((JSON.parse(json.stderr) as { error: { details: { problems: [] } } }).error.details.problems.length, 5);
 });
