@@ -655,6 +655,18 @@ test('once: exactly one task is claimed, whatever is there, and the worker ends 
   assert.equal((await it.engine.workers.list())[0]?.state, 'offline');
 });
 
+test('once: its task is run also where claims share no commit with ends', async (t) => {
+  const it = await rig(t);
+  const [only = 0] = await it.pushMany('slow', 3);
+  const link = linkWith(it.link, () => ({ claimsApart: true }));
+  const worker = await it.start([it.slow('slow')], { link, once: true, slots: 4 });
+  assert.equal(it.open.length, 1);
+  await it.end(it.open[0]);
+  await it.until(worker.ended);
+  assert.deepEqual([worker.stats.settled.completed, worker.stats.settled.released], [1, 0]);
+  assert.equal(await it.brief(only), 'completed none 1/1');
+});
+
 test('once: its task may be a suspect', async (t) => {
   const it = await rig(t);
   const bad = await it.push('slow', { maxAttempts: 9 });

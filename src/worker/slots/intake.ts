@@ -98,7 +98,7 @@ export class Intake {
   #room(): number {
     const { held, lookahead, options } = this.#deps;
     if (held.suspect !== undefined) return 0;
-    if (options.once) return 1;
+    if (options.once) return this.#claimed > 0 ? 0 : 1;
     if (held.settling.size >= MAX_UNSETTLED) return 0;
     const free = options.slots - held.running.size;
     const careful = options.world.clock.monotonic() < this.#carefulUntil;
