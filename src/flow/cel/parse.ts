@@ -35,6 +35,8 @@ const MACROS: ReadonlyMap<string, MacroName> = new Map([
   ['filter', 'filter'],
   ['map', 'map'],
 ]);
+/** `0x1e3` is one, `1e3` is not. */
+const WHOLE = /^(?:\d+|0x[\da-fA-F]+)$/;
 const SIGNS = { and: '&&', or: '||' } as const;
 
 class CelParser extends OperatorParser {
@@ -60,7 +62,7 @@ class CelParser extends OperatorParser {
     }
     if (!cursor.takeSign('-')) return this.#filtered(this.#postfix(this.#primary()));
     // The least whole number has no positive one to be written as.
-    if (cursor.token.kind === 'number' && /^[\dxa-fA-F]+$/.test(cursor.token.text)) {
+    if (cursor.token.kind === 'number' && WHOLE.test(cursor.token.text)) {
       const value = int(-BigInt(cursor.take().text), at);
       return this.#filtered(this.#postfix(cursor.node({ kind: 'literal', value, at })));
     }
@@ -166,7 +168,7 @@ function numberOf(text: string, at: number): unknown {
     throw new ExpressionError('a number with u is a whole one', at);
   }
   if (/[uU]$/.test(text)) return uint(BigInt(text.slice(0, -1)), at);
-  if (text.startsWith('0x') || /^\d+$/.test(text)) return int(BigInt(text), at);
+  if (WHOLE.test(text)) return int(BigInt(text), at);
   return Number(text);
 }
 
