@@ -73,6 +73,18 @@ for (const back of [-3 * HOUR, -2000]) {
   });
 }
 
+test('a clock that was set back a little before it is set back by more lets nothing come early', async (t) => {
+  const { engine, world, state } = await rig(t);
+  world.jump(-900);
+  const { task } = await engine.push({ ...TASK, delay: 30_000 });
+  await world.advance(10_000);
+  world.jump(-2000);
+  await world.advance(19_900);
+  assert.equal(await state(task), 'scheduled');
+  await world.advance(1200);
+  assert.equal(await state(task), 'ready');
+});
+
 test('what was asked for at a calendar time keeps it, and its next try does not', async (t) => {
   const it = await rig(t);
   const { engine, world, state } = it;

@@ -14,15 +14,15 @@ const NOTABLE_MS = 100;
  * A clock that is set ahead is only noted: it cannot be told from a host that has slept, and sleep counts for a duration.
  */
 export class ClockSteps {
-  /** The difference at the last look; undefined: look it up. */
+  /** The difference that was noted last; undefined: look it up. */
   #ahead: number | undefined;
 
-  /** Whether the calendar may have been set since the last look. Reads nothing. */
+  /**
+   * Whether the calendar has moved since it was noted. Reads nothing. A small move is only noted: with a later step it would be taken for a
+   * part of that, and what was stored between the two would come too early.
+   */
   wasSet(leaseNow: number, now: number): boolean {
-    const ahead = now - leaseNow;
-    if (this.#ahead === undefined || Math.abs(ahead - this.#ahead) >= STEP_MS) return true;
-    this.#ahead = ahead;
-    return false;
+    return this.#ahead === undefined || Math.abs(now - leaseNow - this.#ahead) >= NOTABLE_MS;
   }
 
   /** In a write transaction. Answers whether anything was moved. */
