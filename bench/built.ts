@@ -27,5 +27,7 @@ export function buildInto(folder: string, root = ROOT): string {
   }
   for (const migrations of MIGRATIONS)
     cpSync(join(root, 'src', migrations), join(dist, migrations), { recursive: true });
+  const machines = join(root, 'machines');
+  if (existsSync(machines)) cpSync(machines, join(folder, 'machines'), { recursive: true });
   return dist;
 }

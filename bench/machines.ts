@@ -104,7 +104,7 @@ async function rateOf({ data, input, transitions }: Scene): Promise<number> {
     await runInline(
       runnable,
       { executionId: `run${i}`, input, stop: new AbortController().signal },
-      { world, signals: new LocalSignals(), newId: () => 'child' },
+      { world, signals: new LocalSignals() },
     );
   }
   return (runs * transitions) / ((performance.now() - begin) / 1000);

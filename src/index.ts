@@ -8,6 +8,14 @@ export type {
   Handle,
   Leasehold,
 } from './app/library/leasehold.ts';
+export type {
+  AppRuns,
+  ForkRun,
+  RunListOptions,
+  RunStepsOptions,
+  StartedRunView,
+  StartRun,
+} from './app/library/runs.ts';
 export { type Node, type NodeOptions, openNode } from './app/node.ts';
 export { App, type GraphTaskInput, type NodeUrl, type OpenOptions, open, type PushOptions } from './app/open.ts';
 export type { RemoteApp, RemoteOptions, RemoteWorkerOptions } from './app/remote/remote-app.ts';
@@ -27,7 +35,14 @@ export type { FeedItem } from './engine/read/feed.ts';
 export type { FailOptions, ReleaseOptions } from './engine/settle/settle-options.ts';
 export type { HeldLease } from './engine/settle/settles.ts';
 export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/trees/trees.ts';
-export type { ApprovalView as Approval, TaskView } from './operate/views.ts';
+export type {
+  ApprovalView as Approval,
+  RunDetailView,
+  RunStepDetailView,
+  RunStepView,
+  RunView,
+  TaskView,
+} from './operate/views.ts';
 export type * from './store/store.ts';
 export type {
   AnyTask,

@@ -3,8 +3,10 @@ import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { environment } from '../config/environment.ts';
 import { fault } from '../core/errors.ts';
+import { MACHINE_HANDLER } from '../flow/machine/machine-run.ts';
 import { BUILTIN_NAMES as NAMES, settingsEnvironment } from '../worker/handlers/settings.ts';
 import type { Worker } from '../worker/worker.ts';
+import { machineHandler } from './machines/machine-handler.ts';
 import type { App } from './open.ts';
 import type { AppWorkerOptions } from './worker.ts';
 
@@ -28,9 +30,9 @@ export interface BuiltinOptions {
 }
 
 /** The names of the built-in handlers. */
-export const BUILTIN_NAMES: readonly string[] = NAMES;
+export const BUILTIN_NAMES: readonly string[] = [...NAMES, MACHINE_HANDLER];
 
-/** A worker with the built-in handlers and those of handlers files. Each task runs in a child process. */
+/** A worker with the built-in handlers and those of handlers files. Each task runs in a child process, but for machines. */
 export function builtinWorker(app: App, options: BuiltinOptions): Worker {
   return app.worker(builtinWorkerOptions(options));
 }
@@ -41,7 +43,14 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const settings = settingsEnvironment({ only: ['echo', 'http', ...allow], http: { allow: allowHttp }, js: { root } });
   return {
-    tasks: [],
+    tasks: [
+      machineHandler({
+        allowHttp,
+        programs: allow.includes('shell'),
+        folder: root,
+        ...(allow.includes('js') ? { modules: root } : {}),
+      }),
+    ],
     modules: [builtin, ...handlers.map(moduleUrl)],
     name,
     slots,

@@ -31,6 +31,7 @@ import {
   pushesOf,
   pushOf,
 } from './library/pushing.ts';
+import { type AppRuns, CalledRuns } from './library/runs.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
 import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
@@ -83,9 +84,15 @@ export class App implements Leasehold {
   readonly #node: Node;
   readonly #renewal: RenewalAddress | undefined;
   readonly #workers = new Set<Worker>();
+  /** Runs of machines: start, look, cancel, retry, fork. */
+  readonly runs: AppRuns;
 
   constructor(node: Node, renewal: RenewalAddress | undefined) {
     this.#node = node;
+    this.runs = new CalledRuns(async () => {
+      const { EngineOperator } = await import('../operate/engine-operator.ts');
+      return new EngineOperator(node.engine);
+    });
     this.#renewal = renewal;
   }
 

@@ -85,7 +85,8 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
   checkTasks(tasks);
   const slots = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
   const incarnation = randomUUID();
-  const inline = tasks.filter(({ isolation }) => isolation === 'inline');
+  const inline = tasks.filter(({ isolation, givesWay }) => isolation === 'inline' && givesWay !== true);
+  const last = tasks.filter(({ isolation, givesWay }) => isolation === 'inline' && givesWay === true);
   const isolated = tasks.filter(({ isolation }) => isolation === 'process');
   let runnersMade = 0;
   const children: MakeChildren = (found, spares) =>
@@ -102,6 +103,8 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
   if (inline.length > 0) runners.push(new InlineRunner(inline, parts.world.timers));
   if (isolated.length > 0) runners.push(fromModules(isolated, children));
   if (modules.length > 0) runners.push(children(modules));
+  // The first runner that knows a handler runs it.
+  if (last.length > 0) runners.push(new InlineRunner(last, parts.world.timers));
   const shielded = inline.filter(({ module }) => module !== undefined);
   return new Worker({
     link: parts.link,

@@ -59,6 +59,39 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  runs: {
+    doc: 'See, follow, cancel, retry and fork runs',
+    commands: {
+      list: {
+        doc: 'List runs, the newest first',
+        load: async () => (await import('./runs/list.ts')).list,
+      },
+      show: {
+        doc: 'Show a run: its states, its steps, what it waits for and what to type to answer',
+        load: async () => (await import('./runs/show.ts')).show,
+      },
+      tail: {
+        doc: 'Follow a run until its end: its steps, its tasks and what it waits for',
+        load: async () => (await import('./runs/tail.ts')).tail,
+      },
+      cancel: {
+        doc: 'Cancel a run with all its tasks, and keep the reason',
+        load: async () => (await import('./runs/cancel.ts')).cancel,
+      },
+      retry: {
+        doc: 'Go on with a run that failed or was cancelled, where it stopped',
+        load: async () => (await import('./runs/retry.ts')).retry,
+      },
+      fork: {
+        doc: 'Start another run from a step of this one, with other entries in its context',
+        load: async () => (await import('./runs/fork.ts')).fork,
+      },
+      budget: {
+        doc: 'Show what a run may use, or set it for all its tasks: a run that waits for it goes on',
+        load: async () => (await import('./runs/budget.ts')).budget,
+      },
+    },
+  },
   signal: {
     doc: 'Wake the task that has waited longest on a channel, or keep the signal for the next one',
     load: async () => (await import('./tasks/signal.ts')).signal,
@@ -76,7 +109,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./tasks/decide.ts')).reject,
   },
   run: {
-    doc: 'Run a machine to its end, within this process, and print its output as JSON',
+    doc: 'Run a machine to its end, here or durably on a store or node, and print its output as JSON',
     load: async () => (await import('./machines/run.ts')).run,
   },
   machines: {

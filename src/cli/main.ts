@@ -1,4 +1,4 @@
-import { suggest } from '../config/suggest.ts';
+import { suggest } from '../config/load.ts';
 import { fault, isEngineError } from '../core/errors.ts';
 import { COMMANDS } from './commands.ts';
 import { safeJson, safeText } from './display/safe.ts';

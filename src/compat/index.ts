@@ -1,6 +1,44 @@
 export { idempotencyKey } from '../app/library/manual.ts';
+export {
+  cloneSnapshot,
+  cloneSnapshot as clone_snapshot,
+  type ExecutionLock,
+  FileLock,
+  FileTrigger,
+  InMemoryResultBackend,
+  incompleteExecutions,
+  LocalFileBackend,
+  MemoryBackend,
+  MemoryLock,
+  MemorySignalBackend,
+  NoOpLock,
+  NoOpTrigger,
+  type PersistenceBackend,
+  type ResultBackend,
+  type SignalBackend,
+  SignalDispatcher,
+  SocketTrigger,
+  SQLiteCheckpointBackend,
+  SQLiteLeaseLock,
+  SQLiteSignalBackend,
+  sendAndNotify,
+  sendAndNotify as send_and_notify,
+  type TriggerBackend,
+  type WireSnapshot as MachineSnapshot,
+} from '../app/machines/backends.ts';
 export { type HooksFactory, HooksRegistry, MachineFailed, type MachineHooks } from '../app/machines/parts.ts';
 export type { MachineStep } from '../app/machines.ts';
+export { type BackendConfig, type BackendType } from '../app/pools/backend-config.ts';
+export { DistributedWorkerHooks, type DistributedWorkerOptions } from '../app/pools/hooks.ts';
+export {
+  createRegistrationBackend,
+  type RegistrationBackend,
+  type WorkerFilter,
+  type WorkerRecord,
+  type WorkerRegistration,
+  type WorkerStatus,
+} from '../app/pools/registration-backend.ts';
+export { createWorkBackend, type WorkBackend, type WorkItem, type WorkPool } from '../app/pools/work-backend.ts';
 export {
   type Capabilities,
   type PlacementConstraints,
@@ -15,7 +53,6 @@ export {
   rulesFromAgentConfig,
   tagsFromAgent,
 } from './dazflow/agent-config.ts';
-export { type BackendConfig, type BackendType } from './flatmachines/backend-config.ts';
 export {
   type ExecuteOptions,
   type LaunchOptions,
@@ -24,16 +61,7 @@ export {
   type MachineConfig,
   type MachineOptions,
 } from './flatmachines/machine.ts';
-export {
-  createRegistrationBackend,
-  type RegistrationBackend,
-  type WorkerFilter,
-  type WorkerRecord,
-  type WorkerRegistration,
-  type WorkerStatus,
-} from './flatmachines/registration-backend.ts';
 export type { SDKRuntimeWrapper } from './flatmachines/sdk-runtime.ts';
-export { createWorkBackend, type WorkBackend, type WorkItem, type WorkPool } from './flatmachines/work-backend.ts';
 export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './universal-agent/runs.ts';
 export {
   acknowledgeCancel,

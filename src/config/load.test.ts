@@ -141,6 +141,7 @@ test('without flags and variables there are the documented defaults', () => {
     permitWorker: [],
     permitLimit: [],
     permitChannel: [],
+    permitWait: [],
     permitReuse: false,
     none: false,
     yes: false,
@@ -155,6 +156,10 @@ test('without flags and variables there are the documented defaults', () => {
     action: undefined,
     data: undefined,
     decidedBy: undefined,
+    runName: undefined,
+    cancelReason: undefined,
+    forkStep: undefined,
+    changes: undefined,
     json: false,
   });
 });

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { fault } from '../core/errors.ts';
+import { suggest } from '../core/suggest.ts';
 import { SECRET_VARIABLE } from './environment.ts';
 import { type Config, flagOf, negatedFlagOf, OPTION_KEYS, type OptionKey, optionOf } from './options.ts';
-import { suggest } from './suggest.ts';
+
+export { suggest };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

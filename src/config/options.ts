@@ -8,6 +8,7 @@ import { MACHINE_OPTIONS } from './options/machines.ts';
 import { NODE_OPTIONS } from './options/node.ts';
 import type { Option, OptionTable } from './options/option.ts';
 import { PUSH_OPTIONS } from './options/push.ts';
+import { RUN_OPTIONS } from './options/runs.ts';
 import { WORKER_OPTIONS } from './options/worker.ts';
 
 /**
@@ -25,6 +26,7 @@ export const OPTIONS = Object.freeze({
   ...GRANT_OPTIONS,
   ...EXPRESSION_OPTIONS,
   ...MACHINE_OPTIONS,
+  ...RUN_OPTIONS,
 } satisfies OptionTable);
 
 export type OptionKey = keyof typeof OPTIONS;

@@ -52,6 +52,9 @@ const WORKER: ReadonlySet<string> = new Set([
   'priority',
   'version',
   'address',
+  'pool',
+  'beatMs',
+  'staleMs',
   'told',
   'takes',
   // Not part of the worker's own record.
@@ -279,6 +282,7 @@ function checkGrant(change: GrantChange): GrantChange {
 export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<NewWorker, 'tags'>>): NewWorker {
   checkOptions('worker', worker, WORKER);
   const { tags = [], host, pid, handlers = [], queues, priority, version, address, told, takes } = worker;
+  const { pool, beatMs, staleMs } = worker;
   checkList('tags', tags);
   checkList('handlers', handlers);
   checkFlag('told', told);
@@ -294,6 +298,9 @@ export function checkNewWorker(worker: Omit<NewWorker, 'tags'> & Partial<Pick<Ne
     ...(priority === undefined ? {} : { priority: checkPriority(priority) }),
     ...(version === undefined ? {} : { version: checkKey('version', version) }),
     ...(address === undefined ? {} : { address: checkKey('address', address) }),
+    ...(pool === undefined ? {} : { pool: checkKey('pool', pool) }),
+    ...(beatMs === undefined ? {} : { beatMs: whole('beatMs', beatMs, 1, MAX_LEASE_MS) }),
+    ...(staleMs === undefined ? {} : { staleMs: whole('staleMs', staleMs, 1, MAX_COUNT) }),
     ...(told === undefined ? {} : { told }),
     ...(takes === undefined ? {} : { takes }),
   };

@@ -26,7 +26,6 @@ import {
   checkLeaseMs,
   checkLimit,
   checkList,
-  checkOptions,
   checkQuery,
   checkSignal,
   checkTask,
@@ -49,7 +48,7 @@ import type { Pushed } from './push/pushes.ts';
 import { readSpec } from './push/spec.ts';
 import { type Explanation, explain } from './read/explain.ts';
 import { gatherFacts } from './read/facts.ts';
-import type { FeedItem } from './read/feed.ts';
+import { checkAfter, type EventsAfter, type FeedItem } from './read/feed.ts';
 import { oldestByQueue, type QueueScale, queueScale } from './read/scale.ts';
 import { checkSettings, type EngineOptions } from './settings.ts';
 import type { ReusingLease } from './settle/kept-results.ts';
@@ -60,13 +59,13 @@ import type { TaskLogs } from './settle/task-logs.ts';
 import type { TurnRequest } from './settle/turn-request.ts';
 import type { TurnResult } from './settle/turns.ts';
 import type { Waits } from './settle/waits.ts';
+import type { Budgets } from './trees/budgets.ts';
 import type { Documents } from './trees/documents.ts';
+import type { Runs } from './trees/runs.ts';
 import type { Trees } from './trees/trees.ts';
 import type { Workers } from './workers.ts';
 
 export type { ClaimOptions, EngineOptions };
-
-const EVENTS: ReadonlySet<string> = new Set(['after', 'signal']);
 
 /**
  * Durable, fenced, leased tasks on any store. Every process has an engine of its own; none needs another one to be right.
@@ -89,8 +88,12 @@ export class Engine {
   readonly interner: Interner;
   /** Trees of tasks that are written down first and executed later. */
   readonly documents: Documents;
+  /** What all tasks of a tree may use together. */
+  readonly budgets: Budgets;
   readonly limits: Limits;
   readonly logs: TaskLogs;
+  /** Root tasks that have a name, a kind and a definition. */
+  readonly runs: Runs;
   readonly trees: Trees;
   readonly waits: Waits;
   readonly workers: Workers;
@@ -112,8 +115,10 @@ export class Engine {
     this.profiles = parts.profiles;
     this.interner = parts.interner;
     this.documents = parts.documents;
+    this.budgets = parts.budgets;
     this.limits = parts.limits;
     this.logs = parts.logs;
+    this.runs = parts.runs;
     this.trees = parts.trees;
     this.waits = parts.waits;
     this.workers = parts.workers;
@@ -413,10 +418,13 @@ export class Engine {
     return this.#parts.feed.newest();
   }
 
-  async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<FeedItem> {
-    checkOptions('options', options, EVENTS);
-    checkSignal(options.signal);
-    yield* this.#parts.feed.follow(whole('after', options.after ?? 0, 0, Number.MAX_SAFE_INTEGER), options.signal);
+  async *events(options: EventsAfter = {}): AsyncIterable<FeedItem> {
+    yield* this.#parts.feed.follow(checkAfter(options), options.signal);
+  }
+
+  /** The same in pages. */
+  async *eventPages(options: EventsAfter = {}): AsyncIterable<readonly FeedItem[]> {
+    yield* this.#parts.feed.pages(checkAfter(options), options.signal);
   }
 
   /** How long an attempt under this spec may run; undefined: no bound. */

@@ -3,7 +3,7 @@ import type { CounterUse } from '../core/limits/limit.ts';
 import type { Lease } from '../core/task/lease.ts';
 import { isFinal, type TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, TaskRecord } from '../store/store.ts';
 import { Claims } from './claim/claims.ts';
 import { ReadyLanes } from './claim/ready-lanes.ts';
 import { WorkerProfiles } from './claim/worker-profiles.ts';
@@ -22,8 +22,10 @@ import { Settles } from './settle/settles.ts';
 import { TaskLogs } from './settle/task-logs.ts';
 import { Turns } from './settle/turns.ts';
 import { Waits } from './settle/waits.ts';
+import { Budgets } from './trees/budgets.ts';
 import { Documents } from './trees/documents.ts';
 import { InputGatherer } from './trees/input-gatherer.ts';
+import { Runs } from './trees/runs.ts';
 import { Spawns } from './trees/spawns.ts';
 import { Trees } from './trees/trees.ts';
 import { Workers } from './workers.ts';
@@ -37,12 +39,14 @@ export interface EngineParts {
   readonly ids: IdCodec;
   readonly interner: Interner;
   readonly kept: KeptResults;
+  readonly budgets: Budgets;
   readonly limits: Limits;
   readonly logs: TaskLogs;
   readonly profiles: WorkerProfiles;
   readonly pushes: Pushes;
   readonly readyLanes: ReadyLanes;
   readonly results: Results;
+  readonly runs: Runs;
   readonly settles: Settles;
   readonly trees: Trees;
   readonly turns: Turns;
@@ -131,9 +135,11 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     interner,
     refuse: async (grant, error) => void (await settles.fail(grant, error, { giveUp: true })),
   });
+  const idOf = ({ task, createdAt }: Pick<TaskRecord, 'task' | 'createdAt'>): string =>
+    ids.encode('task_', task, createdAt);
   const trees = new Trees({
     store,
-    idOf: ({ task, createdAt }) => ids.encode('task_', task, createdAt),
+    idOf,
     onCancelled: (task, answer) => {
       logs.nudge(task);
       if (answer === 'requested') listeners.cancelRequested(task);
@@ -141,6 +147,8 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     onRevived: (lane) => readyLanes.mark(lane),
     onCommit,
   });
+  const parseId = (text: string): number | undefined => ids.decode('task_', text)?.id;
+  const runs = new Runs({ store, coalescer, tasks: pushes, trees, idOf, parseId, world });
   const waits = new Waits({ store, coalescer, onWoken, onCommit: onEnded });
   const spawns = new Spawns({ store, interner, tasks: pushes });
   const turns = new Turns({
@@ -176,6 +184,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
       readyLanes.hint();
     },
   });
+  const budgets = new Budgets({ store, onChange: () => readyLanes.hint() });
   const limits = new Limits({ store, onChange: () => readyLanes.hint() });
   const documents = new Documents({ store, graphs });
   return {
@@ -187,12 +196,14 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     ids,
     interner,
     kept,
+    budgets,
     limits,
     logs,
     profiles,
     pushes,
     readyLanes,
     results,
+    runs,
     settles,
     trees,
     turns,

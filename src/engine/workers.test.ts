@@ -116,6 +116,25 @@ test('the reaper marks a silent worker as lost after half a minute, and a beat b
   assert.equal((await record())?.state, 'online');
 });
 
+test('a worker that beats every half minute is never lost between two beats, whatever the reaper takes for silence', async (t) => {
+  const { world, engine, roster } = await rig(t);
+  const slow = { name: 'slow', incarnation: 'slow', slots: 1, beatMs: 30_000 };
+  const worker = await engine.workers.register(slow);
+  const exact = await engine.workers.register({ ...slow, name: 'exact', incarnation: 'exact', staleMs: 60_000 });
+  const states = async (): Promise<readonly unknown[]> =>
+    (await engine.workers.list()).filter(({ beatMs }) => beatMs !== undefined).map(({ state }) => state);
+  roster.keeper('reaper').start();
+  for (let i = 0; i < 5; i++) {
+    for (const one of [worker, exact]) await engine.workers.beat({ worker: one });
+    await world.advance(35_000);
+    assert.deepEqual(await states(), ['online', 'online']);
+  }
+  await world.advance(25_000);
+  assert.deepEqual(await states(), ['online', 'online']);
+  await world.advance(6000);
+  assert.deepEqual(await states(), ['lost', 'lost']);
+});
+
 test('how long a worker may be silent can be set, within bounds', async (t) => {
   const { world, engine, roster, worker, record } = await rig(t, { workerStaleMs: '3s' });
   await engine.workers.beat({ worker });

@@ -10,7 +10,7 @@ export type ExpressionEngine = (typeof EXPRESSION_ENGINES)[number];
 
 /** The value of an expression or a template by itself. Throws an `ExpressionError`. A condition that says nothing is true. */
 export function ask(source: string, engine: ExpressionEngine, scope: ValueMap, now: number): Value {
-  if (engine === 'template') return renderTemplate(templateOf(source), scope);
+  if (engine === 'template') return renderTemplate(templateOf(source), { ...scope, now: now / 1000 });
   if (source.trim() === '') return true;
   return engine === 'cel'
     ? evaluateCel(parseCel(source), scope, { now })

@@ -6,6 +6,8 @@ import { EngineSnapshot, numberOf } from './engine-snapshot.ts';
 import { eventView } from './operations/events.ts';
 import { OPERATIONS, type OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
+import { findRun } from './runs/find-run.ts';
+import { RunMembers } from './runs/run-members.ts';
 import type { LogLineView } from './views.ts';
 
 /** The operator of an engine: for the routes of a node, and for a command that has the store open. */
@@ -30,10 +32,16 @@ export class EngineOperator implements Operator {
     return OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence), ask);
   }
 
-  async *events({ after, signal }: EventsOptions): AsyncGenerator<FeedView> {
+  async *events({ after, run, signal }: EventsOptions): AsyncGenerator<FeedView> {
+    const found = run === undefined ? undefined : await findRun(new EngineSnapshot(this.engine), run);
+    const members = found === undefined ? undefined : new RunMembers(this.engine, found.root ?? found.task);
+    const ofRun = found === undefined ? {} : { runId: found.id };
     const options = { after, ...(signal === undefined ? {} : { signal }) };
     for await (const item of this.#watched(this.engine.events(options))) {
-      yield item.kind === 'reset' ? item : { kind: 'event', event: eventView(this.engine, item.event) };
+      if (item.kind === 'reset') yield item;
+      else if (members === undefined || (await members.only([item.event])).length > 0) {
+        yield { kind: 'event', event: { ...eventView(this.engine, item.event), ...ofRun } };
+      }
     }
   }
 

@@ -84,6 +84,7 @@ export class EngineSnapshot {
       workerName: (worker) => names.get(worker) ?? `worker ${worker}`,
       calendarOf: await this.calendar(),
       rulesOf: (lane) => lanes.get(lane)?.rules,
+      kin: await this.#kin(records),
     };
   }
 
@@ -122,6 +123,18 @@ export class EngineSnapshot {
       left -= page.length;
       before = page.at(-1)?.task;
     }
+  }
+
+  /** Ids are made of a number and a time, and a record has the number alone. Only children have any. */
+  async #kin(records: readonly TaskRecord[]): Promise<ReadonlyMap<number, string>> {
+    const kin = new Map<number, string>();
+    const above = new Set(records.flatMap(({ parent, root }) => [parent ?? [], root ?? []].flat()));
+    for (const batch of batches([...above])) {
+      for (const one of await this.engine.store.runGet({ tasks: batch })) {
+        if (one !== undefined) kin.set(one.task, this.engine.idOf(one));
+      }
+    }
+    return kin;
   }
 
   async #lanes(records: readonly TaskRecord[]): Promise<ReadonlyMap<number, Lane>> {

@@ -19,8 +19,8 @@ export class NodeOperator implements Operator {
     return this.#client.call(name, ...ask);
   }
 
-  async *events({ after, tasks = [], signal }: EventsOptions): AsyncGenerator<FeedView> {
-    const query = tasks.length <= MOST_NAMED ? { task: tasks } : {};
+  async *events({ after, tasks = [], run, signal }: EventsOptions): AsyncGenerator<FeedView> {
+    const query = { ...(tasks.length <= MOST_NAMED ? { task: tasks } : {}), ...(run === undefined ? {} : { run }) };
     const ask = { query, last: String(after), signal };
     for await (const { event, data } of this.#client.stream('streamEvents', ask)) {
       if (event === 'reset') yield { kind: 'reset', last: (JSON.parse(data) as { readonly last: number }).last };

@@ -20,6 +20,8 @@ export interface EventsOptions {
   readonly after: number;
   /** Only the events of these tasks are needed, by their ids; others may come as well. */
   readonly tasks?: readonly string[] | undefined;
+  /** Only the events of this run, by its id or name. */
+  readonly run?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -15,9 +15,12 @@ export interface ViewContext {
   /** Lease time as calendar time. */
   readonly calendarOf: (leaseTime: number) => number;
   readonly rulesOf: (lane: number) => LaneRules | undefined;
+  /** The public ids of parents and roots. */
+  readonly kin: ReadonlyMap<number, string>;
 }
 
-export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf }: ViewContext): TaskView {
+export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rulesOf, kin }: ViewContext): TaskView {
+  const [runId, parentId] = [kin.get(record.root ?? 0), kin.get(record.parent ?? 0)];
   const { state, reason, runAt, startedAt, finishedAt, holder, leaseUntil, cancelRequestedAt, unique } = record;
   const outcome = record.result === undefined ? undefined : readJson(record.result);
   return {
@@ -40,6 +43,8 @@ export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rul
     ...(leaseUntil === undefined ? {} : { leaseExpiresAt: calendarOf(leaseUntil) }),
     ...(cancelRequestedAt === undefined ? {} : { cancelRequestedAt }),
     ...(unique === undefined ? {} : { unique }),
+    ...(runId === undefined ? {} : { runId }),
+    ...(parentId === undefined ? {} : { parentId }),
     ...viewRules(rulesOf(record.lane)),
   };
 }

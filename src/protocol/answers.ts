@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CATALOGUE, type ErrorCode } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import { STATES } from '../core/task/task.ts';
-import { MAX_ANSWER_BYTES, type NewRequest } from './frames.ts';
+import { MAX_ANSWER_BYTES, MOST_ENDS, type NewRequest } from './frames.ts';
 
 /**
  * What a worker believes of its node. A node may be malicious, broken or newer than the worker: ids are numbers and short
@@ -45,6 +45,9 @@ const Terms = {
 /** Handlers that the worker offered and was not granted. */
 const LeftOut = z.array(word).max(1000).optional();
 
+/** What the node can be asked. A node before 0.2 does not say. */
+const Can = z.array(word).max(1000).optional();
+
 /** The error of a refusal. A code that this version does not know counts as a defect of the node. */
 export const WireError = z.object({
   code: z
@@ -64,7 +67,7 @@ export const WireError = z.object({
 
 /** A message of the node with its envelope checked; the value of an answer is checked by what was asked. */
 export const NodeFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('connect_ok'), ...Terms, leftOut: LeftOut }),
+  z.object({ type: z.literal('connect_ok'), ...Terms, can: Can, leftOut: LeftOut }),
   z.object({ type: z.literal('connect_rejected'), error: WireError }),
   z.object({ type: z.literal('ok'), re: count, value: z.unknown().optional() }),
   z.object({ type: z.literal('refused'), re: count, error: WireError }),
@@ -150,18 +153,21 @@ const ANSWERS = {
   task_claim: z.unknown(),
   claim_stop: Nothing,
   task_complete: Nothing,
+  /** For each end nothing, or why it was refused. */
+  tasks_complete: z.array(z.union([z.null(), WireError])).max(MOST_ENDS),
   task_failed: EndState,
   task_release: EndState,
   task_cancelled: Nothing,
   task_progress: Nothing,
   keep: Nothing,
   heartbeat: Nothing,
-  journal: z.array(z.object({ key: text, value: text })).max(MAX_ROWS),
+  journal: z.array(z.object({ key: text, value: text, child: z.literal(true).optional() })).max(MAX_ROWS),
   task_turn: z.object({
     went: z.enum(['on', 'parked', 'woken', 'ended', 'back', 'cancelled']),
     state: EndState,
     body: text.optional(),
     entries: z.array(z.union([text, z.null()])).max(MAX_ROWS),
+    budget: z.object({ soft: z.boolean().optional(), waits: z.boolean().optional() }).optional(),
   }),
   waited: z
     .object({
@@ -174,6 +180,11 @@ const ANSWERS = {
     .transform((waited) => waited ?? undefined),
   results: z.array(TaskResult).max(MAX_ROWS),
   dependencies: z.array(TaskResult.extend({ optional: z.boolean() })).max(MAX_ROWS),
+  cancel_children: Nothing,
+  definition: z
+    .string()
+    .nullish()
+    .transform((text) => text ?? undefined),
   reusable: z
     .object({ id: word, result: text.optional() })
     .nullish()
@@ -197,5 +208,6 @@ export function answerOf<R extends NewRequest>(request: R, given: unknown): Node
 /** How many answers come together, where that is known. */
 function askedFor(request: NewRequest): number | undefined {
   if (request.type === 'lease_renew') return request.leases.length;
+  if (request.type === 'tasks_complete') return request.ends.length;
   return request.type === 'results' ? request.tasks.length : undefined;
 }

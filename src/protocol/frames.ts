@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorBody } from '../core/errors.ts';
 import { AFTER_FAILURE } from '../core/graph/graph.ts';
+import { MAX_AMOUNT, UNITS } from '../core/limits/budget.ts';
 import { MAX_SCHEMA_BYTES } from '../core/placement/worker.ts';
 import { utf8Length } from '../core/task/payload.ts';
 import { Duration } from './shapes/common.ts';
@@ -148,6 +149,9 @@ const Then = z.discriminatedUnion('go', [
   z.object({ go: z.literal('fail'), error: text, ...Failing }),
 ]);
 
+const amount = z.number().int().min(0).max(MAX_AMOUNT);
+const Drawn = { unit: z.enum(UNITS), amount };
+
 const LogEntries = z.array(
   z.object({
     seq: z.number(),
@@ -157,11 +161,17 @@ const LogEntries = z.array(
   }),
 );
 
+/** Ends that a worker may report together: as many as the engine puts into one commit. */
+export const MOST_ENDS = 250;
+/** A lease of an earlier start reports its end by itself. */
+const PlainEnd = z.object({ lease: LeaseProof.omit({ incarnation: true }), result: text.optional() });
+
 /** Every other request of a worker. */
 export const WorkerRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('task_claim'), n, max: z.number().int(), waitMs: z.number() }),
   z.object({ type: z.literal('claim_stop'), n, claim: n }),
   z.object({ type: z.literal('task_complete'), n, lease: LeaseProof, result: text.optional() }),
+  z.object({ type: z.literal('tasks_complete'), n, ends: z.array(PlainEnd).max(MOST_ENDS) }),
   z.object({
     type: z.literal('task_failed'),
     n,
@@ -179,10 +189,23 @@ export const WorkerRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('task_cancelled'), n, lease: LeaseProof }),
   z.object({ type: z.literal('task_progress'), n, lease: LeaseProof, logs: LogEntries }),
   z.object({ type: z.literal('journal'), n, lease: LeaseProof }),
-  z.object({ type: z.literal('task_turn'), n, lease: LeaseProof, entries: z.array(Entry).max(1000), then: Then }),
+  z.object({
+    type: z.literal('task_turn'),
+    n,
+    lease: LeaseProof,
+    entries: z.array(Entry).max(1000),
+    draw: z.array(z.object(Drawn)).max(UNITS.length).optional(),
+    spend: z
+      .array(z.object({ ...Drawn, drawn: amount.optional() }))
+      .max(UNITS.length)
+      .optional(),
+    then: Then,
+  }),
   z.object({ type: z.literal('waited'), n, lease: LeaseProof }),
   z.object({ type: z.literal('results'), n, lease: LeaseProof, tasks: z.array(ref) }),
   z.object({ type: z.literal('dependencies'), n, lease: LeaseProof }),
+  z.object({ type: z.literal('cancel_children'), n, lease: LeaseProof, tasks: z.array(ref).max(10_000) }),
+  z.object({ type: z.literal('definition'), n, lease: LeaseProof, hash: z.string().max(128) }),
   z.object({ type: z.literal('reusable'), n, lease: LeaseProof }),
   z.object({ type: z.literal('keep'), n, lease: LeaseProof, result: text.optional() }),
   z.object({ type: z.literal('lease_renew'), n, leases: z.array(LeaseProof) }),
@@ -203,6 +226,7 @@ export type Connect = z.infer<typeof Connect>;
 export type Granted = z.infer<typeof Granted>;
 export type WorkerRequest = z.infer<typeof WorkerRequest>;
 export type LeaseProof = z.infer<typeof LeaseProof>;
+export type PlainEnd = z.infer<typeof PlainEnd>;
 /** A request before it has its number. */
 export type NewRequest = WorkerRequest extends infer A ? (A extends { n: number } ? Omit<A, 'n'> : never) : never;
 

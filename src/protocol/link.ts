@@ -1,4 +1,5 @@
 import type { AfterFailure } from '../core/graph/graph.ts';
+import type { Amount, Spending } from '../core/limits/budget.ts';
 import type { HandlerSchema } from '../core/placement/worker.ts';
 import type { Lease } from '../core/task/lease.ts';
 import type { LogEntry } from '../core/task/log.ts';
@@ -89,6 +90,8 @@ export interface Failing {
 export interface JournalValue {
   readonly key: string;
   readonly value: string;
+  /** The entry bore a child. A value under the same key is what a worker has written, and names nobody's task. */
+  readonly child?: true | undefined;
 }
 
 /** A task by its number or its public id. */
@@ -122,6 +125,13 @@ export interface ChildKey {
 export interface TurnRequest {
   /** Entries for the journal of the task. No key comes twice. */
   readonly entries: readonly TurnEntry[];
+  /**
+   * What the call after this turn may cost, of a turn that goes on: it is reserved in the budgets of the tree. If there is too little
+   * left, the task waits for more instead of going on (`Turned.budget`). Needs an entry: a repeat is known by it, and draws once.
+   */
+  readonly draw?: readonly Amount[] | undefined;
+  /** What calls have used since they were drawn for. */
+  readonly spend?: readonly Spending[] | undefined;
   readonly then: TurnThen;
 }
 
@@ -188,6 +198,15 @@ export interface Turned {
    * child it has its `id` and its number `task`. Null: the task has ended instead.
    */
   readonly entries: readonly (string | null)[];
+  /** Of a turn that drew or has spent, if its tree has a budget. */
+  readonly budget?: BudgetNews | undefined;
+}
+
+export interface BudgetNews {
+  /** A soft bound was reached, by this turn or before. */
+  readonly soft?: boolean | undefined;
+  /** There was too little left: the task is parked until there is more. What the turn said is written. */
+  readonly waits?: boolean | undefined;
 }
 
 /** The last wait of a task, and its outcome. */
@@ -269,7 +288,7 @@ export interface Session {
    * `complete` rejects with. Rejects when it is not known what became of them: each can then be completed by itself. A link
    * that cannot do better than `complete` for each has none.
    */
-  completeMany?(ends: readonly Completion[]): Promise<readonly (Error | undefined)[]>;
+  readonly completeMany?: ((ends: readonly Completion[]) => Promise<readonly (Error | undefined)[]>) | undefined;
   /** Resolves to the state of the task after it. */
   fail(lease: Assignment, error: unknown, options?: Failing): Promise<TaskState>;
   /** Gives the task back with its try. `bounced`: the worker claimed it to run it and could not start it. */
@@ -288,6 +307,10 @@ export interface Session {
   results(lease: Assignment, tasks: readonly TaskRef[]): Promise<readonly TaskResult[]>;
   /** The states of the tasks that this one depended on. A read. */
   dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]>;
+  /** Cancels children of the task that it needs no more, with all that they have started. May be repeated. */
+  cancelChildren(lease: Assignment, tasks: readonly TaskRef[]): Promise<void>;
+  /** The text of a definition of a run, by its hash. A read. */
+  definition(lease: Assignment, hash: string): Promise<string | undefined>;
 
   /** The kept result that may take the place of a run, if there is one. A read. */
   reusable(lease: Assignment): Promise<Reusable | undefined>;

@@ -58,6 +58,15 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   showTree: 'GET /api/v1/tasks/{id}/tree',
   cancelTask: 'POST /api/v1/tasks/{id}/cancel',
   retryTask: 'POST /api/v1/tasks/{id}/retry',
+  startRun: 'POST /api/v1/runs',
+  listRuns: 'GET /api/v1/runs',
+  getRun: 'GET /api/v1/runs/{id}',
+  listRunSteps: 'GET /api/v1/runs/{id}/steps',
+  getRunStep: 'GET /api/v1/runs/{id}/steps/{key}',
+  cancelRun: 'POST /api/v1/runs/{id}/cancel',
+  retryRun: 'POST /api/v1/runs/{id}/retry',
+  forkRun: 'POST /api/v1/runs/{id}/fork',
+  setRunBudget: 'POST /api/v1/runs/{id}/budgets',
   listQueues: 'GET /api/v1/queues',
   getQueue: 'GET /api/v1/queues/{queue}',
   scaleQueue: 'GET /api/v1/queues/{queue}/scale',
@@ -105,7 +114,7 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   revokeToken: 'DELETE /api/v1/tokens/{id}',
 };
 
-const REPEATABLE: { readonly [N in RepeatableName]: true } = { pushTasks: true, pushGraph: true };
+const REPEATABLE: { readonly [N in RepeatableName]: true } = { pushTasks: true, pushGraph: true, startRun: true };
 
 export function isRepeatable(name: RouteName): name is RepeatableName {
   return Object.hasOwn(REPEATABLE, name);

@@ -8,6 +8,7 @@ import { LOGIN_ROUTES } from './routes/login.ts';
 import { LOOPD_ROUTES } from './routes/loopd.ts';
 import { QUEUE_ROUTES } from './routes/queues.ts';
 import { RPC_ROUTES } from './routes/rpc.ts';
+import { RUN_ROUTES } from './routes/runs.ts';
 import { SYSTEM_ROUTES } from './routes/system.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { TOKEN_ROUTES } from './routes/tokens.ts';
@@ -22,6 +23,7 @@ export const ROUTES = {
   ...LOGIN_ROUTES,
   ...INSIGHT_ROUTES,
   ...TASK_ROUTES,
+  ...RUN_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
   ...LIMIT_ROUTES,

@@ -67,6 +67,27 @@ test('a turn comes over a wire as it was said, whatever it writes and however it
     { go: 'fail', error: 'no', giveUp: true, retryAfterMs: 5, limit: 'api' },
   ];
   for (const then of thens) assert.deepEqual(over({ entries, then }), { entries, then });
+  const draw = [
+    { unit: 'tokens', amount: 5 },
+    { unit: 'money', amount: Number.MAX_SAFE_INTEGER },
+  ] as const;
+  const spend = [
+    { unit: 'ms', amount: 0 },
+    { unit: 'calls', amount: 1, drawn: 2 },
+  ] as const;
+  assert.deepEqual(over({ entries, draw, spend, then: ON }), { entries, draw, spend, then: ON });
+});
+
+test('amounts are whole numbers of four known units', () => {
+  const says = (field: 'draw' | 'spend', ...amounts: readonly object[]): boolean =>
+    isMessage({ entries: [], then: ON, [field]: amounts });
+  for (const field of ['draw', 'spend'] as const) {
+    assert.ok(says(field, { unit: 'tokens', amount: 0 }));
+    for (const amount of [-1, 0.5, 2 ** 53, Number.NaN, '1', null]) assert.ok(!says(field, { unit: 'tokens', amount }));
+    assert.ok(!says(field, { unit: 'dollars', amount: 1 }));
+    assert.ok(!says(field, ...Array.from({ length: 5 }, () => ({ unit: 'ms', amount: 1 }))));
+  }
+  assert.ok(!says('spend', { unit: 'tokens', amount: 1, drawn: -1 }));
 });
 
 test('undefined is null where something must be, and nothing where nothing need be', () => {

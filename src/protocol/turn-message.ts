@@ -4,17 +4,24 @@ import type { NewRequest } from './frames.ts';
 import type { TurnEntry, TurnRequest, TurnThen } from './link.ts';
 
 /** A turn on the wire: values of users are JSON text, as everywhere. */
-export type TurnMessage = Pick<Extract<NewRequest, { type: 'task_turn' }>, 'entries' | 'then'>;
+export type TurnMessage = Pick<Extract<NewRequest, { type: 'task_turn' }>, 'entries' | 'draw' | 'spend' | 'then'>;
 
 type EntryMessage = TurnMessage['entries'][number];
 
-export function messageOf({ entries, then }: TurnRequest): TurnMessage {
-  return { entries: entries.map(entryMessage), then: thenMessage(then) };
+export function messageOf({ entries, draw, spend, then }: TurnRequest): TurnMessage {
+  return { entries: entries.map(entryMessage), ...metering(draw, spend), then: thenMessage(then) };
 }
 
 /** `read` parses the texts, and refuses those that must not be read. */
-export function turnOf({ entries, then }: TurnMessage, read: (text: string) => unknown): TurnRequest {
-  return { entries: entries.map((entry) => entryOf(entry, read)), then: thenOf(then, read) };
+export function turnOf({ entries, draw, spend, then }: TurnMessage, read: (text: string) => unknown): TurnRequest {
+  return { entries: entries.map((entry) => entryOf(entry, read)), ...metering(draw, spend), then: thenOf(then, read) };
+}
+
+function metering<D, S>(draw: readonly D[] | undefined, spend: readonly S[] | undefined): { draw?: D[]; spend?: S[] } {
+  return {
+    ...(draw === undefined ? {} : { draw: [...draw] }),
+    ...(spend === undefined ? {} : { spend: [...spend] }),
+  };
 }
 
 function entryMessage(entry: TurnEntry): EntryMessage {

@@ -1,3 +1,4 @@
+import { UNITS, type Unit } from '../core/limits/budget.ts';
 import { WORKER_STATES } from '../core/placement/worker.ts';
 import { REASONS, type Reason, STATES, type TaskState } from '../core/task/task.ts';
 import type { NewTask } from './port/push-store.ts';
@@ -24,6 +25,13 @@ export const ENTRY_KINDS = [
 ] as const satisfies readonly EntryKind[];
 export const kindCode = (kind: EntryKind): number => ENTRY_KINDS.indexOf(kind);
 
+/** A unit of budgets; the position is the number in `budget.unit`. */
+export const unitCode = (unit: Unit): number => UNITS.indexOf(unit);
+export const unitOf = (code: number): Unit => UNITS[code] as Unit;
+/** Flags of `budget.told`: tasks wait for more of it; its soft bound was told of. */
+export const AWAITED = 1;
+export const WARNED = 2;
+
 /** A worker that finishes what it has and takes nothing more. */
 export const DRAINING = WORKER_STATES.indexOf('draining');
 
@@ -38,7 +46,9 @@ export const FAILS_AFTER = 32;
 export const RUNS_AFTER = 64;
 /** A root that has members. */
 export const TREE = 128;
-/** The tree of this root is being pruned, and none of its members can be revived. (256 is reserved.) */
+/** It has an allowance of a budget. Each statement that takes it out of `running` leaves it to one that gives that back. */
+export const METERED = 256;
+/** The tree of this root is being pruned, and none of its members can be revived. */
 export const REMOVING = 512;
 /** Its first start was asked for at a calendar time. Everything else that comes due does so after a while. */
 export const AT_TIME = 1024;

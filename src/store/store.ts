@@ -1,4 +1,5 @@
 import type { BrowserSessionStore } from './port/browser-session-store.ts';
+import type { BudgetStore } from './port/budget-store.ts';
 import type { DependencyStore } from './port/dependency-store.ts';
 import type { DocumentStore } from './port/document-store.ts';
 import type { InsightStore } from './port/insight-store.ts';
@@ -7,6 +8,7 @@ import type { LimitStore } from './port/limit-store.ts';
 import type { NodeStore } from './port/node-store.ts';
 import type { NewTask, PushAnswer } from './port/push-store.ts';
 import type { ResultStore } from './port/result-store.ts';
+import type { RunStore } from './port/run-store.ts';
 import type { SettingStore } from './port/setting-store.ts';
 import type { TokenStore } from './port/token-store.ts';
 import type { TreeStore } from './port/tree-store.ts';
@@ -16,12 +18,14 @@ import type { WaitStore } from './port/wait-store.ts';
 import type { QueueStore } from './queue-store.ts';
 
 export type * from './port/browser-session-store.ts';
+export type * from './port/budget-store.ts';
 export type * from './port/dependency-store.ts';
 export type * from './port/document-store.ts';
 export type * from './port/insight-store.ts';
 export type * from './port/limit-store.ts';
 export type * from './port/node-store.ts';
 export type * from './port/result-store.ts';
+export type * from './port/run-store.ts';
 export type * from './port/setting-store.ts';
 export type * from './port/token-store.ts';
 export type * from './port/tree-store.ts';
@@ -41,6 +45,8 @@ export interface Store
     WaitStore,
     TurnStore,
     TreeStore,
+    RunStore,
+    BudgetStore,
     ResultStore,
     TriggerStore,
     SettingStore,

@@ -1,14 +1,25 @@
 import type { Lease } from '../core/task/lease.ts';
-import type { EntryAnswer, NewChild, Park, Turn, TurnAnswer } from './port/turn-store.ts';
+import type { EntryAnswer, NewChild, NewEntry, Park, Turn, TurnAnswer } from './port/turn-store.ts';
 
 /** What the stores share of turns and parks. */
 
 export type TurnDone = TurnAnswer & { readonly kind: 'done' };
-export type AfterTurn = Pick<TurnDone, 'went' | 'body'>;
+export type AfterTurn = Pick<TurnDone, 'went' | 'body' | 'budget'>;
 
 export const LOST: TurnAnswer = { kind: 'lost' };
 export const NONE: EntryAnswer = { kind: 'none' };
 export const STORED: EntryAnswer = { kind: 'stored' };
+
+type Written = (entry: NewEntry) => { readonly attempt: number } | undefined;
+
+/** Whether this attempt has written all entries of the turn before. One without entries cannot be told from another. */
+export function isRepeat(turn: Turn, known: Written): boolean {
+  return turn.entries.length > 0 && allWritten(turn, known);
+}
+
+export function allWritten({ entries, attempt }: Turn, known: Written): boolean {
+  return entries.every((entry) => known(entry)?.attempt === attempt);
+}
 
 /** A park whose children are known by their numbers. */
 export interface ParkItem extends Lease, Omit<Park, 'children'> {

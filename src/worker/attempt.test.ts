@@ -55,10 +55,11 @@ function rig(assignment: Partial<Assignment> = {}) {
     },
     cancelled: () => call('cancelled'),
     log: (_lease, entries) => call(`log ${entries.map((entry) => entry.text).join('|')}`),
-    turn: async (_lease, { entries, then }) => {
+    turn: async (_lease, { entries, draw, then }) => {
       const keys = entries.map(({ key }) => key);
       await call(['turn', ...keys, ...(then.go === 'park' ? [`park ${then.key}`] : [])].join(' '));
-      return { went: then.go === 'park' ? park.went : 'on', entries: keys.map(() => '1') };
+      const mayPark = then.go === 'park' || draw !== undefined;
+      return { went: mayPark ? park.went : 'on', entries: keys.map(() => '1') };
     },
     reusable: async () => {
       await call('reusable');
@@ -343,6 +344,20 @@ test('once it has parked its lease is let go at once, and nothing more of it cou
     assert.equal(await it.attempt.settle(await running), how);
     assert.deepEqual(it.calls, ['log before', 'turn park w', 'drop 5']);
   }
+});
+
+test('a turn whose draw is refused lets the lease go as a park does, after what was said before', async () => {
+  const it = rig();
+  const running = it.attempt.run(it.runner, false);
+  it.say('before');
+  it.calls.length = 0;
+  const drawing = it.attempt.session.turn({ ...REMEMBER, draw: [{ unit: 'tokens', amount: 1 }] });
+  await it.world.advance(0);
+  assert.equal((await drawing).went, 'parked');
+  assert.deepEqual(it.calls, ['log before', 'turn k', 'drop 5']);
+  assert.deepEqual([it.attempt.yielded, it.stops], [true, ['parked']]);
+  it.end.resolve({ kind: 'failed', error: 'whatever' });
+  assert.equal(await it.attempt.settle(await running), 'parked');
 });
 
 test('who waits for an answer of the store when its lease cannot be kept waits no longer', async () => {

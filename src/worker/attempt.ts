@@ -3,7 +3,7 @@ import type { TaskState } from '../core/task/task.ts';
 import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
-import { LeaseSession } from './lease-session.ts';
+import { LeaseSession, type Yielded } from './lease-session.ts';
 import { LazyLog, type LazyLogDeps } from './logs/lazy-log.ts';
 import type { Renewal } from './renewal/renewal.ts';
 import { retryPause } from './retry-pause.ts';
@@ -66,8 +66,8 @@ export class Attempt implements RunHost {
   #trace: RunTrace | undefined;
   /** Its result is to be kept for reuse; false when the result itself was reused. */
   #keeps = false;
-  /** Its request to wait gave the lease back, or ended the task. */
-  #yielded: 'parked' | 'cancelled' | undefined;
+  /** A turn of it gave the lease back, or ended the task. */
+  #yielded: Yielded | undefined;
 
   constructor(deps: AttemptDeps, assignment: Assignment) {
     this.#deps = deps;
@@ -336,13 +336,13 @@ export class Attempt implements RunHost {
   }
 
   /** The attempt has no lease any more. Its handler is told to stop; nothing that it still does counts. */
-  #yield(how: 'parked' | 'cancelled'): void {
+  #yield(how: Yielded): void {
     this.#yielded = how;
     this.#cancelTimer?.();
     this.#drop();
     this.#log?.close();
     const { abortMs, termMs } = this.#deps.ladder;
-    this.#running?.stop(how, { abortMs: Math.max(abortMs, UNWIND_MS), termMs });
+    this.#running?.stop(how === 'cancelled' ? how : 'parked', { abortMs: Math.max(abortMs, UNWIND_MS), termMs });
   }
 
   #bound(timeoutMs: number): void {

@@ -15,6 +15,9 @@ import type {
 import { retryPause } from './retry-pause.ts';
 import type { AttemptSession } from './runner/runner.ts';
 
+/** What a turn made of the attempt, when it left it no lease. */
+export type Yielded = 'parked' | 'cancelled' | 'completed' | 'failed' | 'retried';
+
 /** What a lease session asks of its attempt. */
 export interface LeaseSessionHooks {
   /** False: the attempt is over, and its calls are refused. */
@@ -23,7 +26,7 @@ export interface LeaseSessionHooks {
   readonly mayPark: () => boolean;
   /** Stores the log while the lease is still there. */
   readonly flush: () => Promise<void>;
-  readonly onYielded: (how: 'parked' | 'cancelled') => void;
+  readonly onYielded: (how: Yielded) => void;
   readonly onLost: () => void;
 }
 
@@ -62,18 +65,23 @@ export class LeaseSession implements AttemptSession {
   }
 
   async turn(turn: TurnRequest): Promise<Turned> {
-    const turned = turn.then.go === 'park' ? await this.#park(turn) : await this.#commit(turn);
-    const { went } = turned;
-    if (went === 'parked' || went === 'cancelled') this.#hooks.onYielded(went);
+    const { go } = turn.then;
+    // Lines of the attempt are stored while it still has its lease.
+    if (go === 'complete' || go === 'fail') await this.#hooks.flush();
+    // A draw that is refused parks.
+    const turned = go === 'park' || turn.draw !== undefined ? await this.#park(turn) : await this.#commit(turn);
+    const how = yieldedBy(turned);
+    if (how !== undefined) this.#hooks.onYielded(how);
     return turned;
   }
 
-  async #park({ entries, then }: TurnRequest): Promise<Turned> {
-    if (!this.#hooks.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
+  async #park(turn: TurnRequest): Promise<Turned> {
+    const waits = turn.then.go === 'park';
+    if (waits && !this.#hooks.mayPark()) throw fault('CONFLICT', { problem: 'the attempt was told to stop' });
     await this.#hooks.flush();
-    const nth = ++this.#waits;
+    const then = waits ? ({ ...turn.then, nth: ++this.#waits } as TurnThen) : turn.then;
     this.#parking = true;
-    return this.#commit({ entries, then: { ...then, nth } as TurnThen }).finally(() => {
+    return this.#commit({ ...turn, then }).finally(() => {
       this.#parking = false;
     });
   }
@@ -92,6 +100,14 @@ export class LeaseSession implements AttemptSession {
 
   dependencies(): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
     return this.#patiently(() => this.#session.dependencies(this.#lease));
+  }
+
+  cancelChildren(tasks: readonly TaskRef[]): Promise<void> {
+    return this.#patiently(() => this.#session.cancelChildren(this.#lease, tasks));
+  }
+
+  definition(hash: string): Promise<string | undefined> {
+    return this.#patiently(() => this.#session.definition(this.#lease, hash));
   }
 
   /** Called by the worker itself, before it runs anything. */
@@ -118,4 +134,11 @@ export class LeaseSession implements AttemptSession {
     const { id, attempt } = this.#lease;
     return fault('LEASE_LOST', { task: id, attempt });
   }
+}
+
+function yieldedBy({ went, state }: Turned): Yielded | undefined {
+  if (went === 'parked' || went === 'cancelled') return went;
+  if (went === 'back') return 'retried';
+  if (went !== 'ended') return undefined;
+  return state === 'failed' || state === 'cancelled' ? state : 'completed';
 }

@@ -290,6 +290,10 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   pushGraph: { tasks: [{ queue: 'q' }] },
   resumeLimit: {},
   retryQueue: { states: ['failed'], dryRun: true },
+  startRun: { use: 'echo_processor' },
+  cancelRun: {},
+  forkRun: {},
+  setRunBudget: { unit: 'calls', hard: 1 },
 };
 
 const ASSIGNED = [

@@ -22,7 +22,7 @@ function change(changes: readonly Edit[]): Partial<StatementTexts> {
 /** Parameters must stay, so a dropped test becomes one that always holds. */
 const ANY = 'AND ? IS NOT NULL';
 
-const plant = (what: string, ...changes: readonly Edit[]): Defect => ({
+export const plant = (what: string, ...changes: readonly Edit[]): Defect => ({
   what,
   statements: change(changes),
 });

@@ -105,7 +105,39 @@ export const GATES = [
   'draining worker got nothing',
   'setting edited between choice and claim',
 ] as const;
-export type Gate = (typeof GATES)[number];
+
+/** And those of runs of machines. */
+export const MACHINE_GATES = [
+  'crash before the commit',
+  'crash after the commit',
+  'answer lost',
+  'message doubled',
+  'process frozen beyond its lease',
+  'wall clock jumped',
+  'lease reaped',
+  'suspect handed out',
+  'ending turn repeated after a lost answer',
+  'value repeated after a lost answer',
+  'grandchild born',
+  'signal came first',
+  'signal woke a task',
+  'deadline woke a task',
+  'run started again under its name',
+  'run went on where another attempt had left it',
+  'effect done again after a crash',
+  'effect of an attempt that had lost its lease',
+  'driver told of its lost lease',
+  'worker was told to stop',
+  'run told by parts of children',
+  'run told from its base',
+  'entry in the middle of a state',
+  'loser was asked to stop',
+  'run waited for its budget',
+  'draw of a lost lease counted as spent',
+  'budget raised',
+  'given back budget woke a run',
+] as const;
+export type Gate = (typeof GATES)[number] | (typeof MACHINE_GATES)[number];
 
 export class Gates {
   readonly #count = new Map<Gate, number>();
@@ -119,10 +151,10 @@ export class Gates {
   }
 
   add(other: Gates): void {
-    for (const gate of GATES) this.reach(gate, other.times(gate));
+    for (const [gate, times] of other.#count) this.reach(gate, times);
   }
 
-  missing(): readonly Gate[] {
-    return GATES.filter((gate) => this.times(gate) === 0);
+  missing(due: readonly Gate[] = GATES): readonly Gate[] {
+    return due.filter((gate) => this.times(gate) === 0);
   }
 }

@@ -1,7 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { CHANGES, type Change, STATES, type TaskState } from '../../src/core/task/task.ts';
-import { ENTRY_KINDS } from '../../src/store/codes.ts';
+import { ENTRY_KINDS, unitOf } from '../../src/store/codes.ts';
 import type { EntryKind } from '../../src/store/store.ts';
+import type { AllowanceRow, BudgetRow } from './models/budget-model.ts';
 import type { Model } from './models/model.ts';
 import { must } from './trace.ts';
 
@@ -38,6 +39,9 @@ interface SlotRow {
   readonly counted: number;
 }
 
+/** Events of workers have kinds from this one on. */
+const WORKER_KIND = 100;
+
 /** What has ended is looked at again only so often: it is most of the tasks, and should be as it was. */
 const WHOLE_LOOK = 16;
 
@@ -56,6 +60,8 @@ export class Inspector {
   readonly #signals: StatementSync;
   readonly #journal: StatementSync;
   readonly #lines: StatementSync;
+  readonly #budgets: StatementSync;
+  readonly #allowances: StatementSync;
   /** Slot → what it had at the last look. */
   readonly #active = new Map<number, number>();
   #seen = -1;
@@ -76,6 +82,8 @@ export class Inspector {
     this.#count = this.#db.prepare('SELECT count(*) AS n FROM task');
     this.#stats = this.#db.prepare('SELECT * FROM qstat');
     this.#journal = this.#db.prepare('SELECT task, key, kind, attempt, ref, value FROM journal');
+    this.#budgets = this.#db.prepare('SELECT root, unit, hard, taken FROM budget');
+    this.#allowances = this.#db.prepare('SELECT task, unit, root, granted, spent, reserved FROM allowance');
     this.#lines = this.#db.prepare('SELECT count(*) AS n FROM log');
     this.#signals = this.#db.prepare('SELECT channel, body FROM signal ORDER BY id');
     this.#slots =
@@ -94,6 +102,7 @@ export class Inspector {
     this.#counters(open);
     this.#limits();
     this.#kept();
+    this.#spending();
     const { n } = this.#count.get() as { n: number };
     const { size } = this.#model.tasks;
     const sound = open.length === this.#model.unfinished().length && n === size - this.#pruned;
@@ -132,6 +141,10 @@ export class Inspector {
         () => `event row ${row.seq} does not hold ${row.n}`,
       );
       for (const [i, task] of ids.entries()) {
+        if (row.kind >= WORKER_KIND) {
+          this.#model.sawWorker(row.seq + i);
+          continue;
+        }
         this.#model.saw({
           seq: row.seq + i,
           kind: CHANGES[row.kind] as Change,
@@ -178,6 +191,19 @@ export class Inspector {
   /** Signals that nobody has taken are there, in the order in which they came. */
   #kept(): void {
     this.#model.waits.look(this.#signals.all() as unknown as { channel: string; body: string }[]);
+  }
+
+  #spending(): void {
+    const budgets = this.#budgets.all() as unknown as (Omit<BudgetRow, 'unit'> & {
+      unit: number;
+      hard: number | null;
+    })[];
+    if (budgets.length === 0) return;
+    const allowances = this.#allowances.all() as unknown as (Omit<AllowanceRow, 'unit'> & { unit: number })[];
+    this.#model.budgets.look(
+      budgets.map((row) => ({ ...row, unit: unitOf(row.unit), hard: row.hard ?? undefined })),
+      allowances.map((row) => ({ ...row, unit: unitOf(row.unit) })),
+    );
   }
 
   /** Whatever turns have done is in the journals of their tasks, and nothing else is. */

@@ -1,3 +1,4 @@
+import { budgetChannel } from '../../src/core/limits/budget.ts';
 import type * as port from '../../src/store/store.ts';
 import { sayTurn } from './models/turn-model.ts';
 import type { SimProcess } from './process.ts';
@@ -147,6 +148,19 @@ const JUDGES: { readonly [K in Verb]?: Judge<K> } = {
     for (const [i, beat] of beats.entries()) model.fleet.beaten(beat, known[i] as boolean);
     return undefined;
   },
+  runPush: ({ model }, { runs }, answers) => {
+    for (const [i, item] of runs.entries()) {
+      const answer = answers[i] as port.RunPushAnswer;
+      model.pushes.runPushed(item, answer);
+      if (answer.kind === 'made' && item.budgets !== undefined) model.budgets.set(answer.task, item.budgets);
+    }
+    return runs.map(({ run }, i) => `${run.name} ${answers[i]?.kind}`).join(', ');
+  },
+  budgetSet: ({ model }, change) => {
+    model.budgets.set(change.root, [change]);
+    model.waits.delivered({ channel: budgetChannel(change.root), body: 'null', broadcast: true });
+    return JSON.stringify(change);
+  },
   queuePause: (_run, { queue, paused }) => `${queue} ${paused}`,
 };
 
@@ -158,6 +172,7 @@ export function judge(verb: Verb, params: unknown, answer: unknown, process: Sim
     answer,
   );
   if (judged !== undefined) run.trace.say(process.name, `${verb} ${judged}`);
+  run.cast.committed?.(run, verb, params, answer);
 }
 
 function sayAnswer(answer: port.TurnAnswer): string {

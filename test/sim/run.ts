@@ -1,18 +1,15 @@
 import type { StatementTexts } from '../../src/store/sqlite/statements.ts';
 import type { TaskRecord } from '../../src/store/store.ts';
-import { checkHistory } from './checker.ts';
-import { useIt } from './clients.ts';
+import { type Cast, TASKS } from './cast.ts';
 import { Gates } from './gates.ts';
 import { History } from './history.ts';
 import { Inspector } from './inspector.ts';
 import { Model } from './models/model.ts';
-import { manage, rage, readFeed, regulate, schedule, tidy } from './nature.ts';
-import { CALM, drawPlan, type Faults, type Plan, SETTLED_MS } from './plan.ts';
+import { CALM, type Faults, type Plan, SETTLED_MS } from './plan.ts';
 import { SimProcess } from './process.ts';
 import { Rng } from './rng.ts';
 import { NATURE, Scheduler } from './scheduler.ts';
 import { must, Trace } from './trace.ts';
-import { work } from './worker.ts';
 
 export interface RunResult {
   readonly seed: number;
@@ -28,10 +25,9 @@ export interface RunOptions {
   readonly minSteps: number;
   /** Planted defects: other texts for some statements. */
   readonly statements?: Partial<StatementTexts>;
+  /** Default: tasks of all kinds. */
+  readonly cast?: Cast;
 }
-
-/** After the faults end, everything must be finished within this many steps. */
-const HEALING_STEPS = 40_000;
 
 let runs = 0;
 
@@ -39,6 +35,7 @@ let runs = 0;
 export class Run {
   readonly seed: number;
   readonly rng: Rng;
+  readonly cast: Cast;
   readonly plan: Plan;
   readonly scheduler: Scheduler;
   readonly trace: Trace;
@@ -65,7 +62,8 @@ export class Run {
   constructor(seed: number, options: RunOptions) {
     this.seed = seed;
     this.rng = new Rng(seed);
-    this.plan = drawPlan(this.rng);
+    this.cast = options.cast ?? TASKS;
+    this.plan = this.cast.plan(this.rng);
     this.led = seed % 6 === 4;
     this.faults = this.plan.faults;
     this.workerNames = Array.from({ length: this.plan.processes }, (_, i) => `w${i + 1}`);
@@ -116,7 +114,7 @@ export class Run {
     const process = await SimProcess.boot(`p${++this.#boots}`, workerName, this);
     this.#processes.push(process);
     this.trace.say(process.name, 'starts');
-    void this.guardAsync(work(this, process));
+    void this.guardAsync(this.cast.work(this, process));
   }
 
   async #play(): Promise<RunResult> {
@@ -126,16 +124,11 @@ export class Run {
       this.model,
       this.plan.retentionMs,
     );
-    for (let i = 1; i <= this.plan.clients; i++) void this.guardAsync(useIt(this, `client${i}`));
-    void this.guardAsync(readFeed(this));
-    void this.guardAsync(schedule(this));
-    void this.guardAsync(regulate(this));
-    void this.guardAsync(manage(this));
-    void this.guardAsync(rage(this));
+    for (const one of this.cast.enter(this)) void this.guardAsync(one);
     try {
       await this.#storm(inspector);
       await this.#heal(inspector);
-      if (this.#failure === undefined) checkHistory(this.history, await this.#finalLook(inspector));
+      if (this.#failure === undefined) this.cast.judge(this, await this.#finalLook(inspector));
     } catch (error) {
       this.#failure ??= error as Error;
     }
@@ -166,10 +159,10 @@ export class Run {
     this.faults = CALM;
     for (const process of this.#processes) process.frozenUntil = 0;
     this.trace.say('nature', 'heals');
-    void this.guardAsync(tidy(this));
-    const limit = this.scheduler.steps + HEALING_STEPS;
+    void this.guardAsync(this.cast.tidy(this));
+    const limit = this.scheduler.steps + this.cast.healingSteps;
     const quietAt = this.scheduler.now + SETTLED_MS;
-    while (this.model.unfinished().length > 0 || this.scheduler.now < quietAt) {
+    while (this.cast.busy?.() || this.model.unfinished().length > 0 || this.scheduler.now < quietAt) {
       if (!(await this.#step(inspector))) return;
       must(
         this.scheduler.steps < limit,

@@ -33,6 +33,11 @@ export interface Ground {
 
 const BEGINNING = Date.UTC(2026, 0, 5, 12);
 const KINDS = ['sqlite', 'memory', 'postgres'] as const;
+/** A test, or whoever else ends what was begun. */
+interface Ending {
+  after(end: () => unknown): void;
+}
+
 type Body = (t: TestContext, ground: Ground) => Promise<void>;
 
 /** One test per store. */
@@ -40,7 +45,7 @@ export function onEachStore(folder: string, name: string, body: Body, kinds: rea
   for (const kind of kinds) test(`${kind}: ${name}`, async (t) => body(t, await ground(t, kind, folder)));
 }
 
-export async function ground(t: TestContext, kind: Ground['kind'], folder: string, wall = BEGINNING): Promise<Ground> {
+export async function ground(t: Ending, kind: Ground['kind'], folder: string, wall = BEGINNING): Promise<Ground> {
   if (kind === 'postgres') return postgresGround(t, wall);
   const world = new VirtualWorld({ wall });
   const name = randomUUID();
@@ -70,7 +75,7 @@ let database: Promise<string> | undefined;
 let schemas = 0;
 
 /** The server's clock stands still; that of the process goes on, for what it waits for is real. */
-async function postgresGround(t: TestContext, wall: number): Promise<Ground> {
+async function postgresGround(t: Ending, wall: number): Promise<Ground> {
   database ??= freshDatabase('compat');
   const base = await database;
   const schema = `g${schemas++}`;

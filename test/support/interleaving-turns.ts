@@ -2,7 +2,7 @@
 import type { Lease } from '../../src/core/task/lease.ts';
 import { DAY, HOUR, type Scene } from '../../src/store/conformance/kit/scene.ts';
 import { parkAll } from '../../src/store/conformance/kit/turning.ts';
-import type { Grant, NewEntry, NewTask, Then } from '../../src/store/store.ts';
+import type { Grant, NewEntry, NewTask, RunPush, Then } from '../../src/store/store.ts';
 import type { Act } from './interleaving.ts';
 import {
   both,
@@ -283,4 +283,65 @@ export const TURNS: Readonly<Record<string, Case>> = {
     },
     { faults: [] },
   ),
+};
+
+/** Runs that are started at the same time, and beside what changes them. */
+
+const RUN = { kind: 'machine', title: 't', fingerprint: 'f' };
+const TEXT = { hash: 'h', kind: 'machine', body: '{}' };
+
+const start = (name: string, task: NewTask, run: { readonly name?: string; readonly definition?: string }): Act => ({
+  name,
+  act: async (store) => {
+    const definition = run.definition === undefined ? undefined : TEXT;
+    const [answer] = await store.runPush({ runs: [{ task, run: { ...RUN, ...run }, definition }] });
+    return answer?.kind;
+  },
+});
+
+/** Several in one flush, of one new definition. */
+const startAll = (name: string, task: NewTask, names: readonly string[]): Act => ({
+  name,
+  act: async (store) => {
+    const run = (one: string): RunPush => ({ task, run: { ...RUN, name: one, definition: 'h' }, definition: TEXT });
+    return (await store.runPush({ runs: names.map(run) })).map(({ kind }) => kind);
+  },
+});
+
+/** A run that has failed, with its name. */
+async function failed(scene: Scene): Promise<number> {
+  const [answer] = await scene.store.runPush({ runs: [{ task: await scene.draft(), run: { ...RUN, name: 'a' } }] });
+  const task = answer?.kind === 'made' ? answer.task : 0;
+  await scene.settle(await scene.claimOne({ task }), 'failed', { reason: 'gave_up' });
+  return task;
+}
+
+export const RUNS: Readonly<Record<string, Case>> = {
+  'start × start of one name': twice(async (scene) => {
+    const item = await scene.draft();
+    return (name) => start(name, item, { name: 'a' });
+  }),
+  'start × start of one new definition': twice(async (scene) => {
+    const item = await scene.draft();
+    return (name) => start(name, item, { name, definition: 'h' });
+  }),
+  'flush × flush of the same names in another order': both(async (scene) => {
+    const item = await scene.draft();
+    return [startAll('one', item, ['a', 'b']), startAll('other', item, ['b', 'a'])];
+  }),
+  'start × prune of the run that had its name': both(
+    async (scene) => {
+      const duty = await scene.duty('any', DAY);
+      await failed(scene);
+      await scene.pass(HOUR);
+      return [start('start', await scene.draft(), { name: 'a' }), prune('prune', duty, 1)];
+    },
+    { forgets: true },
+  ),
+  'note × cancel × revive of a run': both(async (scene) => {
+    const task = await failed(scene);
+    await scene.store.taskRevive({ tasks: [task] });
+    const note: Act = { name: 'note', act: (store) => store.runNoteCancel({ task, why: 'w' }) };
+    return [note, cancel('cancel', task), revive('revive', task)];
+  }),
 };

@@ -7,7 +7,7 @@ import { ROOT } from './job.ts';
 /** Everything that is not named here runs with `npm test`: whoever adds a file need not know of tiers until the budget says so. */
 const MERGE: readonly RegExp[] = [
   /^test\/(attacks|browser|chaos|e2e|properties|skew)\//,
-  /^test\/sim\/defects\.test\.ts$/,
+  /^test\/sim\/(machines\/driver-)?defects\.test\.ts$/,
   // Two sessions in every order of their statements: 40 s of CPU, and as many of Postgres.
   /^src\/store\/postgres\/interleavings\.test\.ts$/,
 ];

@@ -18,6 +18,12 @@ export type Histogram = AnswerOf<'countTasks'>;
 export type WorkerGrant = NonNullable<AnswerOf<'getWorker'>['grant']>;
 export type Handler = AnswerOf<'listHandlers'>['handlers'][number];
 export type Cluster = AnswerOf<'getCluster'>;
+/** The list may say in which state the machine is; a run that is read by itself does. */
+export type Run = AnswerOf<'listRuns'>['runs'][number] & { readonly current?: string | undefined };
+export type RunDetail = AnswerOf<'getRun'>;
+export type RunWait = RunDetail['waits'][number];
+export type RunStepDetail = AnswerOf<'getRunStep'>;
+export type Budget = RunDetail['budgets'][number];
 export type Me = AnswerOf<'me'>;
 export type Token = AnswerOf<'listTokens'>['tokens'][number];
 export type FeedEvent = AnswerOf<'streamEvents'>;
@@ -51,14 +57,34 @@ export function onUnreachable(listener: (error: Error | undefined) => void): () 
 }
 
 /** A task with numbers exactly as the node wrote them, however large. */
-export async function exactTask(id: string, signal?: AbortSignal): Promise<TaskDetail> {
-  const response = await ownFetch(`/api/v1/tasks/${encodeURIComponent(id)}`, {
-    headers: { accept: 'application/json' },
-    ...(signal === undefined ? {} : { signal }),
-  }).catch(() => undefined);
-  if (response?.ok) return parseExact(await response.text()) as TaskDetail;
+export function exactTask(id: string, signal?: AbortSignal): Promise<TaskDetail> {
+  const path = `tasks/${encodeURIComponent(id)}`;
+  return exact(path, signal, (rest) => client.call('getTask', { params: { id }, ...rest }));
+}
+
+/** A run likewise. */
+export function exactRun(id: string, signal?: AbortSignal): Promise<RunDetail> {
+  const path = `runs/${encodeURIComponent(id)}`;
+  return exact(path, signal, (rest) => client.call('getRun', { params: { id }, ...rest }));
+}
+
+/** A step of a run likewise. */
+export function exactStep(id: string, task: string, key: string, signal?: AbortSignal): Promise<RunStepDetail> {
+  const path = `runs/${encodeURIComponent(id)}/steps/${encodeURIComponent(key)}?task=${encodeURIComponent(task)}`;
+  return exact(path, signal, (rest) => client.call('getRunStep', { params: { id, key }, query: { task }, ...rest }));
+}
+
+async function exact<T>(
+  path: string,
+  signal: AbortSignal | undefined,
+  ask: (rest: { readonly signal?: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const rest = signal === undefined ? {} : { signal };
+  const headers = { accept: 'application/json' };
+  const response = await ownFetch(`/api/v1/${path}`, { headers, ...rest }).catch(() => undefined);
+  if (response?.ok) return parseExact(await response.text()) as T;
   // For a refusal the client makes the error.
-  return client.call('getTask', { params: { id }, ...(signal === undefined ? {} : { signal }) });
+  return ask(rest);
 }
 
 export function isRefusal(error: unknown, ...codes: readonly string[]): boolean {

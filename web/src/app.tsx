@@ -15,6 +15,8 @@ import { Toasts } from './ui/toast.tsx';
 
 // Overview and tasks are in the first chunk, because most people see them first. The others load with their first visit.
 const Task = lazy(() => import('./screens/task/task.tsx'));
+const Runs = lazy(() => import('./screens/runs/runs.tsx'));
+const Run = lazy(() => import('./screens/run/run.tsx'));
 const Push = lazy(() => import('./screens/push/push.tsx'));
 const Queues = lazy(() => import('./screens/queues/queues.tsx'));
 const Workers = lazy(() => import('./screens/workers/workers.tsx'));
@@ -38,6 +40,10 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
         return name === undefined
           ? { title: 'Tasks', screen: <Tasks /> }
           : { title: `Task ${name.slice(-8)}`, screen: <Task id={name} key={name} /> };
+      case 'runs':
+        return name === undefined
+          ? { title: 'Runs', screen: <Runs /> }
+          : { title: `Run ${name.length > 40 ? name.slice(-8) : name}`, screen: <Run id={name} key={name} /> };
       case 'push':
         return { title: 'Push a task', screen: <Push /> };
       case 'queues':

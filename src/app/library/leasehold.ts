@@ -14,6 +14,7 @@ import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AppWorkerOptions } from '../worker.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
+import type { AppRuns } from './runs.ts';
 
 /** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
@@ -91,6 +92,9 @@ export interface Leasehold extends AsyncDisposable {
   approvals(options?: { readonly limit?: number }): Promise<readonly ApprovalView[]>;
   /** Decides for a task that waits for a decision. The first decision counts; a second one is refused with `CONFLICT`. */
   decide(id: string, decision: Decision): Promise<void>;
+
+  /** Runs of machines: start, look, cancel, retry, fork. */
+  readonly runs: AppRuns;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

@@ -31,6 +31,8 @@ export interface ManualOptions extends NodeOptions {}
 /** More than can really be overdue at once. */
 const MOST_OVERDUE = 10_000;
 const TAKEOVER_MS = 5000;
+/** Whoever dies meanwhile holds others up for so long. */
+const EXCLUSIVE_MS = 30_000;
 const PAGE = 500;
 
 /** Opens a store for a caller that claims and settles by itself instead of giving tasks to a worker. */
@@ -65,6 +67,9 @@ export class Manual {
     readonly host?: string | undefined;
     readonly pid?: number | undefined;
     readonly handlers?: readonly string[];
+    readonly pool?: string | undefined;
+    readonly beatMs?: number | undefined;
+    readonly staleMs?: number | undefined;
   }): Promise<number> {
     const { name, tags = [] } = worker;
     checkWorkerId('worker id', name);
@@ -106,6 +111,23 @@ export class Manual {
       if (term !== undefined) return this.#reapOne(lease, term);
       // Another process does the same, perhaps for this task.
       await pause(world.timers, 5 + 10 * world.random());
+    }
+  }
+
+  /** Runs `body` under a lease of this name that one caller has at a time, of all processes on the store. */
+  async exclusive<T>(name: string, body: () => Promise<T>): Promise<T> {
+    const { store, world } = this.engine;
+    for (;;) {
+      const duty = await store.dutyTake({ name, holder: `${this.#holder}/${randomUUID()}`, ttlMs: EXCLUSIVE_MS });
+      if (duty === undefined) {
+        await pause(world.timers, 5 + 10 * world.random());
+        continue;
+      }
+      try {
+        return await body();
+      } finally {
+        await store.dutyRelease({ duty });
+      }
     }
   }
 

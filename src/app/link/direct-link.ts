@@ -106,6 +106,7 @@ export class DirectLink implements Link {
       host,
       pid,
       address,
+      beatMs: this.#terms.heartbeatMs,
       told: true,
       ...(this.#place === undefined || hello.holder === undefined
         ? {}
@@ -292,7 +293,7 @@ class DirectSession implements Session {
     return entries.map(({ key, value = 'null', ref }) => {
       if (ref === undefined) return { key, value };
       const id = this.#engine.idOf({ task: ref, createdAt: Number(value) });
-      return { key, value: JSON.stringify({ id, task: ref }) };
+      return { key, value: JSON.stringify({ id, task: ref }), child: true };
     });
   }
 
@@ -303,19 +304,22 @@ class DirectSession implements Session {
     if (record?.state !== 'running' || record.attempt !== attempt) throw fault('LEASE_LOST', { task, attempt });
   }
 
-  async turn(lease: Assignment, { entries, then }: TurnRequest): Promise<Turned> {
+  async turn(lease: Assignment, { entries, draw, spend, then }: TurnRequest): Promise<Turned> {
     for (const entry of entries) if (entry.kind === 'child') await this.#admit(entry.child.queue);
     await this.#refuseUnreadable(lease, entries, then);
     const checked = await this.#permitted(lease, entries, then);
     const turned = await this.#engine.turn(heldOf(lease), {
       entries: checked.map((entry) => this.#entry(entry)),
+      ...(draw === undefined ? {} : { draw }),
+      ...(spend === undefined ? {} : { spend }),
       then: this.#then(then),
     });
-    const { went, state, body } = turned;
+    const { went, state, body, budget } = turned;
     if (state !== undefined) this.#counted(lease, state);
     else if (went === 'parked') this.#joined?.bound.free();
     for (const entered of turned.entries) if (entered?.child !== undefined) this.#readable?.meet(entered.child.task);
-    return { went, state, body, entries: turned.entries.map((entered) => entered?.text ?? null) };
+    const texts = turned.entries.map((entered) => entered?.text ?? null);
+    return { went, state, body, entries: texts, ...(budget === undefined ? {} : { budget }) };
   }
 
   #then(then: TurnThen): ThenRequest {
@@ -409,6 +413,20 @@ class DirectSession implements Session {
       const record = state === undefined || createdAt === undefined ? undefined : { task, createdAt, state, result };
       return { ...this.#resultOf(task, record), optional };
     });
+  }
+
+  async cancelChildren(lease: Assignment, tasks: readonly TaskRef[]): Promise<void> {
+    await this.#requireHeld(lease);
+    await this.#engine.trees.cancelChildren(
+      lease.task,
+      tasks.map((one) => this.#numberOf(one)),
+    );
+  }
+
+  /** Whoever knows the hash has seen a task of the run. */
+  async definition(lease: Assignment, hash: string): Promise<string | undefined> {
+    await this.#requireHeld(lease);
+    return (await this.#engine.store.definitionGet({ hash }))?.body;
   }
 
   async reusable(lease: Assignment): Promise<Reusable | undefined> {

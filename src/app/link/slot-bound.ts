@@ -5,6 +5,8 @@ import type { ClaimRequest } from '../../protocol/link.ts';
 
 /** How often to look for leases that ran out, or were ended at another node. */
 const LOOK_MS = 1000;
+/** Without a reason of its own an abort makes an error with a stack. */
+const FREED = 'a lease has ended';
 
 /**
  * Keeps a joined worker from holding more tasks than its name was granted slots, those that it claims ahead included. What it says
@@ -14,17 +16,20 @@ export class SlotBound {
   readonly #engine: Pick<Engine, 'store' | 'world'>;
   readonly #worker: number;
   readonly #mutex = new KeyedMutex();
-  #freed = new AbortController();
+  /** Ends the wait of a claim for room; undefined while no claim has looked since it was used. */
+  #freed: AbortController | undefined;
 
   constructor(engine: Pick<Engine, 'store' | 'world'>, worker: number) {
     this.#engine = engine;
     this.#worker = worker;
   }
 
-  /** A lease of this worker has ended. */
+  /** A lease of this worker has ended. Called for each end: without a claim that may wait it costs nothing. */
   free(): void {
-    this.#freed.abort();
-    this.#freed = new AbortController();
+    const freed = this.#freed;
+    if (freed === undefined) return;
+    this.#freed = undefined;
+    freed.abort(FREED);
   }
 
   /** Claims no more than there is room for. Waits for room as long as the claim may wait; without any nothing is claimed. */
@@ -38,7 +43,7 @@ export class SlotBound {
     return this.#mutex.take(this.#worker, async () => {
       while (!signal.aborted) {
         // Before the look: a lease that ends after it must end the wait.
-        const freed = this.#freed.signal;
+        const freed = (this.#freed ??= new AbortController()).signal;
         const held = await this.#engine.store.leaseList({ holders: [this.#worker] });
         const leftMs = Math.max(0, until - clock.monotonic());
         const room = slots - held.length;

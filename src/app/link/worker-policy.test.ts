@@ -165,7 +165,16 @@ test('channels begin with the handler, or with the id of the task and a colon; o
     await waitOn(channel);
   }
   await refused(signal('renders'), /may not signal the channel "renders"/, '--channel renders');
-  await refused(waitOn('crop:1'), /may not wait on the channel "crop:1"/, '--channel crop:1');
+  await refused(waitOn('crop:1'), /may not wait on the channel "crop:1"/, '--wait crop:1');
+});
+
+test('what may only be waited on is not signalled: a worker that runs an approval does not give it', async (t) => {
+  const byRun = await scene(t, { held: { permissions: { waits: ['approval/*'] } } });
+  await byRun.waitOn('approval/42');
+  await refused(byRun.signal('approval/42'), /may not signal the channel "approval\/42"/, '--channel approval/42');
+  const byName = await scene(t, { grant: { permissions: { waits: ['approval/*'] } } });
+  await byName.waitOn('approval/42');
+  await refused(byName.signal('approval/42'), /may not signal/, '--channel approval/42');
 });
 
 test('the handler of a child names channels where it was granted or began the run, not where a worker chose it', async (t) => {

@@ -72,10 +72,10 @@ export class WorkerPolicy {
     const ofRun = await engine.permissionsOf(held.spec);
     const permissions = [given.grant.permissions, ofRun].filter((one) => one !== undefined);
     const all: Held = { held, given, permissions };
-    if (then.go === 'park' && asksChannel(then)) await this.#checkChannel(all, 'wait on', then.channel as string);
+    if (then.go === 'park' && asksChannel(then)) await this.#checkChannel(all, 'waits', then.channel as string);
     const checked: TurnEntry[] = [];
     for (const entry of entries) {
-      if (entry.kind === 'signal') await this.#checkChannel(all, 'signal', entry.channel);
+      if (entry.kind === 'signal') await this.#checkChannel(all, 'channels', entry.channel);
       checked.push(entry.kind === 'child' ? { ...entry, child: await this.#child(all, entry.child) } : entry);
     }
     return checked;
@@ -162,9 +162,11 @@ export class WorkerPolicy {
    * The name of a handler stands for channels where somebody else chose it: it was granted, or the run began with it. A worker without a
    * grant offers and spawns handlers of any name.
    */
-  async #checkChannel({ held, given, permissions }: Held, verb: string, channel: string): Promise<void> {
+  async #checkChannel({ held, given, permissions }: Held, act: 'waits' | 'channels', channel: string): Promise<void> {
     const isOf = (name: string): boolean => channel === name || channel.startsWith(`${name}:`);
     if (isOf(held.id) || permissions.some(({ channels }) => permits(channels, channel))) return;
+    // Whoever waits for the answer of a person need not be able to give it.
+    if (act === 'waits' && permissions.some(({ waits }) => permits(waits, channel))) return;
     const ofHandler = isOf(held.handler);
     if (ofHandler && given.grant.handlers?.includes(held.handler)) return;
     const pushed = await this.#pushed(held);
@@ -172,7 +174,7 @@ export class WorkerPolicy {
       if (ofHandler && pushed.handler === held.handler) return;
       if (isOf(this.#deps.engine.idOf(pushed))) return;
     }
-    throw this.#refuse(`${verb} the channel`, channel, 'channels');
+    throw this.#refuse(act === 'waits' ? 'wait on the channel' : 'signal the channel', channel, act);
   }
 
   #ownKey(unique: NonNullable<ChildRequest['unique']>): NonNullable<ChildRequest['unique']> {

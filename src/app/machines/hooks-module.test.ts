@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { HookReference } from '../../flow/machine/definition.ts';
 import { HooksRegistry } from '../../worker/machine/hooks-registry.ts';
 import { loadHooksModule } from './hooks-module.ts';
+import { HooksRegistry as NamedHooks } from './parts.ts';
 
 function moduleOf(t: TestContext, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'leasehold-hooks-'));
@@ -62,4 +63,11 @@ test('a module that is not there, does not load or has no hooks is refused', asy
     code: 'INVALID_INPUT',
   });
   await assert.rejects(loadHooksModule(moduleOf(t, 'export default 3;'), new HooksRegistry()), /no hooks/);
+});
+
+test('hooks that are registered are taken by their name instead of a module', async () => {
+  const registry = new HooksRegistry().register('shop', () => ({ onAction: () => 7 }));
+  const [hooks] = await loadHooksModule('shop', registry);
+  assert.equal(hooks?.onAction?.('pay'), 7);
+  assert.ok(new NamedHooks().has('distributed-worker'));
 });

@@ -6,13 +6,17 @@ import { fault } from '../../core/errors.ts';
 import type { HooksRegistry } from '../../worker/machine/hooks-registry.ts';
 import type { HooksFactory, MachineHooks } from '../../worker/machine/machine-hooks.ts';
 
-const METHOD = /^(?:on[A-Z]\w*|on_[a-z]\w*|getToolProvider|get_tool_provider)$/;
+const METHOD = /^(?:on[A-Z]\w*|on_[a-z]\w*|getToolProvider|get_tool_provider|aroundRun|around_run)$/;
 
 /**
  * The default export stands for the hooks that the machine names, and so do methods of hooks that the module exports by themselves (`onAction`). Any other export
- * is registered under its name: a class, a function that makes hooks, or hooks as they are.
+ * is registered under its name: a class, a function that makes hooks, or hooks as they are. Instead of a module, hooks can be named that are
+ * registered.
  */
 export async function loadHooksModule(module: string, registry: HooksRegistry): Promise<readonly MachineHooks[]> {
+  if (registry.has(module) && !existsSync(resolve(module))) {
+    return [await registry.resolve({ name: module, file: undefined, module: undefined, class: undefined, args: {} })];
+  }
   const { default: main, ...named } = await importOf(module);
   const methods = Object.entries(named).filter(([name]) => METHOD.test(name));
   for (const [name, value] of Object.entries(named)) {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { environment } from '../../config/environment.ts';
 import { findMachine } from './find.ts';
 import { problemsOf, refuseProblems } from './problems.ts';
 
@@ -15,6 +16,8 @@ export interface LaunchMachineOptions {
   readonly workingDir?: string | undefined;
   /** Modules with hooks, as `leasehold run --hooks` takes them. */
   readonly hooks?: readonly string[] | undefined;
+  /** Variables that the process has besides those of this one. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -24,7 +27,7 @@ export interface LaunchMachineOptions {
 export async function launchMachine(
   name: string,
   input: Readonly<Record<string, unknown>>,
-  { executionId = randomUUID(), parentId, workingDir, hooks = [] }: LaunchMachineOptions = {},
+  { executionId = randomUUID(), parentId, workingDir, hooks = [], environment: more }: LaunchMachineOptions = {},
 ): Promise<string> {
   refuseProblems(name, await problemsOf(await findMachine(name, workingDir)));
   const args = [
@@ -40,6 +43,7 @@ export async function launchMachine(
   const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
+    env: { ...environment(), ...more },
     ...(workingDir === undefined ? {} : { cwd: workingDir }),
   });
   await once(child, 'spawn');

@@ -45,10 +45,19 @@ export async function problemsOf(
   return new Check(options.strict ?? false).source(source, []);
 }
 
+const MISSING = 'there is no file';
+
+/** Machines that a run would fail to find when it comes to them. */
+export function missingIn(problems: readonly MachineProblem[]): readonly MachineProblem[] {
+  return problems.filter(({ message }) => message.startsWith(MISSING));
+}
+
 /** Throws `INVALID_INPUT` that lists all errors, one a line. */
 export function refuseProblems(name: string, problems: readonly MachineProblem[]): void {
-  const errors = problems.filter(({ level }) => level === 'error');
-  if (errors.length === 0) return;
+  if (!problems.some(({ level }) => level === 'error')) return;
+  // Whoever has to mend it anyway wants to hear of files that are missing, too.
+  const missing = new Set(missingIn(problems));
+  const errors = problems.filter((problem) => problem.level === 'error' || missing.has(problem));
   const problem = errors.length === 1 ? 'it has a problem' : `it has ${errors.length} problems`;
   throw fault(
     'INVALID_INPUT',
@@ -82,7 +91,34 @@ class Check {
     });
     // As somebody reads the file: the reader looks at states first, and at where they lead after that.
     const inOrder = own.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
-    return [...inOrder, ...(await this.#peers(source, at))];
+    return [...inOrder, ...(await this.#agents(source, at)), ...(await this.#peers(source, at))];
+  }
+
+  /** What their files say is read when they are called; here, whether there is something to read. */
+  async #agents(source: MachineSource, at: Path): Promise<readonly MachineProblem[]> {
+    const data: Value = isMap(source.value) ? source.value['data'] : undefined;
+    const agents: Value = isMap(data) ? data['agents'] : undefined;
+    if (!isMap(agents)) return [];
+    const found = await Promise.all(
+      Object.entries(agents).map(async ([name, given]): Promise<readonly MachineProblem[]> => {
+        const needed = isMap(given) && !isMap(given['config']) ? given['ref'] : given;
+        // Any other text may be the name of a function.
+        if (typeof needed !== 'string' || !/\.(?:ya?ml|json)$/.test(needed)) return [];
+        const file = resolve(source.folder, needed);
+        if (!existsSync(file)) return [this.#missing(source, [...at, 'data', 'agents', name], needed)];
+        return readMachineFile(file).then(
+          () => [],
+          (error: Error) => [{ ...unreadable(file, error), level: this.#strict ? 'error' : 'warning' }],
+        );
+      }),
+    );
+    return found.flat();
+  }
+
+  /** A run may never come to it, or go on from the error: it is refused only by whoever wants all to be right. */
+  #missing(source: MachineSource, at: Path, given: string): MachineProblem {
+    const place = { file: source.name, line: source.lineOf?.(at), path: pathText(at) };
+    return { ...place, level: this.#strict ? 'error' : 'warning', message: `${MISSING} ${JSON.stringify(given)}` };
   }
 
   async #peers(source: MachineSource, at: Path): Promise<readonly MachineProblem[]> {
@@ -107,10 +143,7 @@ class Check {
   async #file(source: MachineSource, at: Path, file: string, given: string): Promise<readonly MachineProblem[]> {
     if (this.#seen.has(file)) return [];
     this.#seen.add(file);
-    if (!existsSync(file)) {
-      const place = { file: source.name, line: source.lineOf?.(at), path: pathText(at) };
-      return [{ ...place, level: 'error', message: `there is no file ${JSON.stringify(given)}` }];
-    }
+    if (!existsSync(file)) return [this.#missing(source, at, given)];
     try {
       return await this.source(await readMachineFile(file), []);
     } catch (error) {

@@ -29,6 +29,7 @@ import {
   pushesOf,
   pushOf,
 } from '../library/pushing.ts';
+import { type AppRuns, CalledRuns } from '../library/runs.ts';
 import { nodeFetch } from './node-fetch.ts';
 import { itemOf } from './remote-app-events.ts';
 import { RemoteHandle } from './remote-app-handle.ts';
@@ -92,10 +93,13 @@ export class RemoteApp implements Leasehold {
   readonly #log: Log;
   readonly #mayRule: boolean;
   readonly #workers = new Set<Worker>();
+  /** Runs of machines: start, look, cancel, retry, fork. */
+  readonly runs: AppRuns;
 
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
     this.#operator = new NodeOperator(client);
+    this.runs = new CalledRuns(() => Promise.resolve(this.#operator));
     this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;

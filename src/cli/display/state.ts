@@ -1,5 +1,6 @@
 import type { Reason, TaskState } from '../../operate/views.ts';
 import type { Format, Out } from './out.ts';
+import type { Column } from './table.ts';
 
 /** States differ by symbol as well as by colour: not everybody sees colours. */
 const STATE_STYLES: Readonly<Record<TaskState, { readonly symbol: string; readonly colour: Format }>> = {
@@ -36,4 +37,14 @@ const REASON_WORDS: Readonly<Record<Exclude<Reason, 'none'>, string>> = {
 /** The reason of an end in words; undefined where the state says it all. */
 export function reasonWords(reason: Reason | undefined): string | undefined {
   return reason === undefined || reason === 'none' ? undefined : REASON_WORDS[reason];
+}
+
+/** The state of a task or a run, in its colour. */
+export function stateColumn(out: Out): Column<{ readonly state: TaskState }> {
+  return {
+    head: 'state',
+    cell: ({ state }) => state,
+    show: ({ state }) => stateText(state),
+    paint: ({ state }, text) => paintState(out, state, text),
+  };
 }

@@ -1,4 +1,5 @@
 import { formatUptime } from '../kit/figures.ts';
+import type { Column } from './table.ts';
 
 /** `2026-05-04 13:05:06` in the local time zone. */
 export function formatTime(at: number): string {
@@ -29,4 +30,13 @@ export function formatTook(ms: number): string {
 /** `2026-05-04 13:05:06 (3m ago)`. */
 export function formatWhen(at: number, now: number): string {
   return `${formatTime(at)} (${formatRelative(at, now)})`;
+}
+
+/** When it was created: how long ago on a screen, the time elsewhere. */
+export function createdColumn(now: number): Column<{ readonly createdAt: number }> {
+  return {
+    head: 'created',
+    cell: ({ createdAt }) => new Date(createdAt).toISOString(),
+    show: ({ createdAt }) => formatRelative(createdAt, now),
+  };
 }

@@ -6,13 +6,16 @@ import {
   loadHooksModule,
   MachineFailed,
   type MachineHooks,
+  type MachineSource,
   type MachineStep,
+  missingIn,
   newSignals,
+  problemLine,
   problemsOf,
   refuseProblems,
   runMachine,
 } from '../../app/machines.ts';
-import { loadCall } from '../../config/load.ts';
+import { loadCall, sourceOf } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
 import { type Out, outFor } from '../display/out.ts';
@@ -28,11 +31,13 @@ import { sendLines } from './run-signals.ts';
 
 /** Hooks are code of this process, which cannot be stopped from outside: this long they may take to notice. */
 const STOP_MS = 2000;
+/** In a pipe nothing has to fit a screen. */
+const LONGEST_LINE = 4000;
 
 /** `leasehold run FILE|NAME`. */
 export const run: Command = {
   name: 'run',
-  doc: 'Run a machine to its end, within this process, and print its output as JSON',
+  doc: 'Run a machine to its end, here or durably on a store or node, and print its output as JSON',
   args: [
     { name: 'FILE|NAME', doc: 'The machine: a file in YAML or JSON, or one that comes with leasehold', optional: true },
   ],
@@ -48,6 +53,12 @@ export const run: Command = {
     'dryRun',
     'strict',
     'verbose',
+    'store',
+    'durability',
+    'slots',
+    'server',
+    'token',
+    'dataDir',
     'json',
   ],
   examples: [
@@ -57,7 +68,13 @@ export const run: Command = {
       line: `run approval.yml --signal 'approval/42={"approved": true}'`,
       does: 'the signal is there before it is waited for',
     },
+    { line: 'run order.yml --execution-id order-42', does: 'goes on with that run, if the machine has persistence' },
     { line: 'run order.yml --dry-run', does: 'the way it would take, without doing anything' },
+    { line: 'run order.yml --server http://127.0.0.1:7420', does: 'a durable run by the workers of a node' },
+    {
+      line: 'run order.yml --store sqlite:./work.db --execution-id order-42',
+      does: 'a durable run: started again under this name, it goes on where it stopped, or gives its result',
+    },
   ],
 
   async run(args) {
@@ -65,11 +82,22 @@ export const run: Command = {
     const name = nameOf(words[0], config);
     const out = outFor(config);
     const source = await findMachine(name);
-    refuseProblems(name, await problemsOf(source, { strict: config.strict }));
+    const problems = await problemsOf(source, { strict: config.strict });
+    refuseProblems(name, problems);
+    if (!config.json) for (const problem of missingIn(problems)) out.note(safeLine(problemLine(problem)));
     if (config.input === '-' && config.signals.includes('-')) throw twice();
     const input = await readRunInput(config.input);
     if (config.dryRun) return dryRun(source, input, out);
-    return runToEnd(config, out, (options) => runMachine(source, { ...options, input }));
+    const place = placeOf(config);
+    if (place === 'here') return runToEnd(config, out, (options) => runMachine(source, { ...options, input }));
+    if (config.maxSteps !== undefined) throw inlineOnly('--max-steps');
+    if (config.parentId !== undefined) throw inlineOnly('--parent-id');
+    if (place === 'server') {
+      if (config.hooksModule.length > 0)
+        throw fault('INVALID_INPUT', { field: '--hooks', problem: 'workers of a node have hooks of their own' });
+      return runToEnd(config, out, (options, underway) => served(config, out, source, { ...options, input }, underway));
+    }
+    return runToEnd(config, out, (options, underway) => durably(config, out, source, { ...options, input }, underway));
   },
 };
 
@@ -85,6 +113,66 @@ function nameOf(word: string | undefined, { machineName, machineFile }: Config):
   throw fault('INVALID_INPUT', { field: 'command line', problem });
 }
 
+/** Within this process, unless a store or a node is named. */
+function placeOf(config: Config): 'here' | 'store' | 'server' {
+  const [store, server] = [sourceOf(config, 'store') === 'flag', sourceOf(config, 'server') === 'flag'];
+  if (store && server)
+    throw fault('INVALID_INPUT', { field: 'command line', problem: 'it names both --store and --server' });
+  return server ? 'server' : store ? 'store' : 'here';
+}
+
+/** By the workers of a node. */
+async function served(
+  config: Config,
+  out: Out,
+  source: MachineSource,
+  { input, stop = new AbortController().signal }: NonNullable<RunOptions>,
+  underway: Underway,
+): Promise<unknown> {
+  const { runOnServer } = await import('./run-on-server.ts');
+  return runOnServer(config, out, source, {
+    input,
+    stop,
+    onStarted: ({ name, fresh, send }) => {
+      underway.send = send;
+      underway.kept = name;
+      if (!config.json && (config.verbose || !fresh || process.stderr.isTTY))
+        out.note(safeLine(`   run ${name}${fresh ? '' : ' goes on'}`));
+    },
+  });
+}
+
+/** With a worker of this process; others on the store may take a part in it. */
+async function durably(
+  config: Config,
+  out: Out,
+  source: MachineSource,
+  options: RunOptions,
+  underway: Underway,
+): Promise<unknown> {
+  const { runOnStore } = await import('../../app/machines/durable-run.ts');
+  const { signals: _, ...rest } = options ?? {};
+  const { store, durability, slots, hooksModule, verbose } = config;
+  return runOnStore(source, {
+    ...rest,
+    store,
+    slots,
+    open: { durability },
+    hookFiles: hooksModule,
+    signals: config.signals.filter((one) => one !== '-'),
+    onStarted: ({ name, state, fresh, send }) => {
+      underway.send = send;
+      underway.kept = name;
+      if (!config.json && (verbose || !fresh || process.stderr.isTTY))
+        out.note(safeLine(`   run ${name}${fresh ? '' : state === 'completed' ? ' has ended before' : ' goes on'}`));
+    },
+  });
+}
+
+function inlineOnly(option: string): Error {
+  return fault('INVALID_INPUT', { field: option, problem: 'it is for runs within this process' });
+}
+
 function twice(): Error {
   return fault('INVALID_INPUT', {
     field: 'command line',
@@ -94,23 +182,30 @@ function twice(): Error {
 
 type RunOptions = Parameters<typeof runMachine>[1];
 
-async function runToEnd(config: Config, out: Out, start: (options: RunOptions) => Promise<unknown>): Promise<number> {
+/** What is known of a run while it is under way, and where signals for it go. */
+interface Underway {
+  send: (channel: string, data: unknown) => void;
+  /** The name of a run that can be gone on with. */
+  kept?: string;
+}
+
+async function runToEnd(
+  config: Config,
+  out: Out,
+  start: (options: RunOptions, underway: Underway) => Promise<unknown>,
+): Promise<number> {
   const { stderr } = process;
   const registry = new HooksRegistry({ onLog: (line) => out.note(safeLine(line)) });
   const hooks: MachineHooks[] = [];
   for (const module of config.hooksModule) hooks.push(...(await loadHooksModule(module, registry)));
   const signals = newSignals();
   for (const signal of config.signals) if (signal !== '-') signals.send(signal.channel, signal.data);
+  const underway: Underway = { send: (channel, data) => signals.send(channel, data) };
   const complain = (text: string): void => out.note(safeLine(text));
   const listen = (): (() => void) =>
-    sendLines(process.stdin, { send: (channel, data) => signals.send(channel, data), complain });
+    sendLines(process.stdin, { send: (channel, data) => underway.send(channel, data), complain });
   let listening = config.signals.includes('-') ? listen() : undefined;
-  const progress = new RunProgress({
-    write: (line) => out.note(line),
-    paint: (format, text) => styleText(format as Parameters<typeof styleText>[0], text, { stream: stderr }),
-    columns: stderr.columns || 100,
-    verbose: config.verbose,
-  });
+  const progress = progressOn(stderr, out, config.verbose);
   endProgramsWithProcess();
   const stopping = new AbortController();
   const unlisten = onStopSignals({
@@ -123,12 +218,21 @@ async function runToEnd(config: Config, out: Out, start: (options: RunOptions) =
   const { executionId, parentId, maxSteps, strict } = config;
   const show = (step: MachineStep): void => {
     progress.show(step);
-    if (step.kind !== 'wait' || listening !== undefined || !process.stdin.isTTY) return;
-    // Whoever sits there may send it.
-    listening = listen();
-    out.note(`      To send it, type ${safeLine(step.channel)}=JSON and press Enter.`);
+    if (step.kind !== 'wait' || listening !== undefined) return;
+    if (process.stdin.isTTY) {
+      // Whoever sits there may send it.
+      listening = listen();
+      out.note(`      To send it, type ${safeLine(step.channel)}=JSON and press Enter.`);
+    } else if (placeOf(config) === 'here' && underway.kept === undefined && !signals.has(step.channel)) {
+      out.note(nobodySends(step.channel));
+    }
   };
-  const running = start({
+  const given: RunOptions = {
+    onKept: ({ executionId: id, from }) => {
+      underway.kept = id;
+      if (from !== undefined && !config.json)
+        out.note(`   goes on with the run ${safeLine(id)} in the state ${safeLine(from.state)}`);
+    },
     executionId,
     parentId,
     maxSteps,
@@ -139,7 +243,8 @@ async function runToEnd(config: Config, out: Out, start: (options: RunOptions) =
     stop: stopping.signal,
     onWarning: complain,
     onStep: config.json ? (step) => void (config.verbose && out.note(safeJson(step))) : show,
-  });
+  };
+  const running = start(given, underway);
   try {
     const output = await Promise.race([running, stopped(stopping.signal, running)]);
     if (!config.json && stderr.isTTY) {
@@ -153,14 +258,28 @@ async function runToEnd(config: Config, out: Out, start: (options: RunOptions) =
     else out.json(output);
     return EXIT.fine;
   } catch (error) {
-    if (stopping.signal.aborted) return interrupted(stopping.signal.reason as StopSignal, out);
+    if (stopping.signal.aborted) return interrupted(stopping.signal.reason as StopSignal, out, underway.kept);
     if (!(error instanceof MachineFailed)) throw error;
-    return failed(error, out);
+    return failed(error, out, underway.kept);
   } finally {
     clearInterval(alive);
     unlisten();
     listening?.();
   }
+}
+
+function progressOn(stream: NodeJS.WriteStream, out: Out, verbose: boolean): RunProgress {
+  return new RunProgress({
+    write: (line) => out.note(line),
+    paint: (format, text) => styleText(format as Parameters<typeof styleText>[0], text, { stream }),
+    columns: stream.isTTY ? stream.columns || 100 : LONGEST_LINE,
+    verbose,
+  });
+}
+
+function nobodySends(channel: string): string {
+  const signal = `--signal '${safeLine(channel)}=JSON'`;
+  return `      Nobody can send it to this run: start it with ${signal}, or with --signal - for standard input.`;
 }
 
 /** Rejects when the run should be over: at its own end, or when the time for that is up. */
@@ -174,16 +293,19 @@ function stopped(stop: AbortSignal, running: Promise<unknown>): Promise<never> {
 }
 
 /** What a hook has left open would keep the process. */
-function interrupted(signal: StopSignal, out: Out): never {
-  out.note('Stopped: the run is not kept.');
+function interrupted(signal: StopSignal, out: Out, kept: string | undefined): never {
+  out.note(kept === undefined ? 'Stopped: the run is not kept.' : `Stopped. ${toGoOn(kept)}`);
   process.exit(exitCodeOfSignal(signal));
 }
 
-function failed({ type, message, state }: MachineFailed, out: Out): number {
+const toGoOn = (id: string): string => `To go on from there, run it again with --execution-id ${safeLine(id)}`;
+
+function failed({ type, message, state }: MachineFailed, out: Out, kept: string | undefined): number {
   const details = { state, type, message };
   if (out.mode === 'json') {
     const error = fault('MACHINE_FAILED', { state, problem: `${type}: ${message}`, type, error: message });
     out.note(safeJson({ error }));
   } else out.note(safeLine(`The machine failed in the state ${details.state}: ${type}: ${message}`));
+  if (kept !== undefined && out.mode !== 'json') out.note(toGoOn(kept));
   return EXIT.failed;
 }

@@ -3,9 +3,9 @@ import { listTasks } from '../../operate/calls/calls.ts';
 import type { TaskView } from '../../operate/views.ts';
 import { errorLine } from '../display/error-line.ts';
 import type { Out } from '../display/out.ts';
-import { paintState, reasonWords, stateText } from '../display/state.ts';
+import { reasonWords, stateColumn } from '../display/state.ts';
 import { type Column, printList } from '../display/table.ts';
-import { formatRelative } from '../display/time.ts';
+import { createdColumn, formatRelative } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
 import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
@@ -42,20 +42,11 @@ export const list: Command = {
 function columns(out: Out, now: number): readonly Column<TaskView>[] {
   return [
     { head: 'id', cell: ({ id }) => id },
-    {
-      head: 'state',
-      cell: ({ state }) => state,
-      show: ({ state }) => stateText(state),
-      paint: ({ state }, text) => paintState(out, state, text),
-    },
+    stateColumn(out),
     { head: 'queue', cell: ({ queue }) => queue },
     { head: 'handler', cell: ({ handler }) => handler },
     { head: 'tries', cell: ({ tries, maxAttempts }) => `${tries}/${maxAttempts}`, right: true },
-    {
-      head: 'created',
-      cell: ({ createdAt }) => new Date(createdAt).toISOString(),
-      show: ({ createdAt }) => formatRelative(createdAt, now),
-    },
+    createdColumn(now),
     { head: '', cell: (task) => remark(task, now), paint: (_task, text) => out.paint('dim', text), rest: true },
   ];
 }

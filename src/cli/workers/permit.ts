@@ -17,6 +17,7 @@ const CHANGES = [
   'permitWorker',
   'permitLimit',
   'permitChannel',
+  'permitWait',
   'permitReuse',
   'none',
 ] as const satisfies readonly OptionKey[];
@@ -59,6 +60,7 @@ function permissionsOf(config: Config): Permissions {
     workers: config.permitWorker,
     limits: config.permitLimit,
     channels: config.permitChannel,
+    waits: config.permitWait,
     reuse: config.permitReuse,
   };
 }

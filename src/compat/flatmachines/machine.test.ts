@@ -5,11 +5,18 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import {
   HooksRegistry,
+  InMemoryResultBackend,
+  LocalFileBackend,
   launchMachine,
   Machine,
   MachineFailed,
   type MachineHooks,
   type MachineOptions,
+  MemoryBackend,
+  MemorySignalBackend,
+  NoOpTrigger,
+  SignalDispatcher,
+  send_and_notify,
 } from '../index.ts';
 
 function machine(states: object, more: object = {}): Readonly<Record<string, unknown>> {
@@ -184,5 +191,101 @@ export const onMachineEnd = async (context, output) => { const { renameSync } = 
     await assert.rejects(launchMachine('no_such_machine'), { code: 'NOT_FOUND' });
     // @ts-expect-error: there is no such option
     await assert.rejects(launchMachine('echo_processor', {}, { pool: 'x' }), { code: 'UNKNOWN_OPTION' });
+  });
+});
+
+describe('a Machine that is written down', () => {
+  const twice = (persistence?: object): Readonly<Record<string, unknown>> =>
+    machine(
+      {
+        one: { action: 'up', transitions: [{ to: 'two' }] },
+        two: { action: 'up', transitions: [{ to: 'end' }] },
+        end: end({ n: 'context.n' }),
+      },
+      { context: { n: 0 }, ...(persistence === undefined ? {} : { persistence }) },
+    );
+  const up = (failIn?: string): MachineHooks => ({
+    onAction: (state: string, _action: string, context: { n: number }) => {
+      if (state === failIn) throw new Error('crash');
+      return { n: context.n + 1 };
+    },
+  });
+  const silent: MachineHooks = { onAction: () => assert.fail('again') };
+
+  test('goes on where it failed with resumeFrom, from a place of the program', async (t) => {
+    for (const persistence of [new MemoryBackend(), new LocalFileBackend(join(folderOf(t), 'c'))]) {
+      const failed = new Machine({ config: twice(), hooks: up('two'), executionId: 'r', persistence });
+      await assert.rejects(failed.execute(), /crash/);
+      const warnings: string[] = [];
+      const onWarning = (text: string): void => void warnings.push(text);
+      const other = new Machine({ config: twice(), hooks: up(), persistence, onWarning });
+      assert.deepEqual(await other.execute({ new: true }, { resumeFrom: 'r' }), { n: 2 });
+      assert.match(warnings.join(), /goes on with the input that it began with/);
+      const third = new Machine({ config: twice(), hooks: silent, executionId: 'r', persistence });
+      assert.deepEqual(await third.execute(), { n: 2 }, 'the name is enough');
+      assert.deepEqual(await third.execute({}, { resume_from: 'r' }), { n: 2 });
+    }
+  });
+
+  test('in memory of its own can be tried again, and begins anew when it is not said to resume', async () => {
+    let failIn: string | undefined = 'two';
+    const hooks: MachineHooks = {
+      onAction: (...given: never[]) => up(failIn).onAction?.(...(given as never as [string])),
+    };
+    const run = new Machine({ config: twice({ enabled: true, backend: 'memory' }), hooks });
+    await assert.rejects(run.execute(), /crash/);
+    failIn = 'one';
+    assert.deepEqual(await run.execute({}, { resumeFrom: run.executionId }), { n: 2 });
+    await assert.rejects(run.execute(), /crash/, 'from its beginning');
+    const other = new Machine({ config: twice({ enabled: true }), hooks });
+    await assert.rejects(
+      other.execute({}, { resumeFrom: run.executionId }),
+      /crash/,
+      'the memory of another is not seen',
+    );
+  });
+
+  test('keeps its files where its machine says, beside the file', async (t) => {
+    const folder = folderOf(t);
+    writeFileSync(
+      join(folder, 'm.json'),
+      JSON.stringify(twice({ enabled: true, backend: 'sqlite', db_path: 'kept/runs.db' })),
+    );
+    const file = join(folder, 'm.json');
+    await assert.rejects(new Machine({ file, hooks: up('two'), executionId: 'r' }).execute(), /crash/);
+    assert.deepEqual(await new Machine({ file, hooks: up(), executionId: 'r' }).execute(), { n: 2 });
+    assert.deepEqual(await new Machine({ file, hooks: silent, executionId: 'r' }).execute(), { n: 2 });
+  });
+
+  test('is refused a backend that is not there, and to resume what is not written down', async () => {
+    const redis = new Machine({ config: twice({ enabled: true, backend: 'redis' }), hooks: up() });
+    await assert.rejects(redis.execute(), /not one of local, memory, sqlite/);
+    await assert.rejects(new Machine({ config: twice() }).execute({}, { resumeFrom: 'r' }), /keeps no checkpoints/);
+    const off = new Machine({ config: twice({ enabled: false, backend: 'local' }), hooks: up(), executionId: 'r' });
+    assert.deepEqual(await off.execute(), { n: 2 });
+  });
+
+  test('leaves where it waits, and a dispatcher wakes it', async () => {
+    const config = machine({
+      ask: { wait_for: 'go', output_to_context: { got: 'output.value' }, transitions: [{ to: 'end' }] },
+      end: end({ got: 'context.got' }),
+    });
+    const parts = {
+      persistence: new MemoryBackend(),
+      signal_backend: new MemorySignalBackend(),
+      result_backend: new InMemoryResultBackend(),
+    };
+    const run = new Machine({ config, executionId: 'r', ...parts });
+    assert.deepEqual(await run.execute({}, { leave: true }), { _waiting: true, _channel: 'go' });
+    await send_and_notify(parts.signal_backend, new NoOpTrigger(), 'go', 5);
+    const outputs: unknown[] = [];
+    const dispatcher = new SignalDispatcher({
+      persistence: parts.persistence,
+      signals: parts.signal_backend,
+      resume: async (id) =>
+        outputs.push(await new Machine({ config, ...parts }).execute({}, { resumeFrom: id, leave: true })),
+    });
+    assert.deepEqual(await dispatcher.dispatch_all(), { go: 1 });
+    assert.deepEqual(outputs, [{ got: 5 }]);
   });
 });

@@ -1,6 +1,13 @@
 /** `Machine` and `launchMachine` of FlatMachines: machines from a program. */
 import { randomUUID } from 'node:crypto';
 import { checkOptions, fault } from '../../app/library/manual.ts';
+import {
+  type ExecutionLock,
+  MemoryBackend,
+  type PersistenceBackend,
+  type ResultBackend,
+  type SignalBackend,
+} from '../../app/machines/backends.ts';
 import { HooksRegistry, type MachineHooks, newSignals } from '../../app/machines/parts.ts';
 import type { LaunchMachineOptions, MachineSource, MachineStep, RunMachineOptions } from '../../app/machines.ts';
 import { eitherOf } from '../spellings.ts';
@@ -40,6 +47,13 @@ export interface MachineOptions {
   /** Instead of `settings.max_steps`. */
   readonly maxSteps?: number;
   readonly max_steps?: number;
+  /** Where the run is written down, in place of what the machine says. */
+  readonly persistence?: PersistenceBackend;
+  readonly lock?: ExecutionLock;
+  readonly resultBackend?: ResultBackend;
+  readonly result_backend?: ResultBackend;
+  readonly signalBackend?: SignalBackend;
+  readonly signal_backend?: SignalBackend;
   /** Warnings are errors. */
   readonly strict?: boolean;
   readonly onStep?: (step: MachineStep) => void;
@@ -66,6 +80,12 @@ const MACHINE_OPTIONS: ReadonlySet<string> = new Set([
   'parent_execution_id',
   'maxSteps',
   'max_steps',
+  'persistence',
+  'lock',
+  'resultBackend',
+  'result_backend',
+  'signalBackend',
+  'signal_backend',
   'strict',
   'onStep',
   'onWarning',
@@ -76,9 +96,17 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal;
   readonly maxSteps?: number;
   readonly max_steps?: number;
+  /** Go on with the run of this name from its latest checkpoint, if it has one. */
+  readonly resumeFrom?: string;
+  readonly resume_from?: string;
+  /** Where a run that is written down would wait for a signal, resolve to `{_waiting: true, _channel}`. */
+  readonly leave?: boolean;
 }
 
 const EXECUTE_OPTIONS: ReadonlySet<string> = new Set([
+  'resumeFrom',
+  'resume_from',
+  'leave',
   'signal',
   'maxSteps',
   'max_steps',
@@ -87,17 +115,22 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set([
 /** Runs of this process, by name: one name runs once at a time. */
 const running = new Set<string>();
 
-/** One run of a machine, within this process and with nothing stored. */
+/** One run of a machine, within this process. It is written down if the machine has `persistence`, or a place is given. */
 export class Machine {
   readonly executionId: string;
   readonly #options: MachineOptions;
+  readonly #isNamed: boolean;
   readonly #signals = newSignals();
+  /** For a machine that says `memory`: each has its own. */
+  readonly #memory = new MemoryBackend();
 
   constructor(options: MachineOptions) {
     checkOptions('machine options', options, MACHINE_OPTIONS);
     this.#options = options;
     const { executionId, execution_id } = options;
-    this.executionId = eitherOf(['executionId', executionId], ['execution_id', execution_id]) ?? randomUUID();
+    const named = eitherOf(['executionId', executionId], ['execution_id', execution_id]);
+    this.#isNamed = named !== undefined;
+    this.executionId = named ?? randomUUID();
     fileOf(options);
   }
 
@@ -109,15 +142,25 @@ export class Machine {
   /** Runs the machine to its end and resolves to its output. Rejects with `MachineFailed` when an error of a state leads nowhere. */
   async execute(input: Input = {}, options: ExecuteOptions = {}): Promise<unknown> {
     checkOptions('execute options', options, EXECUTE_OPTIONS);
-    const { executionId } = this;
-    if (running.has(executionId)) throw fault('CONFLICT', { problem: `the run ${executionId} runs already` });
+    const resumeFrom = eitherOf(['resumeFrom', options.resumeFrom], ['resume_from', options.resume_from]);
+    const executionId = resumeFrom ?? this.executionId;
+    if (running.has(executionId)) throw fault('CONFLICT', { problem: `the run ${executionId} is already running` });
     running.add(executionId);
     try {
       const { problemsOf, refuseProblems, runMachine } = await machines();
       const source = await this.#source();
       const { strict = false } = this.#options;
       refuseProblems(source.name, await problemsOf(source, { strict }));
-      return await runMachine(source, { ...(await this.#runOptions(options)), input, executionId, strict });
+      const given = await this.#runOptions(options);
+      // A name that nobody gave has no run to go on with.
+      const named = this.#isNamed || resumeFrom !== undefined;
+      return await runMachine(source, {
+        ...given,
+        input,
+        ...(named ? { executionId } : { newId: executionId }),
+        resumeFrom,
+        strict,
+      });
     } finally {
       running.delete(executionId);
     }
@@ -135,7 +178,7 @@ export class Machine {
     return sourceOf(file ?? (config as Input), 'machine', folder);
   }
 
-  async #runOptions({ signal, maxSteps, max_steps }: ExecuteOptions): Promise<RunMachineOptions> {
+  async #runOptions({ signal, maxSteps, max_steps, leave = false }: ExecuteOptions): Promise<RunMachineOptions> {
     const given = this.#options;
     const { hooks = [], agents, tools, onStep, onWarning } = given;
     const steps = eitherOf(['maxSteps', maxSteps], ['max_steps', max_steps]);
@@ -152,6 +195,14 @@ export class Machine {
       registry: registryOf(given),
       machines: new Map(await Promise.all(peers)),
       signals: this.#signals,
+      memory: this.#memory,
+      leave,
+      parts: {
+        persistence: given.persistence,
+        lock: given.lock,
+        results: eitherOf(['resultBackend', given.resultBackend], ['result_backend', given.result_backend]),
+        signals: eitherOf(['signalBackend', given.signalBackend], ['signal_backend', given.signal_backend]),
+      },
       ...(agents === undefined ? {} : { agents }),
       ...(tools === undefined ? {} : { tools }),
       ...(signal === undefined ? {} : { stop: signal }),

@@ -1,5 +1,5 @@
-import type { RegistrationBackend } from './registration-backend.ts';
-import type { WorkBackend } from './work-backend.ts';
+import type { RegistrationBackend } from '../../app/pools/registration-backend.ts';
+import type { WorkBackend } from '../../app/pools/work-backend.ts';
 
 /** The fields that FlatMachines adds to the runtime of an SDK. */
 export interface SDKRuntimeWrapper {

@@ -24,7 +24,7 @@ export interface Run {
   readonly lease_expires_at: string | null;
   readonly last_heartbeat_at: string | null;
   readonly cancel_requested_at: string | null;
-  /** Known to the connection that asked for the cancel; the store does not keep it. */
+  /** The reason that was given first. */
   readonly cancel_reason: string | null;
   /** Grows by one with each lease: the token of the current holder. */
   readonly attempt: number;

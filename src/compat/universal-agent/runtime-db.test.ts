@@ -251,6 +251,7 @@ onEach('B5: a requested cancel is a state that no other end overwrites', async (
     assert.equal(await status(runId), 'cancelled');
     const run = await getRun(two, runId);
     assert.deepEqual([run?.cancel_reason, run?.terminal_reason], ['not needed', 'requested']);
+    assert.deepEqual(await getRun(one, runId), run, 'every connection knows the reason');
   }
 });
 
@@ -270,6 +271,18 @@ onEach(
     assert.equal(await refusal(requestCancel(two, 'no such run')), 'NOT_FOUND');
   },
 );
+
+onEach('a run is found, cancelled with a reason and run again by its name, like any other run', async (t, ground) => {
+  const { one, two, status } = await rig(t, ground);
+  const { runs } = one.app.engine;
+  assert.deepEqual([(await runs.get('job_1'))?.kind, (await runs.list({ kind: 'agent' })).runs.length], ['agent', 1]);
+  await runs.cancel('job_1', { why: 'by an operator' });
+  assert.equal((await getRun(two, 'job_1'))?.cancel_reason, 'by an operator');
+  assert.equal((await queueRun(two, RUN)).status, 'cancelled', 'queued again it stays as it is');
+  await runs.retry('job_1');
+  assert.equal(await status(), 'queued');
+  assert.equal((await getRun(two, 'job_1'))?.cancel_reason, null);
+});
 
 onEach('B6: to queue a run that exists never changes it', async (t, ground) => {
   const { elapse, one, two, status } = await rig(t, ground);

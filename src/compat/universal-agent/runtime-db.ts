@@ -11,8 +11,8 @@ import {
   whole,
 } from '../../app/library/manual.ts';
 import type { App } from '../../app/open.ts';
+import { WorkerRows } from '../../app/pools/worker-rows.ts';
 import { refuse } from '../refuse.ts';
-import { WorkerRows } from '../worker-rows.ts';
 import { type Run, type RunStatus, runOf, runStateOf, type StoredSpec } from './runs.ts';
 
 const QUEUE = 'runs';
@@ -68,7 +68,6 @@ export class RuntimeDb {
   readonly #rows: WorkerRows;
   readonly #held = new Map<string, Held>();
   readonly #tasks = new Map<string, number>();
-  readonly #reasons = new Map<string, string>();
 
   constructor(manual: Manual) {
     this.#manual = manual;
@@ -91,15 +90,21 @@ export class RuntimeDb {
     const known = await this.#find(runId);
     if (known !== undefined) return this.#same(known, spec, runId);
     const { engine } = this.#manual;
-    const pushed = await engine.push({
-      queue: QUEUE,
-      handler: HANDLER,
-      input: spec,
-      maxAttempts,
-      retry: AT_ONCE,
-      unique: { key: runId, window: engine.retentionMs },
+    const { run: started } = await engine.runs.start({
+      request: {
+        queue: QUEUE,
+        handler: HANDLER,
+        input: spec,
+        maxAttempts,
+        retry: AT_ONCE,
+        // The view `runs`, and programs that know no names, find it by its key.
+        unique: { key: runId, window: engine.retentionMs },
+      },
+      run: { name: runId, kind: 'agent', title: HANDLER },
+      // To queue a run that exists never changes it.
+      revive: false,
     });
-    this.#tasks.set(runId, pushed.task);
+    this.#tasks.set(runId, started.task);
     return this.#require(runId);
   }
 
@@ -183,8 +188,7 @@ export class RuntimeDb {
     const text = reason === undefined ? undefined : checkKey('reason', reason);
     const record = await this.#find(checkKey('run_id', runId));
     if (record === undefined) throw unknownRun(runId);
-    const answer = await this.#manual.engine.cancel(record.task);
-    if (answer !== 'finished' && text !== undefined) this.#reasons.set(runId, text);
+    await this.#manual.engine.runs.cancel(record.task, { why: text });
     return (await this.#require(runId)).status;
   }
 
@@ -236,7 +240,8 @@ export class RuntimeDb {
     const { holder } = task;
     const row =
       holder === undefined ? undefined : (await engine.workers.list()).find(({ worker }) => worker === holder);
-    const cancelReason = task.cancelRequestedAt === undefined ? undefined : this.#reasons.get(runId);
+    const asked = task.cancelRequestedAt === undefined ? undefined : await engine.runs.get(task.task);
+    const cancelReason = asked?.cancelNote?.why;
     const { calendar, lease } = await engine.store.clock();
     return runOf(task, { runId, holder: row, ahead: calendar - lease, cancelReason });
   }

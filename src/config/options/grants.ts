@@ -64,6 +64,11 @@ export const GRANT_OPTIONS = {
     flag: 'channel',
     ...PATTERN,
   },
+  permitWait: {
+    doc: 'Channels that its tasks may wait on, without sending to them; may be repeated',
+    flag: 'wait',
+    ...PATTERN,
+  },
   permitReuse: {
     doc: 'Children of its tasks may take over kept results, and share unique keys with tasks of others',
     flag: 'reuse',

@@ -18,6 +18,8 @@ export interface Permissions {
   readonly limits?: readonly string[] | undefined;
   /** Channels that it may wait on and send signals to. */
   readonly channels?: readonly string[] | undefined;
+  /** Channels that it may wait on, and send nothing to. */
+  readonly waits?: readonly string[] | undefined;
   /** Its children may take over kept results, keep theirs for others, and share unique keys with tasks of others. */
   readonly reuse?: boolean | undefined;
 }
@@ -31,6 +33,7 @@ export const PERMISSION_KINDS = [
   'workers',
   'limits',
   'channels',
+  'waits',
 ] as const satisfies readonly PermissionKind[];
 
 /** Handlers that run code or reach a network with the rights of the worker that serves them. A `*` never stands for them. */

@@ -15,7 +15,7 @@ test('every event has its names in other programs, and every such name belongs t
   assert.equal(words('expired', 'failed'), 'LEASE_EXPIRED,failed');
   assert.equal(words('expired', 'cancelled'), 'LEASE_EXPIRED,cancelled');
   assert.equal(words('timed_out', 'failed'), 'failed');
-  for (const change of ['staged', 'revived', 'cancel_requested', 'parked', 'woken'] as const)
+  for (const change of ['staged', 'revived', 'cancel_requested', 'parked', 'woken', 'budget_warned'] as const)
     assert.equal(words(change, 'ready'), '');
   const said = new Set([
     ...CHANGES.flatMap((change) => STATES.flatMap((state) => wordsOf({ change, state }))),

@@ -83,6 +83,7 @@ export function wordsOf(event: Pick<TaskEvent, 'change' | 'state'> | Pick<Worker
     case 'cancel_requested':
     case 'parked':
     case 'woken':
+    case 'budget_warned':
       return [];
   }
 }

@@ -49,6 +49,7 @@ const LEGAL = `
   woken: waiting → scheduled
   timed_out: ready → failed
   timed_out: scheduled → failed
+  budget_warned: running → running
 `
   .trim()
   .split(/\n\s*/);
@@ -67,7 +68,7 @@ test('of all changes, states before and states after, exactly the listed ones ar
       }
     }
   }
-  assert.equal(tried, 14 * 8 * 7);
+  assert.equal(tried, 15 * 8 * 7);
   assert.deepEqual(found.sort(), LEGAL.toSorted());
 });
 
@@ -120,6 +121,7 @@ test('the numbers that stores write never change: states, changes and reasons ke
     'parked',
     'woken',
     'timed_out',
+    'budget_warned',
   ]);
   assert.deepEqual(REASONS, [
     'none',

@@ -31,6 +31,7 @@ export const CHANGES = [
   'parked',
   'woken',
   'timed_out',
+  'budget_warned',
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
@@ -84,6 +85,8 @@ export const TRANSITIONS: Readonly<Record<Exclude<Change, 'created'>, Rule>> = {
   parked: { from: ['running'], to: ['waiting'] },
   woken: { from: ['waiting'], to: ['ready', 'scheduled'] },
   timed_out: { from: ['ready', 'scheduled'], to: ['failed'] },
+  // What it drew or used has brought the budget of its tree to the soft bound.
+  budget_warned: { from: ['running'], to: ['running'] },
 };
 
 /** The states in which a task may be created. */

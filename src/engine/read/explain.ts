@@ -3,6 +3,7 @@ import { type Fleet, waitOf } from '../../core/placement/rank.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
 import type { CounterRecord, FleetSnapshot, Lane, NamedUse, TaskRecord, WaitRecord } from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
+import { budgetOf, runSentence, type SituationWait } from './run-sentence.ts';
 
 /** Why a task is in its state: for people, and for programs that act for them. */
 export interface Explanation {
@@ -63,6 +64,8 @@ export interface Facts {
   }[];
   readonly dependencies: readonly DependencyVerdict[];
   readonly wait: WaitRecord | undefined;
+  /** Of the root of a run: its tasks by state. */
+  readonly members: Readonly<Record<TaskState, number>> | undefined;
   /** Calendar time of the store. */
   readonly now: number;
 }
@@ -153,10 +156,13 @@ function waitReason(dependencies: readonly DependencyVerdict[], wait: WaitRecord
 
 type Parts = Pick<Explanation, 'workers' | 'limits' | 'reasons' | 'runnable'>;
 
-function summaryOf({ task, fleet, counters }: Facts, { workers, limits, reasons, runnable }: Parts): string {
+function summaryOf(facts: Facts, { workers, limits, reasons, runnable }: Parts): string {
+  const { task, fleet, counters } = facts;
   if (isFinal(task.state))
     return `The task has ended: ${task.state}${task.reason === 'none' ? '' : ` (${task.reason})`}.`;
   if (task.state === 'running') return `The task is running${runnerOf(task, fleet)}.`;
+  const { members } = facts;
+  if (members !== undefined && task.state === 'waiting' && !facts.paused) return sayRun(facts, members);
   const [first] = reasons;
   if (first !== undefined) return `The task does not run: ${first}.`;
   if (workers.length === 0) return 'No worker is online.';
@@ -164,6 +170,20 @@ function summaryOf({ task, fleet, counters }: Facts, { workers, limits, reasons,
   if (full !== -1) return sayLimit(limits[full] as LimitVerdict, counters[full]?.use.weight ?? 1);
   if (runnable) return `The task can run now: ${namesOf(workers)} may take it.`;
   return `No worker can run the task now: ${tally(workers)}.`;
+}
+
+/** A run is told as a whole: what it waits for, and how its children are. */
+function sayRun({ task, wait, now, dependencies }: Facts, members: Readonly<Record<TaskState, number>>): string {
+  const { state, reason } = task;
+  const open = wait?.outcome === 'open' ? situationOf(wait, dependencies.length > 0) : undefined;
+  return `The run ${runSentence({ state, reason, wait: open, members }, now)}.`;
+}
+
+function situationOf({ form, channel, since, deadline }: WaitRecord, children: boolean): SituationWait {
+  const common = { since, deadline, channel };
+  if (form !== undefined) return { ...common, kind: 'approval' };
+  if (channel !== undefined) return { ...common, kind: budgetOf(channel) === undefined ? 'signal' : 'budget' };
+  return { ...common, kind: children ? 'children' : 'time' };
 }
 
 function runnerOf({ holder }: TaskRecord, { members }: FleetSnapshot): string {

@@ -22,11 +22,12 @@ export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Prom
     store.clock(),
   ]);
   const lane = lanes[0] as Lane;
-  const [counters, heldLike, dependencies, wait] = await Promise.all([
+  const [counters, heldLike, dependencies, wait, members] = await Promise.all([
     countersOf(engine, lane.rules?.uses ?? []),
     heldLikeBy(store, lane),
     dependenciesOf(engine, task),
     store.waitGet({ task: task.task }),
+    membersOf(store, task),
   ]);
   return {
     task,
@@ -39,8 +40,16 @@ export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Prom
     counters,
     dependencies,
     wait,
+    members,
     now: time.calendar,
   };
+}
+
+/** Of a task that was started as a run and waits; counting takes as long as there are members. */
+async function membersOf(store: Store, { task, state, root }: TaskRecord): Promise<Facts['members']> {
+  if (state !== 'waiting' || root !== undefined) return undefined;
+  const [run] = await store.runGet({ tasks: [task] });
+  return run === undefined || run.fingerprint === '' ? undefined : store.treeCount({ root: task });
 }
 
 async function countersOf(engine: ExplainSource, uses: readonly NamedUse[]): Promise<Facts['counters']> {

@@ -1,6 +1,7 @@
 import { type FeedEvent, isTaskEvent, type TaskEvent, type WorkerEvent } from '../../core/task/event.ts';
 import type { World } from '../../core/world.ts';
 import type { Store } from '../../store/store.ts';
+import { checkOptions, checkSignal, whole } from '../check.ts';
 import { Wakeups } from './wakeups.ts';
 
 /** `reset`: events were removed by the retention. Read the state anew, and continue after `last`. */
@@ -8,6 +9,20 @@ export type FeedItem =
   | { readonly kind: 'event'; readonly event: TaskEvent }
   | { readonly kind: 'worker'; readonly event: WorkerEvent }
   | { readonly kind: 'reset'; readonly last: number };
+
+/** Where a follower begins. */
+export interface EventsAfter {
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['after', 'signal']);
+
+export function checkAfter(options: EventsAfter): number {
+  checkOptions('options', options, OPTIONS);
+  checkSignal(options.signal);
+  return whole('after', options.after ?? 0, 0, Number.MAX_SAFE_INTEGER);
+}
 
 /** An event as followers of a feed get it. */
 export function itemOf(event: FeedEvent): FeedItem {
@@ -47,7 +62,7 @@ export class Feed {
     for await (const items of this.pages(after, signal)) yield* items;
   }
 
-  /** The same, with what was read together in one. */
+  /** The same, with what was read together in one: a follower of all events takes a step for each page. */
   async *pages(after: number, signal?: AbortSignal): AsyncGenerator<readonly FeedItem[]> {
     for (let last = after; !signal?.aborted; ) {
       const wakeup = this.#commits.arm(signal);

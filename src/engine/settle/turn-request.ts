@@ -1,5 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import { AFTER_FAILURE, type AfterFailure } from '../../core/graph/graph.ts';
+import type { Amount, Metering, Spending } from '../../core/limits/budget.ts';
 import { checkKey } from '../../core/names.ts';
 import { checkChannel } from '../../core/task/channel.ts';
 import type { LogEntry } from '../../core/task/log.ts';
@@ -7,6 +8,7 @@ import { encodePayload, entryBounds } from '../../core/task/payload.ts';
 import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '../../store/store.ts';
 import { checkFlag, checkList, checkLogEntries, checkOptions, checkTask, MAX_TIME, whole } from '../check.ts';
 import type { PushRequest } from '../push/push.ts';
+import { checkMetering } from '../trees/budgets.ts';
 import type { FailOptions } from './settle-options.ts';
 import { parkOf, type WaitRequest } from './waits.ts';
 
@@ -16,6 +18,10 @@ export interface TurnRequest {
   readonly entries?: readonly EntryRequest[];
   /** Lines of the task's log. */
   readonly logs?: readonly LogEntry[];
+  /** What the call after this turn may cost, of a turn that goes on. Too little left in the budget of the tree: the task waits for more. */
+  readonly draw?: readonly Amount[];
+  /** What calls have used since they were drawn for. */
+  readonly spend?: readonly Spending[];
   /** Default: the attempt goes on. */
   readonly then?: ThenRequest;
 }
@@ -68,7 +74,7 @@ export type ThenRequest =
   | (FailOptions & { readonly go: 'fail'; readonly error: unknown });
 
 /** A checked turn. Only the lanes of its children, and the verdict on a failure, are still to be found. */
-export interface CheckedTurn {
+export interface CheckedTurn extends Metering {
   readonly entries: readonly CheckedEntry[];
   readonly logs: readonly LogEntry[] | undefined;
   readonly then: CheckedThen;
@@ -88,7 +94,7 @@ export const MAX_LINES = 1000;
 /** In UTF-16 units, for all values and signals of a turn. */
 export const MAX_TURN_LENGTH = 2 * 1024 * 1024;
 
-const TURN: ReadonlySet<string> = new Set(['entries', 'logs', 'then'] satisfies (keyof TurnRequest)[]);
+const TURN: ReadonlySet<string> = new Set(['entries', 'logs', 'draw', 'spend', 'then'] satisfies (keyof TurnRequest)[]);
 const VALUE: ReadonlySet<string> = new Set(['key', 'kind', 'value', 'began', 'usage'] satisfies (keyof ValueRequest)[]);
 const CHILD: ReadonlySet<string> = new Set([
   'key',
@@ -109,7 +115,7 @@ const VALUE_KINDS: readonly ValueKind[] = ['value', 'element', 'mark', 'wait'];
 
 export function checkTurn(request: TurnRequest): CheckedTurn {
   checkOptions('turn', request, TURN);
-  const { entries: given = [], logs, then = { go: 'on' } } = request;
+  const { entries: given = [], logs, draw, spend, then = { go: 'on' } } = request;
   checkList('entries', given);
   checkCount('entries', given.length, MAX_ENTRIES);
   const entries = given.map(checkEntry);
@@ -124,7 +130,12 @@ export function checkTurn(request: TurnRequest): CheckedTurn {
   checkCount('turn', counts.turn, MAX_TURN_LENGTH);
   const lines = logs === undefined ? [] : checkLogEntries(logs);
   checkCount('logs', lines.length, MAX_LINES);
-  return { entries, logs: lines.length === 0 ? undefined : lines, then: checkThen(then, keysOf(entries)) };
+  return {
+    entries,
+    logs: lines.length === 0 ? undefined : lines,
+    then: checkThen(then, keysOf(entries)),
+    ...checkMetering({ draw, spend }, then.go, entries.length > 0),
+  };
 }
 
 const ONE: ReadonlySet<string> = new Set();

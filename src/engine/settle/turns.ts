@@ -5,6 +5,7 @@ import { entryBytes, MAX_JOURNAL_BYTES, MAX_JOURNAL_ENTRIES } from '../../core/t
 import type { Lease } from '../../core/task/lease.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type {
+  BudgetNews,
   EntryAnswer,
   NewChild,
   NewEntry,
@@ -34,6 +35,8 @@ export interface TurnResult {
   readonly cancelRequested: boolean;
   /** In the order of the entries. Undefined: the task has ended instead. */
   readonly entries: readonly (EntryResult | undefined)[];
+  /** Of a turn that drew or has spent, if its tree has a budget. */
+  readonly budget?: BudgetNews;
 }
 
 export interface EntryResult {
@@ -100,7 +103,8 @@ export class Turns {
     return this.#mutex.take(lease.task, () => this.#send(lease, checked));
   }
 
-  async #send(lease: HeldLease, { entries, logs, then: requested }: CheckedTurn): Promise<TurnResult> {
+  async #send(lease: HeldLease, checked: CheckedTurn): Promise<TurnResult> {
+    const { entries, then: requested } = checked;
     if (requested.go === 'park' && requested.children?.includes(lease.task)) throw refuseSelf();
     // Not awaited where it need not be: the call then leaves in this turn of the loop.
     const fits = entries.length === 0 || this.#budget.admit(String(lease.task), sizeOfEntries(entries));
@@ -110,11 +114,11 @@ export class Turns {
         ? withChannel(lease, requested)
         : await this.#deps.settles.thenOf(lease, requested);
     const childCount = entries.filter(isChild).length;
-    if (childCount === 0) return this.#commit(lease, entries as readonly NewEntry[], logs, then);
+    if (childCount === 0) return this.#commit(lease, entries as readonly NewEntry[], checked, then);
     const refund = await this.#deps.spawns.admit(lease, childCount);
     let fresh = 0;
     try {
-      const turned = await this.#commit(lease, await this.#place(lease, entries), logs, then);
+      const turned = await this.#commit(lease, await this.#place(lease, entries), checked, then);
       fresh = turned.entries.filter((entered) => entered?.child?.fresh).length;
       return turned;
     } finally {
@@ -125,23 +129,24 @@ export class Turns {
   async #commit(
     lease: HeldLease,
     placed: readonly NewEntry[],
-    logs: CheckedTurn['logs'],
+    { logs, draw, spend }: CheckedTurn,
     then: Then,
   ): Promise<TurnResult> {
     const { task, attempt, lane, createdAt } = lease;
     const hint = lane === undefined || createdAt === undefined ? undefined : { lane, createdAt };
-    const answer = await this.#batcher.submit({ task, attempt, hint, entries: placed, logs, then });
+    const answer = await this.#batcher.submit({ task, attempt, hint, entries: placed, logs, draw, spend, then });
     if (answer.kind === 'lost') {
       this.#deps.onRefused(lease, 'report');
       throw fault('LEASE_LOST', { task, attempt });
     }
     if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
-    const { went, body, cancelRequested } = answer;
+    const { went, body, cancelRequested, budget } = answer;
     if (went !== 'on' || placed.some(isVisible)) this.#giveHints(lease, placed, then, went);
     const state = stateOf(then, went);
     const left = went === 'parked' ? 'waiting' : state;
     if (left !== undefined) this.#deps.onSettled(lease, left);
-    return { went, body, cancelRequested, state, entries: this.#entered(placed, answer.entries) };
+    const turned = { went, body, cancelRequested, state, entries: this.#entered(placed, answer.entries) };
+    return budget === undefined ? turned : { ...turned, budget };
   }
 
   async #place(lease: HeldLease, entries: readonly CheckedEntry[]): Promise<readonly NewEntry[]> {

@@ -2,6 +2,7 @@ import { fault } from '../../core/errors.ts';
 import { type CancelAct, isFinal, type RetryAct, type TaskState } from '../../core/task/task.ts';
 import type { CancelAnswer, Planned, ReviveAnswer, Store, TaskRecord, TreeRecord } from '../../store/store.ts';
 import { checkFlag, checkOptions, checkSignal, checkTask } from '../check.ts';
+import { cancelChildren } from './cancel-children.ts';
 
 export interface TreeOptions {
   /** Answers what would be done, and does nothing. */
@@ -184,6 +185,12 @@ export class Trees {
     const { nodes } = await this.#fromBelow(root, signal, seen.size === 0 ? report : () => {});
     if (seen.size === 0) return nodes;
     return nodes.filter(({ state, cancelRequestedAt }) => !isFinal(state) && cancelRequestedAt === undefined);
+  }
+
+  /** Cancels children that a running task needs no more, with all that they have started. */
+  cancelChildren(task: number, children: readonly number[]): Promise<void> {
+    const { store } = this.#deps;
+    return cancelChildren(task, children, { store, cancel: (tasks) => this.#cancel(tasks) });
   }
 
   /** Runs the failed and cancelled ones among the same tasks again. Completed ones keep their results. */

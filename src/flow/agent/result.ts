@@ -179,13 +179,14 @@ export function usageOf(value: Value): Usage | undefined {
 
 function costOf(value: Value): number | CostParts | undefined {
   if (!isMap(value)) return amountIn(value);
-  const total = amountIn(value['total']);
-  if (total === undefined) return undefined;
   const parts = (['input', 'output', 'cache_read', 'cache_write'] as const).flatMap((name) => {
     const amount = amountIn(value[name]);
     return amount === undefined ? [] : [[name, amount] as const];
   });
-  return { ...(mapOf(parts) as Partial<CostParts>), total };
+  // An agent may leave the sum to us.
+  const total =
+    amountIn(value['total']) ?? (parts.length === 0 ? undefined : parts.reduce((sum, [, one]) => sum + one, 0));
+  return total === undefined ? undefined : { ...(mapOf(parts) as Partial<CostParts>), total };
 }
 
 function errorOf(value: Value): AgentError | undefined {

@@ -145,6 +145,7 @@ describe('what an agent gives', () => {
       [payloadOf({ output: { a: 1 }, content: 'x' }), payloadOf({ content: 'x' }), payloadOf({})],
       [{ a: 1 }, { content: 'x' }, {}],
     );
+    assert.equal(totalCost(resultOf({ cost: { input: 1, output: 0.5, cache_read: 0.25 } })), 1.75);
     assert.deepEqual([totalCost({}), totalCost({ cost: 2 }), totalCost({ cost: { total: 3 } })], [0, 2, 3]);
   });
 });

@@ -129,6 +129,14 @@ all('times of CEL', [
   ['timestamp(60)', '1970-01-01T00:01:00Z'],
   ['now - timestamp("2026-11-17T00:00:00Z") == duration("24h")', true],
   ['now > timestamp("2020-01-01T00:00:00+02:00")', true],
+  // A context comes from JSON, which has no times: a text that says one is one where it stands beside one.
+  ['"2026-11-17T12:00:00Z" > now - duration("24h")', true],
+  ['"2026-11-15T12:00:00.123456" > now - duration("24h")', false],
+  ['now >= "2026-11-17T13:00:00+01:00" && "2026-11-17T13:00:00+01:00" <= now', true],
+  ['now - "2026-11-17T00:00:00Z" == duration("24h")', true],
+  ['"2026-11-17T00:00:00Z" - now == duration("-24h")', true],
+  ['"2026-11-17T00:00:00Z" + duration("1h") == timestamp("2026-11-17T01:00:00Z")', true],
+  ['timestamp("9999-12-31T23:59:59Z").getFullYear()', 9999],
 ]);
 
 all('what the simple language says, in CEL', [
@@ -168,6 +176,12 @@ describe('CEL that is wrong', () => {
     ['"a".matches("(?=x)")', /no look-around/],
     ['duration("soon")', /a duration is written as/],
     ['timestamp("today")', /a time is written as/],
+    ['"today" > now', /a text and a time have no order/],
+    ['timestamp("9999-12-31T23:59:59Z") + duration("1s")', /no time between the years 1 and 9999/],
+    ['timestamp("0001-01-01T00:00:00Z") - duration("1s")', /no time between the years 1 and 9999/],
+    ['timestamp(99999999999999)', /no time between the years 1 and 9999/],
+    ['now + duration("99999999999h")', /a duration is at most 10,000 years/],
+    ['duration("80000000h") + duration("80000000h")', /a duration is at most 10,000 years/],
     ['timestamp("2026-01-31T12:00:00Z").getHours("Nowhere/At_All")', /no time zone/],
     ['int("x")', /no whole number/],
     ['-"a"', /cannot take a text/],
@@ -197,6 +211,11 @@ describe('hostile CEL', () => {
       assert.equal(error.overBudget, true);
     });
   }
+
+  test('bytes of a long text are printed', () => {
+    const value = evaluateCel(parseCel('bytes(context.long)'), { context: { long: 'a'.repeat(400_000) } });
+    assert.equal(typeof value === 'string' ? atob(value).length : 0, 400_000);
+  });
 
   test('a pattern that others hang on is answered', () =>
     assert.equal(ask(`"${'a'.repeat(29)}!".matches("(a+)+$")`), false));

@@ -47,7 +47,7 @@ function jsonOf(value: Value, budget: Budget, at: number): Value {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (value instanceof Uint) return jsonOf(value.value, budget, at);
-  if (value instanceof Bytes) return btoa(String.fromCharCode(...value.bytes));
+  if (value instanceof Bytes) return btoa(Array.from(value.bytes, (byte) => String.fromCharCode(byte)).join(''));
   if (value instanceof Timestamp) return timestampText(value);
   if (value instanceof Duration) return durationText(value);
   if (value instanceof TypeName) return value.name;

@@ -10,6 +10,7 @@ import {
   parseDuration,
   parseTimestamp,
   type TimeField,
+  timestampOf,
   timestampText,
 } from './times.ts';
 import {
@@ -111,7 +112,7 @@ function toDuration({ of, at }: Invocation): Duration {
 
 function toTimestamp({ of, at }: Invocation): Timestamp {
   if (of instanceof Timestamp) return of;
-  if (typeof of === 'bigint') return new Timestamp(of * 1_000_000_000n);
+  if (typeof of === 'bigint') return timestampOf(of * 1_000_000_000n, at);
   if (typeof of === 'string') return parseTimestamp(of, at);
   throw new ExpressionError(`a time is written as "2026-01-31T12:00:00Z", not ${celKind(of)}`, at);
 }

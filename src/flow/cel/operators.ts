@@ -3,6 +3,7 @@ import type { Budget } from '../expression/budget.ts';
 import type { Semantics } from '../expression/evaluate.ts';
 import { ExpressionError } from '../expression/expression-error.ts';
 import { isList, isTrue, lookUp, numberIn, type Value } from '../expression/values.ts';
+import { durationOf, timeIn, timestampOf } from './times.ts';
 import {
   Bytes,
   type CelNumber,
@@ -25,7 +26,7 @@ export const celSemantics: Semantics = {
   negate: (_, value, at) => {
     if (typeof value === 'bigint') return int(-value, at);
     if (typeof value === 'number') return -value;
-    if (value instanceof Duration) return new Duration(-value.nanos);
+    if (value instanceof Duration) return durationOf(-value.nanos, at);
     throw new ExpressionError(`"-" cannot take ${celKind(value)}`, at);
   },
   compare,
@@ -76,8 +77,8 @@ function logical(op: 'and' | 'or', left: () => Value, right: () => Value): Value
 function binary(op: BinaryOperator, left: Value, right: Value, budget: Budget, at: number): Value {
   if (isNumber(left) && isNumber(right)) return calculate(op, left, right, at);
   if (op === '+' || op === '-') {
-    const timed = timeSum(op === '+' ? 1n : -1n, left, right);
-    if (timed !== undefined) return timed;
+    const sum = timeSum(op === '+' ? 1n : -1n, left, right, at);
+    if (sum !== undefined) return sum;
   }
   if (op === '+') {
     const joined = join(left, right, budget, at);
@@ -110,14 +111,21 @@ function double(op: BinaryOperator, a: number, b: number, at: number): number {
   throw new ExpressionError('"%" takes whole numbers', at);
 }
 
-function timeSum(sign: 1n | -1n, left: Value, right: Value): Value {
+function timeSum(sign: 1n | -1n, first: Value, second: Value, at: number): Value {
+  const [left, right] = [timed(first, second, at), timed(second, first, at)];
   if (left instanceof Timestamp && right instanceof Timestamp && sign === -1n)
-    return new Duration(left.nanos - right.nanos);
-  if (left instanceof Timestamp && right instanceof Duration) return new Timestamp(left.nanos + sign * right.nanos);
+    return durationOf(left.nanos - right.nanos, at);
+  if (left instanceof Timestamp && right instanceof Duration) return timestampOf(left.nanos + sign * right.nanos, at);
   if (left instanceof Duration && right instanceof Timestamp && sign === 1n)
-    return new Timestamp(left.nanos + right.nanos);
-  if (left instanceof Duration && right instanceof Duration) return new Duration(left.nanos + sign * right.nanos);
+    return timestampOf(left.nanos + right.nanos, at);
+  if (left instanceof Duration && right instanceof Duration) return durationOf(left.nanos + sign * right.nanos, at);
   return undefined;
+}
+
+/** A context comes from JSON, which has no times: a text beside a time or a duration may say one. */
+function timed(value: Value, other: Value, at: number): Value {
+  if (typeof value !== 'string' || !(other instanceof Timestamp || other instanceof Duration)) return value;
+  return timeIn(value, at) ?? value;
 }
 
 function join(left: Value, right: Value, budget: Budget, at: number): Value {
@@ -167,7 +175,8 @@ export function celEquals(left: Value, right: Value, budget: Budget, at: number)
 }
 
 /** Undefined with a null; other values without an order are an error. */
-function order(left: Value, right: Value, at: number): number | undefined {
+function order(first: Value, second: Value, at: number): number | undefined {
+  const [left, right] = [timed(first, second, at), timed(second, first, at)];
   if (isNumber(left) && isNumber(right)) return orderNumbers(plain(left), plain(right));
   if (typeof left === 'string' && typeof right === 'string') return left < right ? -1 : left > right ? 1 : 0;
   if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right);

@@ -25,7 +25,7 @@ export function parseDuration(text: string, at: number): Duration {
     const factor = UNITS.get(unit) as bigint;
     nanos += BigInt(whole) * factor + (part === '' ? 0n : (BigInt(part) * factor) / 10n ** BigInt(part.length));
   }
-  return new Duration(found[1] === '-' ? -nanos : nanos);
+  return durationOf(found[1] === '-' ? -nanos : nanos, at);
 }
 
 export function durationText({ nanos }: Duration): string {
@@ -41,7 +41,28 @@ export function parseTimestamp(text: string, at: number): Timestamp {
   if (found === null || Number.isNaN(ms)) {
     throw new ExpressionError('a time is written as "2026-01-31T12:00:00Z"', at);
   }
-  return new Timestamp(BigInt(ms) * 1_000_000n + BigInt((found[2] ?? '').padEnd(9, '0')));
+  return timestampOf(BigInt(ms) * 1_000_000n + BigInt((found[2] ?? '').padEnd(9, '0')), at);
+}
+
+/** The time that a text of a context says; in UTC, if it names no zone. */
+export function timeIn(text: string, at: number): Timestamp | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)?$/i.test(text)) return undefined;
+  return parseTimestamp(/T.*[Z+-]/i.test(text) ? text : `${text}Z`, at);
+}
+
+const FIRST = BigInt(Date.parse('0001-01-01T00:00:00Z')) * 1_000_000n;
+const LAST = BigInt(Date.parse('9999-12-31T23:59:59Z')) * 1_000_000n + 999_999_999n;
+const LONGEST = 315_576_000_000n * SECOND;
+
+/** The bounds are those of CEL. */
+export function timestampOf(nanos: bigint, at: number): Timestamp {
+  if (nanos >= FIRST && nanos <= LAST) return new Timestamp(nanos);
+  throw new ExpressionError('this is no time between the years 1 and 9999', at);
+}
+
+export function durationOf(nanos: bigint, at: number): Duration {
+  if (nanos >= -LONGEST && nanos <= LONGEST) return new Duration(nanos);
+  throw new ExpressionError('a duration is at most 10,000 years', at);
 }
 
 export function timestampText({ nanos }: Timestamp): string {

@@ -97,6 +97,7 @@ describe('a condition', () => {
     ["'open", 0, /not closed: expected '/],
     ['unknown == 1', 0, /no name "unknown" here; there are context, input, output/],
     ['range(3)', 0, /no function "range"; there are len, size/],
+    ['context.items | lenght', 16, /no filter "lenght"; did you mean length\?/],
     ['context.list | nope', 15, /no filter "nope"/],
     ['context.name.upper()', 13, /no method "upper"/],
     ['context()', 7, /./],

@@ -1,3 +1,4 @@
+import { suggest } from '../../core/suggest.ts';
 import type { BinaryOperator, CompareOperator, Expression } from './ast.ts';
 import type { Cursor } from './cursor.ts';
 import { ExpressionError } from './expression-error.ts';
@@ -104,7 +105,19 @@ export abstract class OperatorParser {
 
   protected mustBe(known: ReadonlySet<string>, kind: string, name: string, at: number): void {
     if (known.has(name)) return;
-    const names = [...known].sort().join(', ');
-    throw new ExpressionError(`there is no ${kind} "${name}"${names === '' ? '' : `; there are ${names}`}`, at);
+    throw new ExpressionError(`there is no ${kind} "${name}"${othersOf(known, name)}`, at);
   }
+}
+
+/** As many as one looks through. */
+const MOST_NAMED = 12;
+
+/** What the word may have been meant for. Of many names only the first are said: a message has one line. */
+function othersOf(known: ReadonlySet<string>, name: string): string {
+  const meant = suggest(name, known);
+  if (meant !== undefined) return `; did you mean ${meant}?`;
+  const names = [...known].sort();
+  if (names.length === 0) return '';
+  const more = names.length > MOST_NAMED ? `, and ${names.length - MOST_NAMED} more` : '';
+  return `; there are ${names.slice(0, MOST_NAMED).join(', ')}${more}`;
 }

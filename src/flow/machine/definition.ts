@@ -1,4 +1,5 @@
 /** A machine as the interpreter runs it: every field read, every template and condition parsed. */
+import type { Amount } from '../../core/limits/budget.ts';
 import type { Expression } from '../expression/ast.ts';
 import type { Value, ValueMap } from '../expression/values.ts';
 import type { TemplateMode } from '../template/template.ts';
@@ -51,6 +52,8 @@ export interface State {
   readonly as: string;
   readonly key: ValueTemplate | undefined;
   readonly mode: 'settled' | 'any';
+  /** Ours: what a call of its agent may cost at most. */
+  readonly draw: readonly Amount[];
   /** Ours: what becomes of the others when one has won. */
   readonly losers: 'cancel' | 'keep';
   /** Ours: `settled` gives the error of a child as its result, unless this says otherwise. */

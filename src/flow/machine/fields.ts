@@ -1,4 +1,5 @@
 /** Readers of the fields of a machine. What has the wrong form is a problem, and is read as if it were not there. */
+import { suggest } from '../../core/suggest.ts';
 import { describe, ExpressionError } from '../expression/expression-error.ts';
 import { isList, isMap, kindOf, type Value, type ValueMap } from '../expression/values.ts';
 import { type ValueTemplate, valueTemplateOf } from '../template/value-template.ts';
@@ -75,7 +76,10 @@ export class Fields {
     const value = this.value(name);
     if (value === undefined) return otherwise;
     const found = words.find((word) => word === value);
-    if (found === undefined) this.#problems.warning(this.pathOf(name), `expected ${words.join(' or ')}`);
+    if (found === undefined) {
+      const said = words.filter((word) => word !== '');
+      this.#problems.warning(this.pathOf(name), `expected ${said.join(' or ')}`);
+    }
     return found ?? otherwise;
   }
 
@@ -95,7 +99,8 @@ export class Fields {
   /** Names that nobody knows. */
   known(names: ReadonlySet<string>): void {
     for (const name of Object.keys(this.#values)) {
-      if (!names.has(name)) this.#problems.warning(this.pathOf(name), `there is no field "${name}"`);
+      if (!names.has(name))
+        this.#problems.warning(this.pathOf(name), `there is no field "${name}"${meant(name, names)}`);
     }
   }
 
@@ -109,6 +114,12 @@ export class Fields {
     this.#problems.error(this.pathOf(name), `expected ${expected}, found ${kindOf(found)}`);
     return undefined;
   }
+}
+
+/** For a word that is none of these. */
+export function meant(word: string, words: Iterable<string>): string {
+  const near = suggest(word, words);
+  return near === undefined ? '' : `: did you mean "${near}"?`;
 }
 
 export function sayWrong(source: string, error: unknown): string {

@@ -1,9 +1,10 @@
 import { isMap, kindOf, mapOf, numberIn, type Value, type ValueMap, withAll } from '../expression/values.ts';
 import type { TemplateMode } from '../template/template.ts';
 import type { Condition, Machine, State } from './definition.ts';
-import { Fields } from './fields.ts';
+import { Fields, meant } from './fields.ts';
 import { type Problem, Problems } from './problems.ts';
 import { readHooks, readState } from './read-state.ts';
+import { warnOfPersistence } from './shapes.ts';
 
 const TOP_FIELDS = new Set(['spec', 'spec_version', 'data', 'metadata', '$schema']);
 /** Written beside `settings`, where they belong: published machines have this. */
@@ -73,6 +74,7 @@ function checkVersion(version: string, problems: Problems): void {
 function readData(data: ValueMap, specVersion: string, metadata: ValueMap, problems: Problems): Machine | undefined {
   const fields = new Fields(data, ['data'], problems);
   fields.known(DATA_FIELDS);
+  warnOfPersistence(fields, problems);
   const given = fields.map('settings');
   // Some guides have it among the settings.
   const inSettings = new Fields(given, ['data', 'settings'], problems).oneOf('expression_engine', ENGINES, 'simple');
@@ -161,10 +163,12 @@ function checkTargets(states: ReadonlyMap<string, State>, problems: Problems): v
   for (const [name, state] of states) {
     const path = ['data', 'states', name];
     for (const [i, { to }] of state.transitions.entries()) {
-      if (!states.has(to)) problems.error([...path, 'transitions', i, 'to'], `there is no state "${to}"`);
+      if (!states.has(to))
+        problems.error([...path, 'transitions', i, 'to'], `there is no state "${to}"${meant(to, states.keys())}`);
     }
     for (const [type, to] of state.onError) {
-      if (!states.has(to)) problems.error([...path, 'on_error', type], `there is no state "${to}"`);
+      if (!states.has(to))
+        problems.error([...path, 'on_error', type], `there is no state "${to}"${meant(to, states.keys())}`);
     }
     if (!state.final && state.transitions.length === 0) {
       problems.warning(path, `"${name}" leads nowhere: it is not final and has no transitions`);

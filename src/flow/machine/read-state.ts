@@ -5,6 +5,7 @@ import type { ValueTemplate } from '../template/value-template.ts';
 import type { Condition, HookReference, Invoked, State, Transition } from './definition.ts';
 import { Fields, sayWrong } from './fields.ts';
 import type { Path, Problems } from './problems.ts';
+import { readDraw } from './read-draw.ts';
 import { warnOfShapes } from './shapes.ts';
 
 const FIELDS = new Set([
@@ -31,9 +32,12 @@ const FIELDS = new Set([
   'session_id',
   'hooks',
   'losers',
+  'draw',
   'on_child_error',
   'description',
 ]);
+
+const INVOKED = new Set(['name', 'input']);
 
 const NOTHING: ValueTemplate = { kind: 'constant', value: {} };
 
@@ -74,6 +78,7 @@ export function readState(
     as: fields.name('as') ?? 'item',
     key: fields.filled('key'),
     mode: fields.oneOf('mode', ['settled', 'any'], 'settled'),
+    draw: readDraw(fields, problems),
     losers: fields.oneOf('losers', ['cancel', 'keep'], 'cancel'),
     onChildError: fields.oneOf('on_child_error', ['collect', 'fail'], 'collect'),
     timeout: fields.template('timeout'),
@@ -96,9 +101,12 @@ function readMachines(value: Value, fields: Fields, problems: Problems): readonl
     const at = isList(value) ? [...path, i] : path;
     const inner = new Fields(isMap(one) ? one : {}, at, problems);
     const name = inner.text('name');
-    if (name !== undefined) return [{ name, input: inner.template('input') }];
-    problems.error(at, 'a machine is a name, or {name, input}');
-    return [];
+    if (name === undefined) {
+      problems.error(at, 'a machine is a name, or {name, input}');
+      return [];
+    }
+    inner.known(INVOKED);
+    return [{ name, input: inner.template('input') }];
   });
   const names = invoked.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);

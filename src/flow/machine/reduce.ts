@@ -1,11 +1,21 @@
 import { isList, isMap, mapOf, type Value, type ValueMap, withAll } from '../expression/values.ts';
+import { actedCount, actedResults, withResult } from './acted-items.ts';
 import { mapFrom, valueOf, withAnswer, without, withSpent } from './answers.ts';
 import { gathered, invokedBy, itemsOfState, launchedBy, outputOf, scopeWith } from './children.ts';
 import type { Command, HookName, MachineEvent } from './commands.ts';
 import type { Entries, Machine, State } from './definition.ts';
 import { fitting, fittingContext, renderField, StateError, transitionOf } from './scopes.ts';
 import { type SessionPlace, sessionPlace } from './sessions.ts';
-import { ASKED_IN, isWaiting, type MachineFault, type Phase, type Snapshot, type Waiting } from './snapshot.ts';
+import { noteWrite, totalWith } from './sizes.ts';
+import {
+  ASKED_IN,
+  emptySnapshot,
+  isWaiting,
+  type MachineFault,
+  type Phase,
+  type Snapshot,
+  type Waiting,
+} from './snapshot.ts';
 
 /** What the interpreter must know of the world around it. */
 export interface MachineWorld {
@@ -46,25 +56,14 @@ export function begin(
       ] as const,
   );
   return {
+    ...emptySnapshot(input),
     executionId,
     ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
     depth,
     // A machine within another one cannot allow itself more than that one does.
     maxDepth: Math.min(machine.maxDepth, maxDepth),
     state: machine.initial,
-    step: 0,
-    phase: 'started?',
     context: mapOf(context),
-    input,
-    output: null,
-    items: null,
-    results: [],
-    totalApiCalls: 0,
-    totalCost: 0,
-    totalTokens: 0,
-    totalAgentMs: 0,
-    sessions: {},
-    agentCalls: 0,
   };
 }
 
@@ -136,8 +135,8 @@ class Run {
     return { ...this.#scope, now: this.#world.now / 1000 };
   }
 
-  #go(phase: Phase, more: Partial<Snapshot> = {}): 'on' {
-    this.#at = { ...this.#at, ...more, phase };
+  #go(phase: Phase, more?: Partial<Snapshot>): 'on' {
+    this.#at = more === undefined ? { ...this.#at, phase } : { ...this.#at, ...more, phase };
     return 'on';
   }
 
@@ -228,7 +227,7 @@ class Run {
 
   #enter(): Next {
     const step = this.#at.step + 1;
-    this.#at = { ...this.#at, step, output: null, items: null, results: [], to: undefined };
+    this.#at = { ...this.#at, step, output: null, items: null, results: [], acted: 0, to: undefined };
     this.#tellOfItself();
     const { maxSteps, states } = this.#machine;
     // The way that `on_error` names may still take a few steps, but not go on for ever.
@@ -297,10 +296,11 @@ class Run {
     // Once for all of them: an action may change what the list was made of.
     const items = this.#at.items ?? this.#actionItems();
     this.#at = { ...this.#at, items };
-    const { context, results } = this.#at;
+    const { context } = this.#at;
     if (items === null) return this.#ask('acted?', { do: 'action', action, context, timeoutMs: this.#timeoutMs() });
-    if (results.length >= items.length) return this.#actedForAll(items);
-    const own = scopeWith(context, this.#state, items[results.length]);
+    const acted = actedCount(this.#at);
+    if (acted >= items.length) return this.#actedForAll(items);
+    const own = scopeWith(context, this.#state, items[acted]);
     return this.#ask('acted?', { do: 'action', action, context: own, timeoutMs: this.#timeoutMs() });
   }
 
@@ -313,13 +313,10 @@ class Run {
 
   #acted(event: Exclude<MachineEvent, { kind: 'go' | 'failed' }>): Next {
     const { value, same } = event.kind === 'acted' ? event : { value: valueOf(event), same: false };
-    const { context, results } = this.#at;
-    this.#at = {
-      ...this.#at,
-      context: isMap(value) ? this.#merged(same ? {} : context, value) : context,
-      output: value,
-    };
-    if (this.#at.items !== null) return this.#go('action', { results: [...results, value] });
+    const { context } = this.#at;
+    const after = isMap(value) ? this.#merged(same ? {} : context, value) : context;
+    this.#at = { ...this.#at, context: after, output: value };
+    if (this.#at.items !== null) return this.#go('action', withResult(this.#at, value));
     return this.#go('launch');
   }
 
@@ -334,9 +331,8 @@ class Run {
   }
 
   #actedForAll(items: readonly Value[]): Next {
-    const { results } = this.#at;
-    this.#at = { ...this.#at, output: gathered(this.#machine, this.#state, this.#names, items, results) };
-    return this.#go('launch');
+    const output = gathered(this.#machine, this.#state, this.#names, items, actedResults(this.#at));
+    return this.#go('launch', { output });
   }
 
   #launch(): Next {
@@ -417,10 +413,11 @@ class Run {
   #put(name: string, value: Value): void {
     const { context } = this.#at;
     const own = this.#own === context ? this.#own : { ...context };
-    // A plain assignment would take this name for the prototype.
-    if (name === '__proto__')
-      Object.defineProperty(own, name, { value, enumerable: true, configurable: true, writable: true });
-    else own[name] = value;
+    const total = totalWith(context, name, value);
+    // A plain assignment would take `__proto__` for the prototype.
+    if (name !== '__proto__') own[name] = value;
+    else Object.defineProperty(own, name, { value, enumerable: true, configurable: true, writable: true });
+    noteWrite(own, total);
     this.#own = own;
     if (own !== context) this.#at = { ...this.#at, context: own };
   }

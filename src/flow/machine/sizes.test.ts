@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { contextProblem, noteWrite, totalWith } from './sizes.ts';
 import { drive, machineOf } from './test-driver.ts';
 
 describe('what a machine gathers has a bound', () => {
@@ -56,4 +57,15 @@ describe('what a machine gathers has a bound', () => {
     assert.deepEqual(ended({ agent: 'it' }, { agents: { it: () => ({ output: much }) } }), large('output'));
     assert.deepEqual(ended({ agent: 'it' }, { agents: { it: () => ({ context: much }) } }), large('context'));
   });
+});
+
+test('the size of a context follows what is written to it, entry by entry', () => {
+  const context: Record<string, unknown> = { a: 'x'.repeat(10), b: [1, 2] };
+  assert.equal(contextProblem(context), undefined);
+  const total = totalWith(context, 'a', 'y'.repeat(16 * 1024 * 1024));
+  const own = { ...context, a: 'y'.repeat(16 * 1024 * 1024) };
+  noteWrite(own, total);
+  assert.match(contextProblem(own) ?? '', /more than/);
+  assert.equal(contextProblem(own, 'a', 1), undefined);
+  assert.equal(totalWith(own, 'a', 'x'.repeat(10)), totalWith(context, 'a', 'x'.repeat(10)));
 });

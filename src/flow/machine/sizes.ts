@@ -2,9 +2,9 @@
 import { isList, isMap, type Value, type ValueMap } from '../expression/values.ts';
 
 /** Characters and items of a value, and of a whole context. A run within a process has no other bound on what it gathers. */
-const MOST_SIZE = 16 * 1024 * 1024;
+export const MOST_SIZE = 16 * 1024 * 1024;
 /** Of lists and maps within each other: what writes and reads JSON goes into each with a call of its own. */
-const MOST_DEPTH = 100;
+export const MOST_DEPTH = 100;
 
 /** What is wrong with the size of a value; undefined: nothing. */
 export function sizeProblem(value: Value): string | undefined {
@@ -13,9 +13,29 @@ export function sizeProblem(value: Value): string | undefined {
 
 /** The same for a context with another value in the place of this entry. */
 export function contextProblem(context: ValueMap, name?: string, value?: Value): string | undefined {
-  let size = name === undefined ? 0 : sizeOf(value);
-  for (const key of Object.keys(context)) if (key !== name) size += sizeOf(context[key]);
-  return problemOf(size);
+  return problemOf(name === undefined ? totalOf(context) : totalWith(context, name, value));
+}
+
+/** Remembers how large a context is that was made of another by writing one entry: a context of 1,000 entries is added up once, not at each write. */
+export function noteWrite(context: ValueMap, total: number): void {
+  totals.set(context, total);
+}
+
+/** The size of a context with this value in the place of this entry. */
+export function totalWith(context: ValueMap, name: string, value: Value): number {
+  const before = Object.hasOwn(context, name) ? sizeOf(context[name]) : 0;
+  return totalOf(context) - before + sizeOf(value);
+}
+
+const totals = new WeakMap<object, number>();
+
+function totalOf(context: ValueMap): number {
+  const known = totals.get(context);
+  if (known !== undefined) return known;
+  let total = 0;
+  for (const key of Object.keys(context)) total += sizeOf(context[key]);
+  totals.set(context, total);
+  return total;
 }
 
 function problemOf(size: number): string | undefined {

@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly items: readonly Value[] | null;
   /** Results of a state that acts for each item, up to the one that runs now. */
   readonly results: readonly Value[];
+  /** How many of `results` belong to this snapshot: later ones share the list. */
+  readonly acted?: number;
   readonly totalApiCalls: number;
   readonly totalCost: number;
   readonly totalTokens: number;
@@ -34,6 +36,29 @@ export interface Snapshot {
   /** The error whose way on is being looked for. */
   readonly error?: MachineFault;
   readonly end?: End;
+}
+
+/** Before everything. The input of a run is kept with its task, and is in no patch. */
+export function emptySnapshot(input: Value): Snapshot {
+  return {
+    executionId: '',
+    depth: 0,
+    maxDepth: 0,
+    state: '',
+    step: 0,
+    phase: 'started?',
+    context: {},
+    input,
+    output: null,
+    items: null,
+    results: [],
+    totalApiCalls: 0,
+    totalCost: 0,
+    totalTokens: 0,
+    totalAgentMs: 0,
+    sessions: {},
+    agentCalls: 0,
+  };
 }
 
 /**

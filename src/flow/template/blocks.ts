@@ -1,7 +1,7 @@
 import type { Expression } from '../expression/ast.ts';
 
 /** A parsed template: texts, prints and statements in order. */
-export type Block = TextBlock | PrintBlock | IfBlock | ForBlock | SetBlock;
+export type Block = TextBlock | PrintBlock | IfBlock | ForBlock | SetBlock | WithBlock;
 
 export interface TextBlock {
   readonly kind: 'text';
@@ -28,10 +28,18 @@ export interface ForBlock {
   readonly otherwise: readonly Block[];
   readonly at: number;
 }
-/** `{% set name = value %}`, or `{% set name %} … {% endset %}`. */
+/** `{% set name = value %}`, `{% set name %} … {% endset %}`, or `{% set space.field = value %}` for a namespace. */
 export interface SetBlock {
   readonly kind: 'set';
   readonly names: readonly string[];
+  /** Of the namespace that `names` has then. */
+  readonly field: string | undefined;
   readonly value: Expression | readonly Block[];
   readonly at: number;
+}
+/** `{% with a = 1, b = 2 %} … {% endwith %}`: names that are there within it only. */
+export interface WithBlock {
+  readonly kind: 'with';
+  readonly entries: readonly (readonly [name: string, value: Expression])[];
+  readonly body: readonly Block[];
 }

@@ -5,9 +5,9 @@ import { ExpressionError } from '../expression/expression-error.ts';
 import { TEMPLATE_WORDS } from '../expression/library/library.ts';
 import { parseExpression } from '../expression/parser.ts';
 import { tokensOf } from '../expression/tokens.ts';
-import type { Block, ForBlock, IfBlock, SetBlock } from './blocks.ts';
+import type { Block, ForBlock, IfBlock, SetBlock, WithBlock } from './blocks.ts';
 
-/** Parses a template in the language of Jinja: prints, `if`, `for`, `set`, `raw` and comments. */
+/** Parses a template in the language of Jinja: prints, `if`, `for`, `set`, `with`, `raw` and comments. */
 export function parseTemplate(source: string, bounds: Bounds = TEMPLATE_BOUNDS): readonly Block[] {
   if (source.length > bounds.source) {
     throw new ExpressionError(`this is longer than ${bounds.source} characters`, bounds.source, { overBudget: true });
@@ -163,7 +163,8 @@ class TemplateParser {
     if (word === 'if') return this.#if(cursor, at);
     if (word === 'for') return this.#for(cursor, at);
     if (word === 'set') return this.#set(cursor, at);
-    throw new ExpressionError(`there is no statement "${word}"; there are for, if, raw, set`, at);
+    if (word === 'with') return this.#with(cursor, at);
+    throw new ExpressionError(`there is no statement "${word}"; there are for, if, raw, set, with`, at);
   }
 
   #if(cursor: Cursor, at: number): IfBlock {
@@ -221,14 +222,29 @@ class TemplateParser {
 
   #set(cursor: Cursor, at: number): SetBlock {
     const names = this.#names(cursor);
+    const field = names.length === 1 && cursor.takeSign('.') ? cursor.expectName().text : undefined;
     if (cursor.takeSign('=')) {
       const value = this.#expression(cursor);
       this.#close(cursor, '%}');
-      return { kind: 'set', names, value, at };
+      return { kind: 'set', names, field, value, at };
     }
     this.#close(cursor, '%}');
     const { blocks, ending } = this.#body(['endset']);
     this.#end(ending, 'endset', at);
-    return { kind: 'set', names, value: blocks, at };
+    return { kind: 'set', names, field, value: blocks, at };
+  }
+
+  #with(cursor: Cursor, at: number): WithBlock {
+    const entries: (readonly [string, Expression])[] = [];
+    while (cursor.token.kind === 'name') {
+      const { text: name } = cursor.expectName();
+      cursor.expectSign('=');
+      entries.push([name, this.#expression(cursor)]);
+      if (!cursor.takeSign(',')) break;
+    }
+    this.#close(cursor, '%}');
+    const { blocks, ending } = this.#body(['endwith']);
+    this.#end(ending, 'endwith', at);
+    return { kind: 'with', entries, body: blocks };
   }
 }

@@ -6,8 +6,18 @@ import { library } from '../expression/library/library.ts';
 import { pythonSemantics } from '../expression/python-semantics.ts';
 import type { Scope } from '../expression/scope.ts';
 import { textOf } from '../expression/text.ts';
-import { isList, isTrue, itemsOf, kindOf, mapOf, type Value, type ValueMap } from '../expression/values.ts';
-import type { Block, ForBlock, SetBlock } from './blocks.ts';
+import {
+  isList,
+  isMap,
+  isTrue,
+  itemsOf,
+  kindOf,
+  mapOf,
+  type Value,
+  type ValueMap,
+  withValue,
+} from '../expression/values.ts';
+import type { Block, ForBlock, SetBlock, WithBlock } from './blocks.ts';
 
 /** The text of a template. */
 export function renderBlocks(blocks: readonly Block[], scope: Scope, budget: Budget): string {
@@ -24,6 +34,8 @@ export function evaluateIn(value: Expression, scope: Scope, budget: Budget): Val
 /** What `set` has named within a template or one turn of a loop. */
 class Frame implements Scope {
   readonly #set = new Map<string, Value>();
+  /** Names whose fields may be set, also from within a loop. */
+  readonly #spaces = new Set<string>();
   readonly #outer: Scope;
 
   constructor(outer: Scope) {
@@ -42,8 +54,18 @@ class Frame implements Scope {
     return [...new Set([...this.#set.keys(), ...this.#outer.names()])];
   }
 
-  put(name: string, value: Value): void {
+  put(name: string, value: Value, isSpace = false): void {
     this.#set.set(name, value);
+    if (isSpace) this.#spaces.add(name);
+    else this.#spaces.delete(name);
+  }
+
+  /** False: there is no namespace of this name. */
+  putField(name: string, field: string, value: Value): boolean {
+    if (!this.#set.has(name)) return this.#outer instanceof Frame && this.#outer.putField(name, field, value);
+    if (!this.#spaces.has(name)) return false;
+    this.#set.set(name, withValue(this.#set.get(name) as ValueMap, field, value));
+    return true;
   }
 }
 
@@ -75,6 +97,7 @@ class Renderer {
       const branch = block.branches.find(({ test }) => isTrue(evaluateIn(test, frame, budget), budget, test.at));
       this.all(branch?.body ?? block.otherwise, frame);
     } else if (block.kind === 'for') this.#loop(block, frame);
+    else if (block.kind === 'with') this.#with(block, frame);
     else this.#set(block, frame);
   }
 
@@ -99,10 +122,25 @@ class Renderer {
     }
   }
 
-  #set({ names, value, at }: SetBlock, frame: Frame): void {
+  #set({ names, field, value, at }: SetBlock, frame: Frame): void {
     const budget = this.#budget;
     const given = isBlocks(value) ? renderBlocks(value, frame, budget) : evaluateIn(value, frame, budget);
-    for (const [name, one] of unpacked(names, given, at)) frame.put(name, one);
+    if (field !== undefined) {
+      const name = names[0] as string;
+      const before = frame.get(name);
+      // Each is a new map: values are never written to.
+      if (isMap(before)) budget.step(at, Object.keys(before).length);
+      if (frame.putField(name, field, given)) return;
+      throw new ExpressionError(`"${name}" is no namespace(…) of this template: its fields cannot be set`, at);
+    }
+    const isSpace = !isBlocks(value) && value.kind === 'call' && value.name === 'namespace';
+    for (const [name, one] of unpacked(names, given, at)) frame.put(name, one, isSpace && isMap(one));
+  }
+
+  #with({ entries, body }: WithBlock, frame: Frame): void {
+    const inner = new Frame(frame);
+    for (const [name, value] of entries) inner.put(name, evaluateIn(value, frame, this.#budget));
+    this.all(body, inner);
   }
 }
 

@@ -206,6 +206,20 @@ describe('template_mode v0', () => {
   }
 });
 
+all('a namespace', [
+  [
+    '{% set ns = namespace(found=0) %}{% for p in input.people %}{% if p.a == 3 %}{% set ns.found = ns.found + 1 %}{% endif %}{% endfor %}{{ ns.found }}',
+    '2',
+  ],
+  ['{% set ns = namespace() %}{% set ns.a = 1 %}{% set ns.b %}x{{ ns.a }}{% endset %}{{ ns.b }}', 'x1'],
+  ['{% set n = 0 %}{% for i in [1, 2] %}{% set n = n + i %}{% endfor %}{{ n }}', '0'],
+]);
+
+all('with', [
+  ['{% with a = 1, b = input.max %}{{ a }}{{ b }}{% endwith %}{{ a }}', '13'],
+  ['{% with %}{% set a = 1 %}{{ a }}{% endwith %}{{ a is defined }}', '1false'],
+]);
+
 describe('a template that is wrong', () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['{{ 1', /expected "}}", found the end/],
@@ -215,12 +229,16 @@ describe('a template that is wrong', () => {
     ['{% for x in [1] %}x{% endif %}', /expected {% endfor %}, found "endif"/],
     ['x{% endif %}', /"endif" closes nothing/],
     ['{% else %}', /"else" closes nothing/],
-    ['{% macro x() %}{% endmacro %}', /no statement "macro"; there are for, if, raw, set/],
+    ['{% macro x() %}{% endmacro %}', /no statement "macro"; there are for, if, raw, set, with/],
     ['{% include "x" %}', /no statement "include"/],
+    ['{{ x | nope }}', /no filter "nope"; there are abs, [a-z, ]+, and \d+ more$/],
+    ['{% set input.max = 1 %}', /"input" is no namespace/],
+    ['{% set m = {} %}{% set m.a = 1 %}', /"m" is no namespace/],
+    ['{% with a %}{% endwith %}', /expected "="/],
+    ['{% with a = 1 %}', /expected {% endwith %}/],
     ['{# open', /not closed: expected "#}"/],
     ['{% raw %}x', /expected {% endraw %}/],
     ['{% for x of y %}{% endfor %}', /expected "in", found "of"/],
-    ['{{ x | nope }}', /no filter "nope"/],
     ['{{ x is nope }}', /no test "nope"/],
     ['{{ nope(1) }}', /no function "nope"/],
     ['{% for a, b in [1] %}{% endfor %}', /expected a list of 2 for a, b, found a number/],

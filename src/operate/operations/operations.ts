@@ -5,6 +5,7 @@ import { limitOperations } from './limits.ts';
 import type { Operation, Operations } from './operation.ts';
 import { pushOperations } from './pushing.ts';
 import { queueOperations } from './queues.ts';
+import { runOperations } from './runs.ts';
 import { taskOperations } from './tasks.ts';
 import { waitOperations } from './waits.ts';
 import { workerOperations } from './workers.ts';
@@ -12,6 +13,7 @@ import { workerOperations } from './workers.ts';
 const ALL = {
   ...pushOperations,
   ...taskOperations,
+  ...runOperations,
   ...queueOperations,
   ...workerOperations,
   ...limitOperations,

@@ -28,6 +28,7 @@ export const EVENT_ROUTES = {
       after: digits(z.number().min(0)).optional().describe('Default: from now on'),
       task: several(z.string()),
       queue: several(z.string()),
+      run: z.string().min(1).max(500).optional().describe('The id or name of a run: only events of its tasks'),
       worker: several(z.string()).describe('Events of these workers, by name, and of tasks that they have or had'),
       kind: several(z.enum([...new Set([...CHANGES, ...WORKER_CHANGES, ...WORDS])])).describe(
         'A kind, or one of the words of other programs',

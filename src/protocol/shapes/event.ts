@@ -12,6 +12,7 @@ export const Event = z
     words: z.array(z.string()).readonly().describe('What others call it: assigned, LEASE_GRANTED, WORKER_HEARTBEAT, …'),
     task: z.string().optional().describe('Its id; absent with events of workers'),
     queue: z.string().optional(),
+    runId: z.string().optional().describe('With a filter by run: the id of the run'),
     state: TaskState.optional().describe('After it'),
     attempt: z.number().optional(),
     worker: z.string().optional().describe('The name of the worker: of the event, or of the attempt'),

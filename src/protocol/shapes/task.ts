@@ -38,6 +38,7 @@ export const PermissionsInput = z
     workers: patterns.describe('Workers that its children may ask for by name'),
     limits: patterns.describe('Limits that its children may take from'),
     channels: patterns.describe('Channels that it may wait on and send signals to'),
+    waits: patterns.describe('Channels that it may wait on, and send nothing to'),
     reuse: z
       .boolean()
       .optional()
@@ -142,6 +143,8 @@ export const Task = z
     leaseExpiresAt: Time.optional(),
     cancelRequestedAt: Time.optional(),
     unique: z.string().optional(),
+    runId: z.string().optional().describe('Of a child: the root of its tree'),
+    parentId: z.string().optional().describe('Of a child: the task that started it'),
   })
   .meta({ id: 'Task' });
 

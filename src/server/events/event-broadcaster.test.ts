@@ -182,10 +182,10 @@ test('who waits twenty thousand times leaves nothing behind', async (t) => {
   const { broadcaster, engine, world } = await scene(t, { started: false });
   // One event after the other, as fast as they are taken: the store is not what is looked at here.
   let seq = 0;
-  t.mock.method(engine, 'events', async function* ({ signal }: { signal: AbortSignal }) {
+  t.mock.method(engine, 'eventPages', async function* ({ signal }: { signal: AbortSignal }) {
     while (!signal.aborted) {
       await new Promise(setImmediate);
-      yield { kind: 'event', event: { seq: ++seq } };
+      yield [{ kind: 'event', event: { seq: ++seq } }];
     }
   });
   broadcaster.start();

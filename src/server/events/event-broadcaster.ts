@@ -87,9 +87,12 @@ export class EventBroadcaster {
           // A follower that came before and found nothing may have read before this number.
           this.#notify();
         }
-        for await (const item of this.#engine.events({ after: this.#last, signal: this.#stop.signal })) {
-          if (item.kind === 'reset') this.#forget(item.last);
-          else this.#keep(item.event);
+        for await (const page of this.#engine.eventPages({ after: this.#last, signal: this.#stop.signal })) {
+          for (const item of page) {
+            if (item.kind === 'reset') this.#forget(item.last);
+            else this.#keep(item.event);
+          }
+          this.#notify();
         }
       } catch {
         // The store is away for a moment. The feed polls by itself; a closed store ends the broadcaster.
@@ -103,13 +106,11 @@ export class EventBroadcaster {
     this.#last = event.seq;
     if (this.#kept.length >= 2 * KEPT) this.#kept = this.#kept.slice(-KEPT);
     if (isTaskEvent(event)) this.#onEvent(event);
-    this.#notify();
   }
 
   #forget(last: number): void {
     this.#kept = [];
     this.#last = last;
-    this.#notify();
   }
 
   #notify(): void {

@@ -1,7 +1,10 @@
 import { fault } from '../../core/errors.ts';
 import { checkName, checkWorkerId } from '../../core/names.ts';
 import { type FeedEvent, isTaskEvent, type TaskEvent, wordsOf } from '../../core/task/event.ts';
+import { EngineSnapshot } from '../../operate/engine-snapshot.ts';
 import { eventView } from '../../operate/operations/events.ts';
+import { findRun } from '../../operate/runs/find-run.ts';
+import { RunMembers } from '../../operate/runs/run-members.ts';
 import type { Message } from '../events/sse.ts';
 import { EventStream } from '../http/answers.ts';
 import type { Call, Handlers } from '../http/route-handler.ts';
@@ -12,18 +15,24 @@ export const eventRoutes: Handlers<'streamEvents'> = {
     const { broadcaster, engine, details } = call;
     const after = afterOf(call) ?? (await broadcaster.now());
     const wanted = filterOf(call);
+    const run = call.query.run === undefined ? undefined : await findRun(new EngineSnapshot(engine), call.query.run);
+    const members = run === undefined ? undefined : new RunMembers(engine, run.root ?? run.task);
+    const ofRun = run === undefined ? {} : { runId: run.id };
     const workers = new Set(call.query.worker.map((name) => checkWorkerId('worker', name)));
     return new EventStream(async function* (signal): AsyncGenerator<Message> {
       for await (const page of broadcaster.pages(after, signal)) {
-        const some = page.filter((item) => item.kind === 'reset' || wanted(item.event));
-        const facts = await details.of(some.flatMap((item) => (item.kind === 'reset' ? [] : [item.event])));
+        const asked = page.filter((item) => item.kind === 'reset' || wanted(item.event));
+        const events = asked.flatMap((item) => (item.kind === 'reset' ? [] : [item.event]));
+        const own = new Set(members === undefined ? events : await members.only(events));
+        const some = asked.filter((item) => item.kind === 'reset' || own.has(item.event));
+        const facts = await details.of([...own]);
         for (const item of some) {
           // Older events are gone. A reader that builds its state from the stream reads the state again.
           if (item.kind === 'reset') {
             yield { id: String(item.last), event: 'reset', data: { last: item.last } };
             continue;
           }
-          const data = eventView(engine, item.event, facts.get(item.event.seq));
+          const data = { ...eventView(engine, item.event, facts.get(item.event.seq)), ...ofRun };
           if (workers.size > 0 && (data.worker === undefined || !workers.has(data.worker))) continue;
           yield { id: String(item.event.seq), event: nameOf(item.event, call.query.kind), data };
         }

@@ -1,11 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { fault } from '../../core/errors.ts';
+import { EngineSnapshot } from '../../operate/engine-snapshot.ts';
+import { findRun } from '../../operate/runs/find-run.ts';
+import { MACHINE_QUEUE } from '../../operate/runs/start-run.ts';
 import { hashOf } from '../../operate/secrets.ts';
 import { callerOf, type Principal } from '../auth/access.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
 import type { Handlers } from '../http/route-handler.ts';
 
-export const pushRoutes: Handlers<'pushTasks' | 'pushGraph'> = {
+export const pushRoutes: Handlers<'pushTasks' | 'pushGraph' | 'startRun' | 'forkRun'> = {
   async pushTasks({ body, operator, request, principal, guard }) {
     await admit({ guard, principal }, 'tasks' in body ? body.tasks : [body]);
     return operator.call('pushTasks', { body, key: keyOf('http', request, principal) });
@@ -14,6 +17,16 @@ export const pushRoutes: Handlers<'pushTasks' | 'pushGraph'> = {
   async pushGraph({ body, operator, request, principal, guard }) {
     await admit({ guard, principal }, body.tasks);
     return operator.call('pushGraph', { body, key: keyOf('graph', request, principal) });
+  },
+
+  async startRun({ body, operator, request, principal, guard }) {
+    await admit({ guard, principal }, [{ queue: body.queue ?? MACHINE_QUEUE }]);
+    return operator.call('startRun', { body, key: keyOf('run', request, principal) });
+  },
+
+  async forkRun({ params, body, engine, operator, principal, guard }) {
+    await admit({ guard, principal }, [await findRun(new EngineSnapshot(engine), params.id)]);
+    return operator.call('forkRun', { params, body });
   },
 };
 
@@ -33,7 +46,11 @@ const MAX_KEY = 200;
  * The operation id for an idempotency key: short and plain, and unique to the caller. Keys of tasks and of graphs are apart.
  * A rotated token keeps its name, and so its keys.
  */
-function keyOf(kind: 'http' | 'graph', { headers }: FastifyRequest, { name, token }: Principal): string | undefined {
+function keyOf(
+  kind: 'http' | 'graph' | 'run',
+  { headers }: FastifyRequest,
+  { name, token }: Principal,
+): string | undefined {
   const header = headers['idempotency-key'];
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || header.length === 0 || header.length > MAX_KEY) {

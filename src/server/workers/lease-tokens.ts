@@ -64,7 +64,7 @@ function tokenOf(key: KeyObject, task: number, attempt: number, holder: string):
 }
 
 /** Compared as texts: several texts decode to the same bytes. */
-function isSame(token: string, right: string): boolean {
+export function isSame(token: string, right: string): boolean {
   const [one, other] = [Buffer.from(token), Buffer.from(right)];
   return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -39,7 +39,7 @@ export interface WorkerConnectionOptions {
 export type Frame = readonly [data: Buffer, isBinary: boolean];
 
 const ALIVE_BYTES = Buffer.from(ALIVE);
-/** Requests in progress at once: as many as the engine puts into one commit. */
+/** Requests in progress at once, each of several ends counted: as many as the engine puts into one commit. */
 const MAX_OPEN = 250;
 /** The same for requests whose answers can be large. */
 const MAX_OPEN_READS = 8;
@@ -54,6 +54,7 @@ export const READS: ReadonlySet<WorkerRequest['type']> = new Set([
   'waited',
   'results',
   'dependencies',
+  'definition',
   'reusable',
 ]);
 
@@ -170,12 +171,13 @@ export class WorkerConnection {
   async #answer(request: WorkerRequest): Promise<void> {
     const reads = READS.has(request.type) ? 1 : 0;
     const logUnits = request.type === 'task_progress' ? unitsOf(request.logs) : 0;
-    this.#open++;
+    const ends = request.type === 'tasks_complete' ? Math.max(1, request.ends.length) : 1;
+    this.#open += ends;
     this.#openReads += reads;
     this.#openLogUnits += logUnits;
     if (logUnits > 0) (this.#logPace ??= new LogPace()).took(logUnits);
     this.#buffer.send(await this.#answerTo(request));
-    this.#open--;
+    this.#open -= ends;
     this.#openReads -= reads;
     this.#openLogUnits -= logUnits;
     this.#startNext();

@@ -230,6 +230,44 @@ async function loseAll(scene: GatewayScene): Promise<void> {
   await scene.tick('stager');
 }
 
+test('of ends that come together each is proven by itself: what is not its own or no value is refused, and the others end', async (t) => {
+  const scene = await hubScene(t);
+  const [a, , foreign] = await twoWorkers(scene);
+  await Promise.all([1, 2, 3].map(() => scene.push()));
+  const [one, two, three] = [proofOf(await a.claimOne()), proofOf(await a.claimOne()), proofOf(await a.claimOne())];
+  const before = await sightOf(scene, foreign.task);
+  const answers = (await a.told('tasks_complete', {
+    ends: [
+      { lease: one, result: '1' },
+      { lease: foreign, result: '"stolen"' },
+      { lease: { ...two, token: one.token } },
+      { lease: two, result: '{"cut": ' },
+      { lease: three },
+    ],
+  })) as readonly ({ readonly code: string } | null)[];
+  assert.deepEqual(
+    answers.map((answer) => answer?.code),
+    [undefined, 'LEASE_LOST', 'LEASE_LOST', 'INVALID_INPUT', undefined],
+  );
+  const records = await Promise.all([one, two, three].map(({ task }) => scene.engine.get(task)));
+  assert.deepEqual(
+    records.map((record) => [record?.state, record?.result]),
+    [
+      ['completed', '1'],
+      ['running', undefined],
+      ['completed', undefined],
+    ],
+  );
+  assert.deepEqual(await sightOf(scene, foreign.task), before);
+  // The one that was refused is still held, and ends by itself. Said again, the others are answered as before.
+  await a.told('task_complete', { lease: two, result: '2' });
+  const again = await a.told('tasks_complete', {
+    ends: [{ lease: one, result: '1' }, { lease: two }, { lease: three }],
+  });
+  assert.deepEqual(again, [null, null, null]);
+  assert.equal((await scene.engine.get(two.task))?.result, '2');
+});
+
 test('a renewal with a wrong proof in it renews the others', async (t) => {
   const scene = await hubScene(t, { leaseMs: 9000 });
   const [a, , foreign] = await twoWorkers(scene);

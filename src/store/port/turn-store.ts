@@ -1,4 +1,5 @@
 import type { AfterFailure } from '../../core/graph/graph.ts';
+import type { Amount, Spending } from '../../core/limits/budget.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import type { FinalState, Reason, TaskState } from '../../core/task/task.ts';
@@ -20,6 +21,17 @@ export interface TurnStore {
   taskTurn(params: { readonly items: readonly Turn[] }): Promise<readonly TurnAnswer[]>;
   /** The journal of a task, in the order of time; entries of the same millisecond by key. */
   journalList(params: { readonly task: number }): Promise<readonly JournalEntry[]>;
+  /**
+   * Entries of these tasks without their values, by task in the given order and then by key, in the order of the store.
+   * `after`: only those beyond this key of the first task.
+   */
+  journalHeads(params: {
+    readonly tasks: readonly number[];
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<readonly JournalHead[]>;
+  /** These entries of one task, in the order of time; keys that are not there are left out. */
+  journalEntries(params: { readonly task: number; readonly keys: readonly string[] }): Promise<readonly JournalEntry[]>;
   /** How many entries the journal of a task has, and the bytes of their keys, values and usages in UTF-8. Reads all of it. */
   journalSize(params: { readonly task: number }): Promise<StoredSize>;
 }
@@ -29,6 +41,14 @@ export interface Turn extends Lease {
   readonly hint?: TaskHint | undefined;
   readonly entries: readonly NewEntry[];
   readonly logs?: readonly LogEntry[] | undefined;
+  /**
+   * What the call after this turn may cost, of a turn that goes on: it is reserved in the budget of the tree. If there is too little
+   * left, all else of the turn is written, and the task waits for the budget instead of going on. Counted once: a turn whose entries
+   * this attempt has written already is a repeat.
+   */
+  readonly draw?: readonly Amount[] | undefined;
+  /** What calls have used since they were drawn for. Counted once, as a draw is. */
+  readonly spend?: readonly Spending[] | undefined;
   readonly then: Then;
 }
 
@@ -125,7 +145,16 @@ export type TurnAnswer =
       readonly cancelRequested: boolean;
       /** In the order of the entries. */
       readonly entries: readonly EntryAnswer[];
+      readonly budget?: BudgetNews | undefined;
     };
+
+/** What a turn that draws or has spent hears of the budget of its tree. */
+export interface BudgetNews {
+  /** The soft bound of one of its units was reached, by this turn or before. */
+  readonly soft?: boolean | undefined;
+  /** There was too little left: the task is parked until there is more. */
+  readonly waits?: boolean | undefined;
+}
 
 /** `woken`: what it would wait for is there already, and it goes on with its lease. */
 export type TurnOutcome = 'on' | 'parked' | 'woken' | 'ended' | 'back' | 'cancelled';
@@ -164,3 +193,17 @@ export interface JournalEntry {
   readonly began: number | undefined;
   readonly usage: string | undefined;
 }
+
+/** An entry without its value. */
+export interface JournalHead extends Omit<JournalEntry, 'value'> {
+  readonly task: number;
+  /** Of the value, in bytes of UTF-8. */
+  readonly size: number;
+  /** How the value begins; undefined where it is so large that reading it costs more than knowing it is worth. */
+  readonly head: string | undefined;
+}
+
+/** Characters of a value that its head has. */
+export const HEAD_LENGTH = 400;
+/** Databases read a text whole, whatever part of it is wanted. */
+export const MOST_WITH_HEAD = 256 * 1024;

@@ -15,7 +15,10 @@ export interface WorkerStore {
   workerBeat(params: { readonly beats: readonly WorkerBeat[] }): Promise<readonly boolean[]>;
   /** All workers, or those in one state: of thousands few are lost, and the others need not be read to find them. */
   workerList(params?: { readonly state?: WorkerState }): Promise<readonly WorkerRecord[]>;
-  /** Marks workers as lost that should beat and have not done so for `staleMs`. Returns which. */
+  /**
+   * Marks workers as lost that should beat and have been silent for longer than they may: each for its own `staleMs`; one
+   * that told none for this one, and for two of its beats at least. Returns which.
+   */
   workerReap(params: { readonly duty: DutyTerm; readonly staleMs: number }): Promise<readonly number[]>;
 }
 
@@ -34,6 +37,12 @@ export interface NewWorker {
   readonly version?: string | undefined;
   /** The address that it connected from. */
   readonly address?: string | undefined;
+  /** The pool that it belongs to. It groups workers, and decides nothing. */
+  readonly pool?: string | undefined;
+  /** How often it beats. */
+  readonly beatMs?: number | undefined;
+  /** How long it may be silent before it is lost, whoever looks; not given: as the reaper has it. */
+  readonly staleMs?: number | undefined;
   /** Adds an event to the feed. */
   readonly told?: boolean | undefined;
   /** It takes its name: one name has one connection in the whole cluster. Undefined: it works on the store itself. */
@@ -68,7 +77,18 @@ export interface WorkerBeat {
 export interface WorkerRecord
   extends Omit<
     NewWorker,
-    'host' | 'pid' | 'handlers' | 'queues' | 'priority' | 'version' | 'address' | 'told' | 'takes'
+    | 'host'
+    | 'pid'
+    | 'handlers'
+    | 'queues'
+    | 'priority'
+    | 'version'
+    | 'address'
+    | 'pool'
+    | 'beatMs'
+    | 'staleMs'
+    | 'told'
+    | 'takes'
   > {
   readonly worker: number;
   readonly state: WorkerState;
@@ -88,6 +108,9 @@ export interface WorkerRecord
   readonly status: string | undefined;
   readonly metadata: string | undefined;
   readonly address: string | undefined;
+  readonly pool: string | undefined;
+  readonly beatMs: number | undefined;
+  readonly staleMs: number | undefined;
   /** Tasks that all workers of its name have ended, by their beats. */
   readonly totalTasks: number;
 }

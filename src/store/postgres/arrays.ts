@@ -27,7 +27,15 @@ export function texts(values: readonly (string | null | undefined)[]): string {
   for (let i = 0; i < values.length; i++) {
     if (i > 0) text += ',';
     const value = values[i];
-    text += value === null || value === undefined ? 'NULL' : `"${value.replace(/[\\"]/g, '\\$&')}"`;
+    text += value === null || value === undefined ? 'NULL' : quoted(value);
   }
   return `${text}}`;
+}
+
+/** What JSON would escape in another way than Postgres: a control character, and half of a surrogate pair. */
+const OTHERS = /[^ -\ud7ff\ue000-\uffff]/;
+
+/** The values of journals are JSON, full of quotes: JSON.stringify escapes them in half the time that a replacement takes. */
+function quoted(text: string): string {
+  return OTHERS.test(text) ? `"${text.replace(/[\\"]/g, '\\$&')}"` : JSON.stringify(text);
 }

@@ -163,6 +163,30 @@ test('a root whose members lie in other days goes last', async () => {
   assert.deepEqual(await there(root.task, ...tasks), []);
 });
 
+test('the name of a run is free as soon as its day is detached, and the new run stays when the day is cleared', async () => {
+  // More than one step clears, and in front of the run.
+  for (const task of await scene.pushMany(6, { queue: 'others' })) await end(task);
+  const item = await scene.draft({ queue: 'named' });
+  const run = { name: 'of a day', kind: 'machine', title: 't', fingerprint: 'f' };
+  const [first] = await store.runPush({ runs: [{ task: item, run }] });
+  assert.ok(first?.kind === 'made');
+  await end(first.task);
+  await passDays(3);
+  assert.equal((await store.runFind({ name: 'of a day' }))?.task, first.task);
+  await scene.pass(DAY);
+  const duty = await scene.duty('pruner', 900 * DAY);
+  await store.taskPrune({ duty, retentionMs: RETENTION, limit: 1 });
+  await store.dutyRelease({ duty });
+  const rows = async (): Promise<readonly unknown[]> =>
+    (await admin.query(`SELECT task::int FROM ${SCHEMA}.run WHERE name = 'of a day'`)).rows.map(({ task }) => task);
+  assert.deepEqual(await rows(), [first.task]);
+  assert.equal(await store.runFind({ name: 'of a day' }), undefined, 'its task is not there any more');
+  const [second] = await store.runPush({ runs: [{ task: item, run }] });
+  assert.ok(second?.kind === 'made');
+  await prune();
+  assert.deepEqual(await rows(), [second.task]);
+});
+
 test('a large day of which much stays is taken out within the deadline of a call', async () => {
   const root = await scene.running();
   await bear(root, 1, { go: 'park', key: 'w', channel: 'never' });

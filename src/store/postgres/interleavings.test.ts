@@ -12,7 +12,7 @@ import {
 import { TANGLE, TANGLES } from '../../../test/support/interleaving-batches.ts';
 import { PAIRS } from '../../../test/support/interleaving-pairs.ts';
 import { TRIPLES } from '../../../test/support/interleaving-triples.ts';
-import { TURNS } from '../../../test/support/interleaving-turns.ts';
+import { RUNS, TURNS } from '../../../test/support/interleaving-turns.ts';
 import type { Case } from '../../../test/support/interleaving-verbs.ts';
 import { WAITS } from '../../../test/support/interleaving-waits.ts';
 import { freshDatabase } from '../../../test/support/postgres.ts';
@@ -43,7 +43,7 @@ const FAULTS: readonly Fault[] = [
 
 /** The tables that a schedule may have filled. Queues, lanes and the tables of days stay. */
 const TABLES =
-  'task done outbox event uniq op log attempt body worker worker_setting flight qstat trigger_def dep dep_carry wait signal journal kept_result'.split(
+  'task done outbox event uniq op log attempt body worker worker_setting flight qstat trigger_def dep dep_carry wait signal journal kept_result run definition'.split(
     ' ',
   );
 const RESET = `${TABLES.map((table) => `DELETE FROM ${SCHEMA}.${table};`).join('')}
@@ -123,6 +123,7 @@ describe('every order of the statements of two or three connections', { timeout:
     ['pairs', PAIRS],
     ['waits', WAITS],
     ['turns', TURNS],
+    ['runs', RUNS],
     ['triples', TRIPLES],
   ] as const) {
     describe(list, () => {

@@ -1,4 +1,5 @@
 import { browserSessionStatements } from './statements/browser-sessions.ts';
+import { budgetStatements } from './statements/budgets.ts';
 import { claimStatements } from './statements/claim.ts';
 import { clockStatements } from './statements/clock.ts';
 import { documentStatements } from './statements/documents.ts';
@@ -14,6 +15,7 @@ import { pruneStatements } from './statements/prune.ts';
 import { pushStatements } from './statements/push.ts';
 import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
+import { runStatements } from './statements/runs.ts';
 import { settleStatements } from './statements/settle.ts';
 import { takeoverStatements } from './statements/takeover.ts';
 import { tokenStatements } from './statements/tokens.ts';
@@ -28,7 +30,7 @@ import { workerStatements } from './statements/workers.ts';
  * statement depends on the search path of its connection (a pooler, or a caller's own transaction).
  *
  * States: 0 ready, 1 running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags: 1 watched, 2 the
- * payload is stored apart, 8 the result is, 16 suspect, 128 a root that has members, 512 a root whose tree is being
+ * payload is stored apart, 8 the result is, 16 suspect, 128 a root that has members, 256 it has an allowance of a budget, 512 a root whose tree is being
  * pruned, 1024 first due at a calendar time. Kinds of events and reasons are positions in the lists of core/task/task.ts.
  *
  * `state + 0 = 1` keeps the planner from walking the index of running tasks for a batch of ids (78 instead of 4.8 ms
@@ -50,6 +52,8 @@ export function statements(schema: string) {
     ...waitingStatements(all),
     ...turnStatements(all),
     ...treeStatements(all),
+    ...runStatements(all),
+    ...budgetStatements(all),
     ...endingStatements(all),
     ...graphStatements(all),
     ...readStatements(all),

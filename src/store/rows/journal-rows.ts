@@ -1,6 +1,6 @@
 import type { TaskState } from '../../core/task/task.ts';
 import { ENTRY_KINDS, kindCode } from '../codes.ts';
-import type { EntryAnswer, EntryKind, JournalEntry, NewEntry, Turn } from '../port/turn-store.ts';
+import type { EntryAnswer, EntryKind, JournalEntry, JournalHead, NewEntry, Turn } from '../port/turn-store.ts';
 
 /** Entries of journals from rows whose columns have the same names in every store, and the answers for existing entries. */
 
@@ -26,6 +26,17 @@ export function entryOf(row: JournalRow): JournalEntry {
     began: row.began ?? undefined,
     usage: row.usage ?? undefined,
   };
+}
+
+export interface HeadRow extends Omit<JournalRow, 'value'> {
+  readonly task: number;
+  readonly size: number;
+  readonly head: string | null;
+}
+
+export function headOf({ task, size, head, ...row }: HeadRow): JournalHead {
+  const { value: _value, ...entry } = entryOf({ ...row, value: null });
+  return { task, ...entry, size, head: head ?? undefined };
 }
 
 /** Sorted here, because databases do not agree on the order of texts. */

@@ -28,6 +28,9 @@ export interface WorkerRow {
   readonly status: string | null;
   readonly metadata: string | null;
   readonly address: string | null;
+  readonly pool: string | null;
+  readonly beat_ms: number | null;
+  readonly stale_ms: number | null;
   /** Tasks that all workers of its name have ended. */
   readonly total: number | null;
 }
@@ -53,6 +56,9 @@ export function workerOf(row: WorkerRow): WorkerRecord {
     status: row.status ?? undefined,
     metadata: row.metadata ?? undefined,
     address: row.address ?? undefined,
+    pool: row.pool ?? undefined,
+    beatMs: row.beat_ms ?? undefined,
+    staleMs: row.stale_ms ?? undefined,
     totalTasks: row.total ?? 0,
   };
 }

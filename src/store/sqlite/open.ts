@@ -58,9 +58,9 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStore> {
   const housekeeper = inMemory || options.housekeeping === false ? undefined : new Housekeeper(file);
   // Tells its own rings from those of others, and is no secret: `node:crypto` takes 5 ms to load, and a command that only lists needs none of it.
   const bell = inMemory ? undefined : new Bell(file, options.world.clock, Math.floor(Math.random() * 2 ** 48));
-  const onCommit = (now: number, quiet: boolean): void => {
+  const onCommit = (now: number, heard: boolean): void => {
     housekeeper?.wrote(now);
-    if (!quiet) bell?.ring();
+    if (heard) bell?.ring();
   };
   const writer = await patiently(options.world, busyDeadlineMs, file, () => {
     const named = inMemory ? undefined : (bytes: () => number) => new NamedFile(file, bytes);

@@ -102,8 +102,16 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   journalGet: ['SEARCH journal USING INDEX journal_key (task=? AND key=?)'],
   journalSize: ['SEARCH journal USING INDEX journal_key (task=?)'],
   journalList: ['SEARCH journal USING INDEX journal_key (task=?)'],
+  journalHeads: ['SEARCH journal USING INDEX journal_key (task=? AND key>?)'],
+  journalEntry: ['SEARCH journal USING INDEX journal_key (task=? AND key=?)'],
   journalForget: ['SEARCH journal USING INDEX journal_key (task=? AND key=?)'],
   treeMark: BY_ID,
+  meterTask: BY_ID,
+  budgetRoot: BY_ID,
+  budgetRows: ['SEARCH budget USING PRIMARY KEY (root=?)'],
+  allowanceRows: ['SEARCH allowance USING PRIMARY KEY (task=?)'],
+  allowanceSums: ['SEARCH allowance USING INDEX allowance_root (root=?)'],
+  budgetWaits: ['SEARCH w USING INDEX wait_open (channel=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'],
   treeList: [
     'SEARCH t USING INDEX task_root (root=? AND id>?)',
     'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)',
@@ -256,6 +264,35 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH browser_session USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH browser_session USING COVERING INDEX browser_session_expires (expires_at<?)',
   ],
+  definitionUsed: ['SEARCH definition USING INDEX sqlite_autoindex_definition_1 (hash=?)'],
+  definitionUse: ['SEARCH definition USING INDEX sqlite_autoindex_definition_1 (hash=?)'],
+  runGet: [
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
+    LANE,
+    QUEUE,
+    'SEARCH r USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN',
+  ],
+  runFind: [
+    'SEARCH r USING INDEX sqlite_autoindex_run_1 (name=?)',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
+    LANE,
+    QUEUE,
+  ],
+  runFree: ['SEARCH run USING INDEX sqlite_autoindex_run_1 (name=?)', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'],
+  runList: [
+    'SEARCH run USING INTEGER PRIMARY KEY (rowid<?)',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
+    LANE,
+    QUEUE,
+  ],
+  runLooked: ['SEARCH run USING INTEGER PRIMARY KEY (rowid<?)', 'SCAN (subquery-1)'],
+  runUnnote: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  pruneRun: ['SEARCH run USING INTEGER PRIMARY KEY (rowid=?)'],
+  pruneDefinitions: [
+    'SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH d USING INDEX definition_used (used_at<?)',
+    'SEARCH r USING COVERING INDEX run_definition (definition=?)',
+  ],
   taskFrom: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
   failureList: [
     'SEARCH t USING INDEX task_failed (id<?)',
@@ -329,6 +366,9 @@ function loadedDatabase(): DatabaseSync {
     ${many(5_000)} INSERT INTO entry_token (kind, role, name, hash, prefix, made_by, created_at, expires_at, revoked_at)
       SELECT 'secret', 'worker', 'w' || (i / 3), 'h' || i, '', '', i, i, CASE WHEN i % 3 > 0 THEN i END FROM s;
     ${many(5_000)} INSERT INTO browser_session (hash, token, created_at, expires_at) SELECT 'h' || i, i, i, i FROM s;
+    ${many(500)} INSERT INTO definition (used_at, hash, kind, body) SELECT i, 'h' || i, 'machine', '{}' FROM s;
+    ${many(5_000)} INSERT INTO run (task, name, kind, title, fingerprint, definition, created_at)
+      SELECT i, 'n' || i, 'machine', 't', 'f', 'h' || (i % 500), i FROM s;
     ${many(5_000)} INSERT INTO task_document (id, root, parent, user_id, body, task, created_at, updated_at)
       SELECT 'd' || i, 'd' || (i - i % 5), CASE WHEN i % 5 > 0 THEN 'd' || (i - i % 5) END, 'u' || (i % 50), '{}',
         CASE WHEN i % 2 = 0 THEN i END, i, i FROM s;

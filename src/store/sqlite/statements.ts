@@ -1,4 +1,5 @@
 import { BROWSER_SESSION_STATEMENTS } from './statements/browser-sessions.ts';
+import { BUDGET_STATEMENTS } from './statements/budgets.ts';
 import { CANCEL_STATEMENTS } from './statements/cancel.ts';
 import { CLAIM_STATEMENTS } from './statements/claim.ts';
 import { DOCUMENT_STATEMENTS } from './statements/documents.ts';
@@ -14,6 +15,7 @@ import { PRUNE_STATEMENTS } from './statements/prune.ts';
 import { PUSH_STATEMENTS } from './statements/push.ts';
 import { READ_STATEMENTS } from './statements/reads.ts';
 import { RESULT_STATEMENTS } from './statements/results.ts';
+import { RUN_STATEMENTS } from './statements/runs.ts';
 import { SETTLE_STATEMENTS } from './statements/settle.ts';
 import { TAKEOVER_STATEMENTS } from './statements/takeover.ts';
 import { TOKEN_STATEMENTS } from './statements/tokens.ts';
@@ -26,7 +28,7 @@ import { WORKER_STATEMENTS } from './statements/workers.ts';
 /**
  * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used: 0 ready, 1
  * running, 2 scheduled, 3 waiting, 4 completed, 5 failed, 6 cancelled. Flags (codes.ts): 1 watched, 8 the result is
- * stored apart, 16 suspect. `plans.test.ts` pins the plans. Statements are named after the tables that they use: a
+ * stored apart, 16 suspect, 256 it has an allowance of a budget. `plans.test.ts` pins the plans. Statements are named after the tables that they use: a
  * `slot` is the counter of a limit.
  */
 export const STATEMENTS = {
@@ -47,6 +49,8 @@ export const STATEMENTS = {
   ...WAITING_STATEMENTS,
   ...TURN_STATEMENTS,
   ...TREE_STATEMENTS,
+  ...RUN_STATEMENTS,
+  ...BUDGET_STATEMENTS,
   ...RESULT_STATEMENTS,
   ...CANCEL_STATEMENTS,
   ...GRAPH_STATEMENTS,

@@ -1,6 +1,7 @@
 import type * as port from '../store.ts';
 import type { SqliteParts } from './parts.ts';
 import { browserSessionStore } from './stores/browser-session-store.ts';
+import { budgetStore } from './stores/budget-store.ts';
 import { claimStore } from './stores/claim-store.ts';
 import { dependencyStore } from './stores/dependency-store.ts';
 import { documentStore } from './stores/document-store.ts';
@@ -15,6 +16,7 @@ import { nodeStore } from './stores/node-store.ts';
 import { pushStore } from './stores/push-store.ts';
 import { queueStore } from './stores/queue-store.ts';
 import { resultStore } from './stores/result-store.ts';
+import { runStore } from './stores/run-store.ts';
 import { settingStore } from './stores/setting-store.ts';
 import { settleStore } from './stores/settle-store.ts';
 import { storeParts } from './stores/store-parts.ts';
@@ -62,6 +64,8 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     ...waitStore(shared),
     ...turnStore(shared),
     ...treeStore(shared),
+    ...runStore(shared),
+    ...budgetStore(shared),
     ...resultStore(shared),
     ...triggerStore(shared),
     ...settingStore(shared),

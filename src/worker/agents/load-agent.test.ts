@@ -13,8 +13,9 @@ import { Problems } from '../../flow/machine/problems.ts';
 import { readMachine } from '../../flow/machine/read-machine.ts';
 import type { Snapshot } from '../../flow/machine/snapshot.ts';
 import { HooksRegistry } from '../machine/hooks-registry.ts';
-import { MachineFailed, runInline } from '../machine/inline-driver.ts';
+import { runInline } from '../machine/inline-driver.ts';
 import { loadMachine, readMachineFile } from '../machine/load-machine.ts';
+import { MachineFailed } from '../machine/machine-failed.ts';
 import { parseMachineText } from '../machine/machine-file.ts';
 import type { MachineHooks } from '../machine/machine-hooks.ts';
 import { LocalSignals } from '../machine/signals.ts';
@@ -62,7 +63,6 @@ async function run(
     {
       world,
       signals: new LocalSignals(),
-      newId: () => 'child',
       onStep: (snapshot: Snapshot, _command: Command | undefined) => void steps.push(snapshot),
     },
   );
@@ -162,6 +162,18 @@ describe('an agent of a machine', () => {
       'machine.json': machine({ poet: { type: 'command', config: { command } } }, { input: { task: 'sing' } }),
     });
     assert.deepEqual((await run(folder)).output, { got: { content: 'heard: sing' } });
+  });
+
+  test('has the settings of the file that its ref names, and over them those of its config', async (t) => {
+    const command = [process.execPath, '-e', 'console.log(process.env.A + process.env.B)'];
+    const agents = { poet: { type: 'command', ref: './base.json', config: { env: { A: 'a', B: 'b' } } } };
+    const settings = { command, env: { A: 'x' } };
+    const files = { 'machine.json': machine(agents, { input: { task: 'sing' } }), 'base.json': settings };
+    assert.deepEqual((await run(await filesIn(t, files))).output, { got: { content: 'ab' } });
+    // As in the original, what the file would have said is not needed if the config says enough.
+    const alone = { poet: { type: 'command', ref: './gone.json', config: { command, env: { A: 'c', B: 'd' } } } };
+    const without = await filesIn(t, { 'machine.json': machine(alone, { input: { task: 'sing' } }) });
+    assert.deepEqual((await run(without)).output, { got: { content: 'cd' } });
   });
 
   test('that is not there, or is none, says what to do', async (t) => {

@@ -9,7 +9,7 @@ import { isMap, type Value, type ValueMap } from '../../flow/expression/values.t
 import { type Problem, Problems, pathText } from '../../flow/machine/problems.ts';
 import type { AgentCall } from '../machine/inline-driver.ts';
 import { readMachineFile } from '../machine/load-machine.ts';
-import type { MachinePlace, MachineSource } from '../machine/loader-options.ts';
+import type { MachinePlace, MachineSource, ReadSource } from '../machine/loader-options.ts';
 import { agentCall } from './agent-call.ts';
 import { chatAgent } from './chat-agent.ts';
 import { commandAgent, isCommandRuntime } from './command-executor.ts';
@@ -23,13 +23,17 @@ export interface AgentLoaderOptions {
   readonly world: Pick<World, 'clock' | 'timers' | 'random'>;
   /** Whose profiles are used where a machine within it has none. */
   readonly folder: string;
+  /** Reads the files that machines and agents name; default: from the disk. */
+  readonly read?: ReadSource;
+  /** Where programs run whose agent has this folder. False: none are started. Default: in that folder. */
+  readonly programs?: false | ((folder: string) => string);
   /** Undefined: every address that an agent names is reached. */
   readonly allowHttp?: readonly string[];
   readonly strict?: boolean;
   readonly onWarning?: (text: string) => void;
 }
 
-const PROFILE_FILES = ['profiles.yml', 'profiles.yaml', 'profiles.json'];
+export const PROFILE_FILES = ['profiles.yml', 'profiles.yaml', 'profiles.json'];
 /** Types that are prompts with a model behind an endpoint. `llm`, `openai` and `http` are ours. */
 const MODEL_TYPES: ReadonlySet<string> = new Set(['llm', 'openai', 'http']);
 
@@ -38,9 +42,11 @@ export class AgentLoader {
   readonly #known = new WeakMap<object, Map<string, Promise<AgentCall>>>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #said = new Set<string>();
+  readonly #readFile: ReadSource;
 
   constructor(options: AgentLoaderOptions) {
     this.#options = options;
+    this.#readFile = options.read ?? readMachineFile;
   }
 
   /** The agent that a machine calls so. Read once. */
@@ -77,7 +83,7 @@ export class AgentLoader {
     if (own !== undefined) return own;
     const given = Object.hasOwn(machine.agents, name) ? machine.agents[name] : undefined;
     if (typeof given === 'string') {
-      return registry.find(given) ?? this.#fromFile(await readMachineFile(resolve(folder, given)), place);
+      return registry.find(given) ?? this.#fromFile(await this.#readFile(resolve(folder, given)), place);
     }
     if (isMap(given) && given['spec'] === 'flatagent')
       return this.#fromValue(given, sourceIn(place, name, given), place);
@@ -104,7 +110,7 @@ export class AgentLoader {
     }
     const source = sourceIn(place, name, config);
     if (type === 'flatagent') {
-      if (typeof ref === 'string') return this.#fromFile(await readMachineFile(resolve(place.folder, ref)), place);
+      if (typeof ref === 'string') return this.#fromFile(await this.#readFile(resolve(place.folder, ref)), place);
       if (isMap(config)) return this.#fromValue({ spec: 'flatagent', ...config }, source, place);
       throw refusal(place, name, 'a flatagent needs "ref" or "config"');
     }
@@ -117,10 +123,14 @@ export class AgentLoader {
 
   /** Some agents keep their settings in the file that `ref` names; for others it is the agent itself. */
   async #settingsOf(type: string, ref: Value, config: Value, { folder }: MachinePlace): Promise<ValueMap> {
-    if (isMap(config)) return config;
-    if (typeof ref !== 'string' || type === 'pi-agent' || type === 'smolagents') return {};
-    const { value } = await readMachineFile(resolve(folder, ref));
-    return isMap(value) ? value : {};
+    const own = isMap(config) ? config : undefined;
+    if (typeof ref !== 'string' || type === 'pi-agent' || type === 'smolagents') return own ?? {};
+    const path = resolve(folder, ref);
+    // Settings of the machine go over those of the file, one by one, and do without it if it is not there.
+    const file = await this.#readFile(path).catch((error: unknown) =>
+      own === undefined ? Promise.reject(error) : unlessMissing(error),
+    );
+    return { ...(isMap(file?.value) ? file.value : {}), ...own };
   }
 
   #fromFile(source: MachineSource, place: MachinePlace): Promise<AgentExecutor> {
@@ -131,7 +141,7 @@ export class AgentLoader {
     const { strict = false } = this.#options;
     const files = filesOfAgent(value);
     const read = async (file: string | undefined): Promise<Value> =>
-      file === undefined ? undefined : (await readMachineFile(resolve(source.folder, file))).value;
+      file === undefined ? undefined : (await this.#readFile(resolve(source.folder, file))).value;
     const { agent, problems } = readAgent(value, {
       profiles: await this.#profiles(source, place),
       prompt: await read(files.prompt),
@@ -143,21 +153,24 @@ export class AgentLoader {
   }
 
   #runs(agent: Agent, folder: string, place: MachinePlace): AgentExecutor {
-    const { environment, world, allowHttp } = this.#options;
+    const { environment, world, allowHttp, programs = (own: string) => own } = this.#options;
     const { runtime } = agent.profile;
     if (MODEL_TYPES.has(runtime)) return chatAgent(agent, { environment, world, reach: reachOf(allowHttp) });
-    if (isCommandRuntime(runtime)) return commandAgent(agent, { folder, environment, timers: world.timers });
+    if (isCommandRuntime(runtime)) {
+      if (programs === false) throw refusal(place, agent.name, 'this worker starts no programs (see --allow shell)');
+      return commandAgent(agent, { folder: programs(folder), environment, timers: world.timers });
+    }
     throw refusal(place, agent.name, `nothing here runs agents of the type "${runtime}"`);
   }
 
   /** What the machine says, else what lies beside the agent, the machine, or the machine around it. The nearest counts alone. */
   async #profiles(source: MachineSource, { machine, folder, name }: MachinePlace): Promise<Profiles> {
     const said = machine.profiles;
-    if (typeof said === 'string') return this.#profilesOf(await readMachineFile(resolve(folder, said)));
+    if (typeof said === 'string') return this.#profilesOf(await this.#readFile(resolve(folder, said)));
     if (isMap(said)) return this.#profilesOf({ value: said, folder, name: `${name}, profiles` });
     for (const near of new Set([source.folder, folder, this.#options.folder])) {
       for (const file of PROFILE_FILES) {
-        const found = await readMachineFile(resolve(near, file)).catch(unlessMissing);
+        const found = await this.#readFile(resolve(near, file)).catch(unlessMissing);
         if (found !== undefined) return this.#profilesOf(found);
       }
     }

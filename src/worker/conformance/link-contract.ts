@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CANCELLING } from './cancelling.ts';
 import { CLAIMING } from './claiming.ts';
+import { FAMILIES } from './families.ts';
 import { FENCING } from './fencing.ts';
 import { LOGGING } from './logging.ts';
 import { OPENING } from './opening.ts';
@@ -33,6 +34,7 @@ export const LINK_TOPICS: readonly LinkTopic[] = [
   CANCELLING,
   LOGGING,
   REMEMBERING,
+  FAMILIES,
   TURNS,
   REUSING,
 ];

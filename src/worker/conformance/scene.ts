@@ -16,8 +16,18 @@ export interface LinkOperator {
   pause(queue: string): Promise<void>;
   attempts(task: number): Promise<readonly LinkAttempt[]>;
   readonly logs: { read(task: number): Promise<readonly (LogEntry & { readonly attempt: number })[]> };
+  readonly budgets: { set(root: number, budgets: LinkBudgets): Promise<unknown> };
+  readonly runs: {
+    define(
+      definitions: readonly { readonly hash: string; readonly kind: string; readonly body: string }[],
+    ): Promise<void>;
+  };
   readonly waits: { signal(channel: string, body: unknown): Promise<unknown> };
   readonly workers: { list(): Promise<readonly LinkWorker[]>; schemas(): Promise<readonly HandlerSchema[]> };
+}
+
+export interface LinkBudgets {
+  readonly tokens?: { readonly soft?: number; readonly hard?: number };
 }
 
 export interface LinkPush {

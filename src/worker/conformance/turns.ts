@@ -112,6 +112,35 @@ export const TURNS: LinkTopic = {
       assert.equal(read.size, 5);
     },
 
+    'a turn draws from the budget of its tree, hears of its soft bound, and waits where there is too little': async (
+      scene,
+    ) => {
+      const session = await scene.open();
+      const held = await scene.running(session);
+      await scene.operator.budgets.set(held.task, { tokens: { soft: 8, hard: 10 } });
+      const tokens = (amount: number) => [{ unit: 'tokens', amount }] as const;
+      const free = await session.turn(held, { entries: [value('a')], draw: tokens(7), then: ON });
+      assert.deepEqual([free.went, free.budget], ['on', {}]);
+      const used = await session.turn(held, {
+        entries: [value('b')],
+        spend: [{ unit: 'tokens', amount: 3, drawn: 7 }],
+        draw: tokens(6),
+        then: ON,
+      });
+      assert.deepEqual([used.went, used.budget], ['on', { soft: true }]);
+      const short = { entries: [value('c')], spend: tokens(6), draw: tokens(2), then: ON };
+      const turned = await session.turn(held, short);
+      assert.deepEqual([turned.went, turned.budget, turned.entries], ['parked', { soft: true, waits: true }, ['"c"']]);
+      assert.equal(await scene.brief(held.task), 'waiting none 0/1');
+      await scene.operator.budgets.set(held.task, { tokens: { hard: 11 } });
+      await scene.world.advance(1000);
+      const next = await scene.claimOne(session);
+      assert.equal(next.task, held.task);
+      assert.equal((await session.turn(next, { entries: [value('d')], draw: tokens(2), then: ON })).went, 'on');
+      const wrong = { entries: [value('e')], draw: tokens(-1), then: ON };
+      assert.equal(await refusal(session.turn(next, wrong)), 'INVALID_INPUT');
+    },
+
     'children are born and waited for by their keys in one turn': async (scene) => {
       const session = await scene.open();
       const parent = await scene.running(session);

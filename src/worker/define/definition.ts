@@ -5,6 +5,7 @@ import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
 import type { DurableContext } from '../durable/durable-context.ts';
+import type { AttemptSession, RunOutcome, RunRequest } from '../runner/runner.ts';
 import type { PushableTask } from './pushable-task.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
@@ -67,6 +68,19 @@ export interface TaskDefinition<Input = never, Result = unknown> extends Pushabl
   readonly isolation: 'inline' | 'process';
   readonly module: string | undefined;
   readonly run: (input: unknown, ctx: TaskContext) => unknown;
+  /** Ours: a task of the same name in a handlers file goes before it. */
+  readonly givesWay?: boolean | undefined;
+  /** Ours: instead of `run`, for a handler that commits its own turns and says how the attempt ended. */
+  readonly drive?: ((input: unknown, attempt: DrivenAttempt) => Promise<RunOutcome>) | undefined;
+}
+
+/** An attempt as a handler sees it that commits its own turns. */
+export interface DrivenAttempt {
+  readonly request: RunRequest;
+  readonly session: AttemptSession;
+  readonly signal: AbortSignal;
+  readonly log: (message: string) => void;
+  readonly progress: (value: unknown) => void;
 }
 
 /** Any definition: `never` accepts every input type, as with parameters of functions. */

@@ -11,6 +11,7 @@ import { HeldLeases } from '../../protocol/held-leases.ts';
 import type {
   Assignment,
   ClaimRequest,
+  Completion,
   Failing,
   Hello,
   JournalValue,
@@ -30,8 +31,9 @@ import { type LogRequest, Outbox } from '../spool/outbox.ts';
 import { replay } from '../spool/replay.ts';
 import { type EndRequest, Spool } from '../spool/spool.ts';
 import { LeftOut } from './left-out.ts';
+import { batchesOf, type SentEnd, sentEnds } from './plain-ends.ts';
 import { renewMs } from './reconnect.ts';
-import { noAnswer } from './wire-error.ts';
+import { noAnswer, wireError } from './wire-error.ts';
 
 /** A lease that was not renewed for so many times its length is forgotten. */
 const FORGOTTEN_LEASES = 3;
@@ -177,6 +179,30 @@ export abstract class NodeSession implements Session {
     await this.#end(lease, { type: 'task_complete', lease: proofOf(lease), ...text });
   }
 
+  /** What `completeMany` does where the node can be asked for it. */
+  protected async completeTogether(ends: readonly Completion[]): Promise<readonly (Error | undefined)[]> {
+    const answers: (Error | undefined)[] = ends.map(() => undefined);
+    const sent = sentEnds(ends, answers, proofOf);
+    const found = await Promise.all(batchesOf(sent).map((batch) => this.#endTogether(batch)));
+    for (const [i, error] of found.flat().entries()) {
+      const { at, end } = sent[i] as SentEnd;
+      answers[at] = error;
+      if (error === undefined || isEngineError(error, 'LEASE_LOST')) this.holding.drop(end.lease);
+    }
+    return answers;
+  }
+
+  async #endTogether(batch: readonly SentEnd[]): Promise<readonly (Error | undefined)[]> {
+    const send = async (): Promise<readonly (Error | undefined)[]> => {
+      const answers = await this.request({ type: 'tasks_complete', ends: batch.map(({ end }) => end) });
+      return answers.map((answer) => (answer === null ? undefined : wireError(answer)));
+    };
+    if (this.#outbox === undefined) return send();
+    // On disk each stands by itself, as one that is sent alone.
+    const lines = batch.map(({ end, id }) => ({ end: { type: 'task_complete', ...end } as const, id }));
+    return this.#outbox.endMany(lines, send);
+  }
+
   async fail(lease: Assignment, error: unknown, options: Failing = {}): Promise<TaskState> {
     const request = { type: 'task_failed', lease: proofOf(lease), error: describeFailure(error), ...options } as const;
     return (await this.#end(lease, request)) as TaskState;
@@ -222,6 +248,14 @@ export abstract class NodeSession implements Session {
   async dependencies(lease: Assignment): Promise<readonly (TaskResult & { readonly optional: boolean })[]> {
     const found = await this.request({ type: 'dependencies', lease: proofOf(lease) });
     return (found as readonly (TaskResult & { readonly optional: boolean })[]).map(wholeResult);
+  }
+
+  async cancelChildren(lease: Assignment, tasks: readonly TaskRef[]): Promise<void> {
+    await this.request({ type: 'cancel_children', lease: proofOf(lease), tasks: [...tasks] });
+  }
+
+  async definition(lease: Assignment, hash: string): Promise<string | undefined> {
+    return (await this.request({ type: 'definition', lease: proofOf(lease), hash })) as string | undefined;
   }
 
   async reusable(lease: Assignment): Promise<Reusable | undefined> {
@@ -289,8 +323,8 @@ export function proofOf(lease: Assignment): LeaseProof {
 }
 
 /** Fields that do not apply are not sent; here they are present and undefined. */
-function wholeTurn({ went, state, body, entries }: Turned): Turned {
-  return { went, state, body, entries };
+function wholeTurn({ went, state, body, entries, budget }: Turned): Turned {
+  return { went, state, body, entries, ...(budget === undefined ? {} : { budget }) };
 }
 
 function wholeResult<T extends TaskResult>(found: T): T {

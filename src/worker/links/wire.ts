@@ -211,7 +211,7 @@ export class Wire {
       case 'connect_ok':
         // Said again, it would have every request sent again.
         if (this.#open) return;
-        this.#terms = { heartbeatMs: message.heartbeatMs, runTimeoutMs: message.runTimeoutMs };
+        this.#terms = { heartbeatMs: message.heartbeatMs, runTimeoutMs: message.runTimeoutMs, can: message.can };
         this.#options.onLeftOut(message.leftOut ?? []);
         this.#accepted(message.leaseMs);
         return;

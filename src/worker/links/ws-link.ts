@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { NewRequest } from '../../protocol/frames.ts';
-import type { Assignment, ClaimRequest, Hello, Link, Session, WorkerState } from '../../protocol/link.ts';
+import type { Assignment, ClaimRequest, Completion, Hello, Link, Session, WorkerState } from '../../protocol/link.ts';
 import { NodeSession, type NodeSessionOptions, openSession } from './node-session.ts';
 import { Wire } from './wire.ts';
 
@@ -73,6 +73,13 @@ class WsSession extends NodeSession {
   get over(): Promise<Error> {
     return this.#wire.over;
   }
+
+  /** None at a node of a version that cannot be asked for it. */
+  get completeMany(): Session['completeMany'] {
+    return this.#wire.terms.can?.includes('tasks_complete') === true ? this.#completeMany : undefined;
+  }
+
+  readonly #completeMany = (ends: readonly Completion[]) => this.completeTogether(ends);
 
   async open(): Promise<void> {
     this.leaseMs = await this.#wire.open();

@@ -1,10 +1,10 @@
 /**
  * The cases of the published suites that a driver without a store can show, and `origins.md` A.3 8, 10, 11 and 13.
  *
- * Elsewhere: resume (`flow/machine/rules.test.ts`); hooks (`hooks.test.ts`, `webhook-hooks.test.ts`); agents, retry and tool loops (beside the
- * agents); the grammar in full (`flow/expression/condition.test.ts`).
- * Left to the driver with a store: `checkpoint_on`, a second start of a running id, lists of incomplete runs, dispatch across processes, a crash
- * after the `waiting` checkpoint, triggers, clones, pruning, keys of snapshots, reads of results by address, and pools.
+ * Elsewhere: what is written down of a run (`persistence/*.test.ts`: resume, `checkpoint_on`, locks, lists, clones, pruning, keys, signals across
+ * processes, dispatch, triggers, results by address, real crashes); resume by the interpreter (`flow/machine/rules.test.ts`); hooks (`hooks.test.ts`,
+ * `webhook-hooks.test.ts`); agents, retry and tool loops (beside the agents); the grammar in full (`flow/expression/condition.test.ts`); pools
+ * (`compat/flatmachines/work-backend.test.ts`, and the suites of the stores, where processes compete).
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -41,7 +41,7 @@ function run(machine: Machine, { hooks = [], machines = {}, id = 'run', input = 
   return runInline(
     runnable(machine),
     { executionId: id, input, stop: new AbortController().signal, ...(from === undefined ? {} : { from }) },
-    { world, signals: new LocalSignals(), newId: () => `child${++ids}`, ...options },
+    { world, signals: new LocalSignals(), childId: () => `child${++ids}`, ...options },
   );
 }
 

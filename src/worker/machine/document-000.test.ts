@@ -75,7 +75,7 @@ class Pool {
     return runInline(
       runnable,
       { executionId: 'root', input, stop: new AbortController().signal },
-      { world, signals: new LocalSignals(), newId: () => `worker${++ids}` },
+      { world, signals: new LocalSignals(), childId: () => `worker${++ids}` },
     );
   }
 }

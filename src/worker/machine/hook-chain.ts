@@ -1,9 +1,15 @@
 import { fault } from '../../core/errors.ts';
 import type { HookCommand, HookName } from '../../flow/machine/commands.ts';
-import type { HookContext, MachineHooks } from './machine-hooks.ts';
+import type { HookContext, HookedRun, MachineHooks } from './machine-hooks.ts';
 
 /** The calls that a driver makes beside those that the interpreter asks for. */
-type DriverHookName = 'on_action' | 'on_tool_calls' | 'on_tool_result' | 'get_tool_provider' | 'on_agent_stream_event';
+type DriverHookName =
+  | 'on_action'
+  | 'on_tool_calls'
+  | 'on_tool_result'
+  | 'get_tool_provider'
+  | 'on_agent_stream_event'
+  | 'around_run';
 
 type HookMethod = (given: readonly unknown[]) => unknown;
 
@@ -45,6 +51,12 @@ export class HookChain {
   /** Whether anybody hears this call, within a state or, without one, of the machine. */
   has(hook: HookName | DriverHookName, state?: string): boolean {
     return this.#hearing(hook, state).length > 0;
+  }
+
+  /** Runs a machine within the hooks that are around whole runs; the first is the outermost. */
+  around(run: HookedRun, drive: () => Promise<unknown>): Promise<unknown> {
+    const calls = this.#hearing('around_run', undefined);
+    return calls.reduceRight<() => Promise<unknown>>((inner, call) => async () => call([run, inner]), drive)();
   }
 
   /** What the hooks make of a step. They are given a context of their own, which they may write to. One that gives nothing is taken to have done that. */
@@ -176,6 +188,7 @@ const METHOD_NAMES = new Map(
     'on_tool_result',
     'get_tool_provider',
     'on_agent_stream_event',
+    'around_run',
   ].map((name) => [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())]),
 );
 

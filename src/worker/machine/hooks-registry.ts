@@ -20,9 +20,9 @@ export class HooksRegistry {
     return this.#factories.has(name);
   }
 
-  async resolve({ name, args }: HookReference): Promise<MachineHooks> {
+  async resolve({ name, args }: HookReference, folder?: string): Promise<MachineHooks> {
     const factory = name === undefined ? undefined : this.#factories.get(name);
-    if (factory !== undefined) return factory(args);
+    if (factory !== undefined) return factory(args, folder);
     const known = [...this.#factories.keys()].sort().join(', ');
     throw fault(
       'NOT_FOUND',

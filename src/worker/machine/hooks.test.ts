@@ -38,7 +38,7 @@ async function run(
   return runInline(
     runnable,
     { executionId: 'run', input: {}, stop: new AbortController().signal },
-    { world, signals: new LocalSignals(), newId: () => 'child' },
+    { world, signals: new LocalSignals() },
   );
 }
 
@@ -236,4 +236,46 @@ test('logging tells each step by name, and metrics count them', async (t) => {
     error_count: 0,
   });
   assert.doesNotMatch(lines.join(), /hunter2/);
+});
+
+test('hooks may be around a whole run, the first outermost, with the machines that it launched and however it ends', async (t) => {
+  const log: string[] = [];
+  const around = (who: string): MachineHooks => ({
+    aroundRun: async ({ machine, settings, executionId }, drive) => {
+      const id = executionId === 'run' ? 'run' : 'a child';
+      log.push(`${who} begins ${machine} ${id} ${String(settings['pool'])}`);
+      try {
+        return await drive();
+      } finally {
+        log.push(`${who} ends ${machine}`);
+      }
+    },
+    onAction: (...given: readonly unknown[]) => {
+      log.push(given.filter((one) => typeof one === 'string').join('/'));
+      if (given.includes('fail')) throw new Error('no');
+    },
+  });
+  const child = (action: string): object => ({
+    spec: 'flatmachine',
+    spec_version: '4.2.1',
+    data: { name: action, states: { c: { type: 'final', action } } },
+  });
+  const machine = (state: object): object => ({
+    name: 'm',
+    settings: { pool: 'p' },
+    machines: { late: child('late'), fail: child('fail') },
+    states: { a: { ...state, transitions: [{ to: 'b' }] }, b: { type: 'final', output: { ok: true } } },
+  });
+  const own = [around('one'), around('two')];
+  assert.deepEqual(await run(t, machine({ launch: ['late'] }), { own }), { ok: true });
+  const begun = ['one begins m run p', 'two begins m run p'];
+  const within = (name: string): readonly string[] => [
+    `one begins ${name} a child undefined`,
+    `two begins ${name} a child undefined`,
+    `c/${name}`,
+  ];
+  const ended = (name: string): readonly string[] => [`two ends ${name}`, `one ends ${name}`];
+  assert.deepEqual(log.splice(0), [...begun, ...within('late'), 'c/late', ...ended('late'), ...ended('m')]);
+  await assert.rejects(run(t, machine({ machine: 'fail', on_child_error: 'fail' }), { own }), /no/);
+  assert.deepEqual(log, [...begun, ...within('fail'), ...ended('fail'), ...ended('m')]);
 });

@@ -4,7 +4,8 @@ import { realWorld } from '../../app/world.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import { machineOf } from '../../flow/machine/test-driver.ts';
 import { HookChain } from './hook-chain.ts';
-import { type AgentCall, type InlineOptions, MachineFailed, type RunnableMachine, runInline } from './inline-driver.ts';
+import { type AgentCall, type InlineOptions, type RunnableMachine, runInline } from './inline-driver.ts';
+import { MachineFailed } from './machine-failed.ts';
 import type { MachineHooks } from './machine-hooks.ts';
 import { LocalSignals } from './signals.ts';
 
@@ -44,7 +45,7 @@ async function run(
   return runInline(
     runnable(machine, place),
     { executionId: `run${++ids}`, input, stop },
-    { world, signals: new LocalSignals(), newId: () => `child${++ids}`, ...options },
+    { world, signals: new LocalSignals(), childId: () => `child${++ids}`, ...options },
   );
 }
 
@@ -256,7 +257,7 @@ describe('a machine that starts itself', () => {
         states: { start: { foreach: '{{ range(3) }}', [verb]: 'self', transitions: next('end') }, end: end({}) },
       });
       const machines = { self };
-      const options = { maxMachines: 40, newId: () => `self${++started}`, onLaunchFailed: () => {} };
+      const options = { maxMachines: 40, childId: () => `self${++started}`, onLaunchFailed: () => {} };
       await run(self, {}, { machines }, options);
       assert.ok(started <= 40 && started > 30, `${started} machines`);
     });
@@ -271,8 +272,8 @@ describe('a machine that starts itself', () => {
         failed: end({ type: '{{ context.last_error_type }}' }),
       },
     });
-    const newId = (): string => assert.fail('none is started');
-    assert.deepEqual(await run(wide, {}, { machines: { leaf } }, { maxMachines: 5, newId }), {
+    const childId = (): string => assert.fail('none is started');
+    assert.deepEqual(await run(wide, {}, { machines: { leaf } }, { maxMachines: 5, childId }), {
       type: 'MaxMachinesExceeded',
     });
   });

@@ -1,4 +1,4 @@
-/** Runs machines within this process, from the first state to the last, with nothing stored. */
+/** Runs machines within this process, from the first state to the last. What is written down of them, `persistence/` writes. */
 import type { World } from '../../core/world.ts';
 import type { ValueMap } from '../../flow/expression/values.ts';
 import type { AgentAnswer, Child, ChildEnd, Command, HookName, MachineEvent } from '../../flow/machine/commands.ts';
@@ -9,13 +9,24 @@ import type { Snapshot } from '../../flow/machine/snapshot.ts';
 import { AgentFailed } from '../agents/agent-failed.ts';
 import { type Ledger, MemoryLedger } from '../agents/ledger.ts';
 import { withinMs } from '../agents/within.ts';
+import { childId } from './child-id.ts';
 import type { HookChain } from './hook-chain.ts';
+import { Left } from './left.ts';
+import { ended, endOf, faultOf, MachineFailed } from './machine-failed.ts';
+import type { ResultBackend } from './persistence/backends.ts';
+import { KeptRun, type RunPlace } from './persistence/kept-run.ts';
+import { keptWait } from './persistence/kept-wait.ts';
+import { resultUri } from './persistence/results.ts';
 import type { LocalSignals } from './signals.ts';
 
 /** A machine with what it needs to run. */
 export interface RunnableMachine {
   readonly machine: Machine;
   readonly hooks: HookChain;
+  /** What its paths begin with. */
+  readonly folder?: string;
+  /** What it was read from. */
+  readonly config?: unknown;
   /** A peer by the name that this machine has for it. Rejects if there is none. */
   readonly peer: (name: string) => Promise<RunnableMachine>;
   readonly agent: (name: string) => Promise<AgentCall>;
@@ -40,8 +51,14 @@ export interface AgentAround {
 export interface InlineOptions {
   readonly world: World;
   readonly signals: LocalSignals;
-  /** Makes the ids of children. */
-  readonly newId: () => string;
+  /** The id of a child, by the place where it is started. */
+  readonly childId?: (parentId: string, step: number, place: string) => string;
+  /** Where a machine is written down as it runs; `around` is the place of the machine around it. */
+  readonly place?: (runnable: RunnableMachine, around: RunPlace | undefined) => RunPlace | undefined;
+  /** A run that is written down leaves the process where it would wait for a signal. */
+  readonly leave?: boolean;
+  /** Where the results of children are written, by their addresses. */
+  readonly results?: ResultBackend;
   /** What `context.machine` says besides. Without it, each run is a worker of its own, by its id. */
   readonly about?: Readonly<Record<string, unknown>>;
   /** Before each command: where the run stands, and what is done next. */
@@ -52,6 +69,9 @@ export interface InlineOptions {
   readonly maxMachines?: number;
   /** A machine that was launched has failed; nobody waits for it. */
   readonly onLaunchFailed?: (machine: string, error: unknown) => void;
+  readonly onWarning?: (text: string) => void;
+  /** The run is written down; `from` is where it goes on. Told of the run itself, not of machines within it. */
+  readonly onKept?: (from: Snapshot | undefined) => void;
 }
 
 const MOST_MACHINES = 100_000;
@@ -73,6 +93,10 @@ export interface InlineRun {
   readonly family?: Family;
   /** It goes on from here instead of from the beginning, with the id and the input that are in it. */
   readonly from?: Snapshot;
+  /** It goes on from its latest checkpoint, if it has one. */
+  readonly resume?: boolean;
+  /** The place of the machine around it. */
+  readonly around?: RunPlace;
   readonly stop: AbortSignal;
 }
 
@@ -81,27 +105,51 @@ interface Family {
   started: number;
 }
 
-/** A machine that failed, with the type of its error. */
-export class MachineFailed extends Error {
-  override readonly name = 'MachineFailed';
-  readonly type: string;
-  readonly state: string;
+/** What a run gives that has left. */
+export interface LeftRun {
+  readonly _waiting: true;
+  readonly _channel: string;
+}
 
-  constructor(type: string, message: string, state: string) {
-    super(message);
-    this.type = type;
-    this.state = state;
+/** Resolves to the output of the machine, or to a `LeftRun`. Machines that it launched run on until then, and are waited for. */
+export async function runInline(runnable: RunnableMachine, run: InlineRun, options: InlineOptions): Promise<unknown> {
+  try {
+    return await runOrLeave(runnable, run, options);
+  } catch (error) {
+    if (error instanceof Left) return { _waiting: true, _channel: error.channel } satisfies LeftRun;
+    throw error;
   }
 }
 
-/** Resolves to the output of the machine. Machines that it launched run on until then, and are waited for. */
-export async function runInline(runnable: RunnableMachine, run: InlineRun, options: InlineOptions): Promise<unknown> {
-  const launched: Promise<void>[] = [];
-  try {
-    return await new InlineDriver(runnable, run, options, launched).drive();
-  } finally {
-    await Promise.all(launched);
-  }
+/** The run is free for others before the machines that it launched have ended. */
+async function runOrLeave(runnable: RunnableMachine, run: InlineRun, options: InlineOptions): Promise<unknown> {
+  const { machine, hooks } = runnable;
+  const { executionId, stop } = run;
+  const kept = await keptOf(runnable, run, options);
+  return hooks.around({ machine: machine.name, settings: machine.settings, executionId, stop }, async () => {
+    const launched: Promise<void>[] = [];
+    try {
+      try {
+        return await new InlineDriver(runnable, run, options, launched, kept).drive();
+      } finally {
+        await kept?.release();
+      }
+    } finally {
+      await Promise.all(launched);
+      await kept?.close();
+    }
+  });
+}
+
+async function keptOf(runnable: RunnableMachine, run: InlineRun, options: InlineOptions): Promise<KeptRun | undefined> {
+  const place = options.place?.(runnable, run.around);
+  if (place === undefined) return undefined;
+  const { machine, config } = runnable;
+  const { executionId, resume = false } = run;
+  const { clock } = options.world;
+  const kept = await KeptRun.open(place, { machine, config, executionId, resume, clock, onWarning: options.onWarning });
+  if (run.family === undefined) options.onKept?.(kept.from);
+  return kept;
 }
 
 class InlineDriver {
@@ -110,14 +158,24 @@ class InlineDriver {
   readonly #options: InlineOptions;
   readonly #launched: Promise<void>[];
   readonly #family: Family;
+  readonly #kept: KeptRun | undefined;
+  /** Children that this process has launched. */
+  readonly #launchedIds = new Set<string>();
   #entered = 0;
   #turnAt: number;
 
-  constructor(runnable: RunnableMachine, run: InlineRun, options: InlineOptions, launched: Promise<void>[]) {
+  constructor(
+    runnable: RunnableMachine,
+    run: InlineRun,
+    options: InlineOptions,
+    launched: Promise<void>[],
+    kept: KeptRun | undefined,
+  ) {
     this.#runnable = runnable;
     this.#run = run;
     this.#options = options;
     this.#launched = launched;
+    this.#kept = kept;
     this.#family = run.family ?? { started: 0 };
     this.#turnAt = options.world.clock.monotonic();
   }
@@ -125,13 +183,17 @@ class InlineDriver {
   async drive(): Promise<unknown> {
     const { machine } = this.#runnable;
     const { onStep } = this.#options;
-    const { from = this.#begun(), stop } = this.#run;
+    const kept = this.#kept;
+    const { from = kept?.from ?? this.#begun(), stop } = this.#run;
+    await this.#relaunch(from);
     let reduced = start(machine, from, this.#world());
     for (;;) {
       const { snapshot, command } = reduced;
       onStep?.(snapshot, command);
+      if (kept !== undefined) await kept.before(snapshot, command);
       if (command === undefined) return ended(snapshot);
       const event = await this.#perform(command, snapshot);
+      if (kept !== undefined) await kept.after(snapshot, command, event);
       await this.#giveTurn();
       stop.throwIfAborted();
       reduced = reduce(machine, snapshot, event, this.#world());
@@ -158,9 +220,11 @@ class InlineDriver {
 
   #world(): MachineWorld {
     const { hooks } = this.#runnable;
+    const kept = this.#kept;
     const { world, about = { worker_id: this.#run.executionId }, everyStep = false } = this.#options;
     const hooked: MachineWorld['hooked'] = (hook, state) =>
       (everyStep && STEPS.has(hook)) ||
+      kept?.hears(hook) === true ||
       (hook === 'on_state_enter' && ++this.#entered % STATES_A_MOVE === 0) ||
       hooks.has(hook, state);
     return { now: world.clock.wall(), hooked, about };
@@ -168,11 +232,13 @@ class InlineDriver {
 
   async #perform(command: Command, snapshot: Snapshot): Promise<MachineEvent> {
     try {
-      return await this.#within('timeoutMs' in command ? command.timeoutMs : undefined, (stop) =>
-        this.#do(command, snapshot, stop),
-      );
+      // What a run that is written down has waited in an earlier process counts: its wait has a clock of its own.
+      const isOwn = !('timeoutMs' in command) || (command.do === 'wait' && this.#kept !== undefined);
+      const timeoutMs = isOwn ? undefined : command.timeoutMs;
+      return await this.#within(timeoutMs, (stop) => this.#do(command, snapshot, stop));
     } catch (error) {
       this.#run.stop.throwIfAborted();
+      if (error instanceof Left) throw error;
       const { also = [], spent = {} } = error instanceof AgentFailed ? error : {};
       return { kind: 'failed', ...faultOf(error), also, spent };
     }
@@ -191,13 +257,10 @@ class InlineDriver {
         return { kind: 'answer', value: await hooks.call(command) };
       case 'action':
         return { kind: 'acted', ...(await hooks.act(snapshot.state, command.action, command.context)) };
-      case 'wait': {
-        const { data } = await this.#options.signals.next(command.channel, stop);
-        return { kind: 'answer', value: data ?? null };
-      }
+      case 'wait':
+        return { kind: 'answer', value: (await this.#signal(command, snapshot, stop)) ?? null };
       case 'launch':
-        this.#count(command.children);
-        for (const child of command.children) this.#launch(child, snapshot);
+        await this.#launchAll(command.children, snapshot);
         return { kind: 'launched' };
       case 'invoke':
         this.#count(command.children);
@@ -207,8 +270,14 @@ class InlineDriver {
     }
   }
 
+  async #signal(command: Command & { readonly do: 'wait' }, snapshot: Snapshot, stop: AbortSignal): Promise<unknown> {
+    const { signals: local, world, leave = false } = this.#options;
+    if (this.#kept !== undefined) return keptWait(this.#kept, snapshot, command, { world, local, leave, stop });
+    return (await local.next(command.channel, stop)).data;
+  }
+
   /** Before any of them starts, so that the state fails as a whole. */
-  #count({ length }: readonly Child[]): void {
+  #count({ length }: readonly unknown[]): void {
     const { maxMachines = MOST_MACHINES } = this.#options;
     if (this.#family.started + length > maxMachines) {
       throw new StateError('MaxMachinesExceeded', `a run starts at most ${maxMachines} machines, all in all`);
@@ -216,43 +285,80 @@ class InlineDriver {
     this.#family.started += length;
   }
 
-  #around({ state, input, output }: Snapshot): AgentAround {
+  #around(snapshot: Snapshot): AgentAround {
+    const { state, input, output } = snapshot;
     const { machine, hooks } = this.#runnable;
+    const ledger = this.#kept?.ledger(snapshot) ?? new MemoryLedger();
     const now = this.#options.world.clock.wall();
     const transition = (context: ValueMap): string | undefined =>
       transitionOf(machine.states.get(state) as State, { context, input, output }, now, { conditional: true });
-    return { machine, hooks, ledger: new MemoryLedger(), transition };
+    return { machine, hooks, ledger, transition };
+  }
+
+  /** Those that an earlier process had launched, and that have no result. */
+  async #relaunch(from: Snapshot): Promise<void> {
+    const kept = this.#kept;
+    for (const { execution_id: id, machine, input } of kept?.pending ?? []) {
+      if (await this.#options.results?.exists(resultUri(id))) kept?.childEnded(id);
+      else this.#launch({ machine, input }, id, from);
+    }
+  }
+
+  async #launchAll(children: readonly Child[], snapshot: Snapshot): Promise<void> {
+    this.#count(children);
+    const named = children.map((child, i) => ({ child, id: this.#idOf(snapshot, `launch ${i}`) }));
+    const others = named.filter(({ id }) => !this.#launchedIds.has(id));
+    const intents = others.map(({ child, id }) => ({ execution_id: id, ...child }));
+    if (intents.length > 0) await this.#kept?.intend(snapshot, intents);
+    for (const { child, id } of others) this.#launch(child, id, snapshot);
   }
 
   /** It goes on when this machine has ended: only the process waits for it. */
-  #launch(child: Child, snapshot: Snapshot): void {
+  #launch(child: Child, id: string, snapshot: Snapshot): void {
+    this.#launchedIds.add(id);
     this.#launched.push(
-      this.#child(child, snapshot, this.#run.stop).then(
-        () => {},
-        (error: unknown) => this.#options.onLaunchFailed?.(child.machine, error),
+      this.#child(child, id, snapshot, this.#run.stop).then(
+        () => this.#kept?.childEnded(id),
+        (error: unknown) => {
+          // It goes on when this run is resumed, and so does one that was stopped.
+          if (error instanceof Left || this.#run.stop.aborted) return;
+          this.#kept?.childEnded(id);
+          this.#options.onLaunchFailed?.(child.machine, error);
+        },
       ),
     );
   }
 
-  async #child(
-    { machine, input }: Child,
-    { executionId, depth, maxDepth }: Snapshot,
-    stop: AbortSignal,
-  ): Promise<unknown> {
-    const peer = await this.#runnable.peer(machine);
-    return runInline(
-      peer,
-      {
-        executionId: this.#options.newId(),
-        parentExecutionId: executionId,
-        depth: depth + 1,
-        maxDepth,
-        input,
-        family: this.#family,
-        stop,
-      },
-      this.#options,
-    );
+  #idOf({ executionId, step }: Snapshot, place: string): string {
+    return (this.#options.childId ?? childId)(executionId, step, place);
+  }
+
+  async #child({ machine, input }: Child, id: string, around: Snapshot, stop: AbortSignal): Promise<unknown> {
+    const { executionId, depth, maxDepth } = around;
+    const { results } = this.#options;
+    const { resume = false } = this.#run;
+    const place = this.#kept?.place;
+    const run: InlineRun = {
+      executionId: id,
+      parentExecutionId: executionId,
+      depth: depth + 1,
+      maxDepth,
+      input,
+      family: this.#family,
+      resume,
+      ...(place === undefined ? {} : { around: place }),
+      stop,
+    };
+    try {
+      const output = await runOrLeave(await this.#runnable.peer(machine), run, this.#options);
+      await results?.write(resultUri(id), output);
+      return output;
+    } catch (error) {
+      if (error instanceof Left || stop.aborted) throw error;
+      const { type, message } = faultOf(error);
+      await results?.write(resultUri(id), { _error: message, _error_type: type });
+      throw error;
+    }
   }
 
   async #invoke(
@@ -263,11 +369,14 @@ class InlineDriver {
     const lost = new AbortController();
     const own = losers === 'cancel' ? AbortSignal.any([stop, lost.signal]) : stop;
     const ends: (ChildEnd | undefined)[] = children.map(() => undefined);
+    let left: Left | undefined;
     const runs = children.map(async (child, i) => {
-      const end = await endOf(this.#child(child, snapshot, own));
-      ends[i] = end;
+      const end = await endOf(this.#child(child, this.#idOf(snapshot, `machine ${i}`), snapshot, own));
+      if (end instanceof Left) left = end;
+      else ends[i] = end;
       // Of those that could have won, the first is enough.
-      if (mode === 'any' && !end.ok) throw new Error(end.message);
+      if (mode === 'any' && !(end instanceof Left) && !end.ok) throw new Error(end.message);
+      if (mode === 'any' && end instanceof Left) throw end;
     });
     if (mode === 'any') await Promise.any(runs).catch(() => {});
     else await Promise.all(runs);
@@ -275,31 +384,8 @@ class InlineDriver {
     lost.abort(new StateError('Cancelled', 'another machine was first'));
     if (losers === 'keep') this.#launched.push(Promise.allSettled(runs).then(() => {}));
     stop.throwIfAborted();
+    // This run goes on with the machine that it waits for.
+    if (left !== undefined && !(mode === 'any' && settled.some((end) => end?.ok === true))) throw left;
     return settled;
   }
-}
-
-function ended({ end, state }: Snapshot): unknown {
-  if (end?.kind === 'completed') return end.output;
-  throw new MachineFailed(end?.error.type ?? 'Error', end?.error.message ?? 'it has not ended', state);
-}
-
-async function endOf(run: Promise<unknown>): Promise<ChildEnd> {
-  try {
-    return { ok: true, output: await run };
-  } catch (error) {
-    return { ok: false, ...faultOf(error) };
-  }
-}
-
-/** The type that `on_error` is asked for, and what the machine is told. */
-function faultOf(error: unknown): { readonly type: string; readonly message: string } {
-  if (error instanceof MachineFailed || error instanceof StateError)
-    return { type: error.type, message: error.message };
-  if (error instanceof Error)
-    return {
-      type: 'code' in error && typeof error.code === 'string' ? error.code : error.name,
-      message: error.message,
-    };
-  return { type: 'Error', message: String(error) };
 }

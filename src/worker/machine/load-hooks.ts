@@ -78,7 +78,7 @@ class HookMaker {
   /** By name, or the class of a module: a file beside the machine, or a package. */
   async #make(reference: HookReference): Promise<MachineHooks> {
     const place = reference.file ?? reference.module;
-    if (place === undefined) return this.#options.hooks.resolve(reference);
+    if (place === undefined) return this.#options.hooks.resolve(reference, this.#folder);
     const module = await this.#import(place, reference.file !== undefined);
     const name = reference.class ?? 'default';
     const made = Object.hasOwn(module, name) ? module[name] : undefined;
@@ -96,8 +96,11 @@ class HookMaker {
     if (place.endsWith('.py'))
       throw fault('INVALID_INPUT', { field: place, problem: 'these are hooks in Python' }, { hint });
     const isPath = isFile || place.startsWith('.') || isAbsolute(place);
-    const url = isPath ? pathToFileURL(resolve(this.#folder, place)).href : place;
+    const path = isPath ? resolve(this.#folder, place) : place;
+    const { importHooks } = this.#options;
+    if (importHooks !== undefined) return importHooks(path);
     try {
+      const url = isPath ? pathToFileURL(path).href : place;
       return (await import(url)) as Readonly<Record<string, unknown>>;
     } catch (error) {
       const problem = `its hooks cannot be loaded: ${error instanceof Error ? error.message : String(error)}`;

@@ -25,11 +25,7 @@ async function runFile(file: string, input: unknown, more: Partial<LoaderOptions
   const agent = (): Promise<never> => Promise.reject(new Error('no agents here'));
   const runnable = await loadMachine(await readMachineFile(file), { hooks: new HooksRegistry(), agent, ...more });
   const stop = new AbortController().signal;
-  return runInline(
-    runnable,
-    { executionId: 'run', input, stop },
-    { world, signals: new LocalSignals(), newId: () => 'child' },
-  );
+  return runInline(runnable, { executionId: 'run', input, stop }, { world, signals: new LocalSignals() });
 }
 
 const CHILD = `spec: flatmachine
@@ -60,6 +56,29 @@ data:
   assert.deepEqual(await runFile(join(folder, 'parent.yml'), {}, { machines }), {
     all: { file: { twice: 4 }, path: { twice: 4 }, inline: { inline: true }, child: { twice: 4 } },
   });
+});
+
+test('a machine whose file is not there is the one that the program has under its name, or an error of the state', async (t) => {
+  const folder = folderWith(t, {
+    'around.yml': `spec: flatmachine
+spec_version: "1.0"
+data:
+  machines: { helper: ./helper.yml }
+  states:
+    start: { machine: helper, output_to_context: { got: output }, on_error: failed, transitions: [{ to: end }] }
+    end: { type: final, output: { got: context.got } }
+    failed: { type: final, output: { why: context.last_error_type } }
+`,
+  });
+  const around = join(folder, 'around.yml');
+  assert.deepEqual(await runFile(around, {}), { why: 'NOT_FOUND' });
+  const value = {
+    spec: 'flatmachine',
+    spec_version: '1.0',
+    data: { states: { end: { type: 'final', output: { n: 1 } } } },
+  };
+  const machines = new Map([['helper', { value, folder, name: 'a stand-in' }]]);
+  assert.deepEqual(await runFile(around, {}, { machines }), { got: { n: 1 } });
 });
 
 test('hooks come by name with their arguments, or from a module beside the machine', async (t) => {

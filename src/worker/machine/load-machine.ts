@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { fault } from '../../core/errors.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import { type Problem, pathText } from '../../flow/machine/problems.ts';
 import { readMachine } from '../../flow/machine/read-machine.ts';
@@ -24,8 +24,19 @@ export async function readMachineFile(file: string): Promise<MachineSource> {
 /** Each line of a problem is looked for in the whole file. */
 const MOST_TOLD = 100;
 
+/** Machines that were checked before: a worker runs the same one again and again. */
+const checked = new WeakMap<object, Machine>();
+
 /** A machine that is checked and can run. Throws `INVALID_INPUT` with all its problems. */
-export function checkedMachine(
+export function checkedMachine(source: MachineSource, options: Pick<LoaderOptions, 'strict' | 'onWarning'>): Machine {
+  const { value } = source;
+  if (options.strict === true || typeof value !== 'object' || value === null) return check(source, options);
+  const known = checked.get(value) ?? check(source, options);
+  checked.set(value, known);
+  return known;
+}
+
+function check(
   source: MachineSource,
   { strict = false, onWarning }: Pick<LoaderOptions, 'strict' | 'onWarning'>,
 ): Machine {
@@ -57,6 +68,8 @@ export async function loadMachine(source: MachineSource, options: LoaderOptions)
   const peers = new Map<string, Promise<RunnableMachine>>();
   return {
     machine,
+    folder: source.folder,
+    config: source.value,
     hooks: await hooksOf(machine, source.folder, options),
     agent: (name) => options.agent(name, { machine, folder: source.folder, name: source.name }),
     peer: (name) => {
@@ -67,24 +80,38 @@ export async function loadMachine(source: MachineSource, options: LoaderOptions)
   };
 }
 
-/** By the name in `machines`: a path, a machine, `{path}` or `{inline}`; else by the name of a machine that is registered, or of a file. */
 async function peerOf(
   machine: Machine,
   name: string,
   source: MachineSource,
   options: LoaderOptions,
 ): Promise<RunnableMachine> {
+  return loadMachine(await peerSource(machine, name, source, options), options);
+}
+
+/** By the name in `machines`: a path, a machine, `{path}` or `{inline}`; else by the name of a machine that is registered, or of a file. */
+export async function peerSource(
+  machine: Machine,
+  name: string,
+  source: MachineSource,
+  { read = readMachineFile, machines }: Pick<LoaderOptions, 'read' | 'machines'>,
+): Promise<MachineSource> {
   const given = Object.hasOwn(machine.machines, name) ? machine.machines[name] : undefined;
   const { path, inline } = isRecord(given) ? given : {};
   const file = typeof given === 'string' ? given : typeof path === 'string' ? path : undefined;
-  if (file !== undefined) return loadMachine(await readMachineFile(resolve(source.folder, file)), options);
+  const registered = machines?.get(name);
+  if (file !== undefined) {
+    // Without its file, the machine that the program has under this name stands in for it.
+    return read(resolve(source.folder, file)).catch((error: unknown) => {
+      if (registered !== undefined && isEngineError(error, 'NOT_FOUND')) return registered;
+      throw error;
+    });
+  }
   const value = isRecord(inline) ? inline : isRecord(given) ? given : undefined;
-  if (value !== undefined)
-    return loadMachine({ value, folder: source.folder, name: `${source.name}, machine ${name}` }, options);
-  const registered = options.machines?.get(name);
-  if (registered !== undefined) return loadMachine(registered, options);
+  if (value !== undefined) return { value, folder: source.folder, name: `${source.name}, machine ${name}` };
+  if (registered !== undefined) return registered;
   // Published machines also name the file itself: `launch: [worker.yml]`.
-  if (/\.(?:ya?ml|json)$/.test(name)) return loadMachine(await readMachineFile(resolve(source.folder, name)), options);
+  if (/\.(?:ya?ml|json)$/.test(name)) return read(resolve(source.folder, name));
   throw fault('NOT_FOUND', { kind: 'machine', id: name }, { hint: `Name it in "machines:" of ${source.name}.` });
 }
 

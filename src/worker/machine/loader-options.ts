@@ -14,10 +14,17 @@ export interface LoaderOptions {
   readonly own?: readonly MachineHooks[];
   /** Hooks that the caller gave to the machine around this one, for a machine that names none. */
   readonly inherited?: readonly MachineHooks[];
+  /** Reads the files that a machine names; default: from the disk. */
+  readonly read?: ReadSource;
+  /** Imports a module with hooks: a file, by its whole path, or a package. Default: as Node does. */
+  readonly importHooks?: (place: string) => Promise<Readonly<Record<string, unknown>>>;
   /** Every warning is an error. */
   readonly strict?: boolean;
   readonly onWarning?: (text: string) => void;
 }
+
+/** Rejects with `NOT_FOUND` for what is not there. */
+export type ReadSource = (path: string) => Promise<MachineSource>;
 
 /** A machine, and where its paths begin. */
 export interface MachinePlace {

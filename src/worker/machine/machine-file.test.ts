@@ -33,7 +33,7 @@ test('words of YAML 1.1 and times are texts, as in JSON', () => {
 test('what is no YAML is refused with its line', () => {
   assert.match(refused('a: 1\nb: [1, 2\n'), /m\.yml is not valid: line \d+: /);
   assert.match(refused('a: 1\nb: 2\na: 3\n'), /line 3: Map keys must be unique/);
-  assert.match(refused('a: !!js/function "x"\n'), /line 1: Unresolved tag/);
+  assert.match(refused('a: !!js/function "x"\n'), /line 1: (?:column \d+: )?Unresolved tag/);
   assert.match(refused('a: 1\n---\nb: 2\n'), /line/);
 });
 
@@ -61,10 +61,16 @@ test('a key named like a property of JavaScript is only a key', () => {
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
 });
 
+test('text that is no YAML is refused with its line and column', () => {
+  assert.match(refused('a: [1, 2\nb: 3\n'), /line 2: column 1: Flow sequence/);
+  assert.match(refused('a: 1\n\tb: 2\n'), /line 2: column 1: lines are indented by spaces, not by tabs/);
+  assert.match(refused('a: 1\n---\nb: 2\n'), /line 2: column 1: a file has one machine/);
+});
+
 test('YAML that JSON cannot say is refused with its line', () => {
-  assert.match(refused('a: 1\nb: !!set {x, y}\n'), /line 2: Unresolved tag/);
-  assert.match(refused('a: !!binary aGk=\n'), /line 1: Unresolved tag/);
-  assert.match(refused('a: !!timestamp 2026-01-01\n'), /line 1: Unresolved tag/);
+  assert.match(refused('a: 1\nb: !!set {x, y}\n'), /line 2: (?:column \d+: )?Unresolved tag/);
+  assert.match(refused('a: !!binary aGk=\n'), /line 1: (?:column \d+: )?Unresolved tag/);
+  assert.match(refused('a: !!timestamp 2026-01-01\n'), /line 1: (?:column \d+: )?Unresolved tag/);
   assert.match(refused('a: 1\n? [1, 2]\n: b\n'), /line 2: a key is a text/);
   assert.match(refused('a: .inf\n'), /is no number that JSON can say/);
   assert.match(refused('a: 1e400\n'), /1e400 is no number/);

@@ -42,7 +42,10 @@ export function parseMachineText(text: string, name: string): MachineText {
     lineCounter: lines,
   });
   const [problem] = [...document.errors, ...document.warnings];
-  if (problem !== undefined) throw wrong(name, problem.message, lines.linePos(problem.pos[0]).line);
+  if (problem !== undefined) {
+    const { line, col } = lines.linePos(problem.pos[0]);
+    throw wrong(name, `column ${col}: ${OWN_WORDS.get(problem.code) ?? problem.message}`, line);
+  }
   const odd = oddNode(document);
   if (odd !== undefined) throw wrong(name, odd.problem, lines.linePos(odd.at).line);
   let value: unknown;
@@ -61,6 +64,12 @@ export function parseMachineText(text: string, name: string): MachineText {
   };
   return { value, lineOf };
 }
+
+/** Where the parser speaks to programmers. */
+const OWN_WORDS: ReadonlyMap<string, string> = new Map([
+  ['MULTIPLE_DOCS', 'a file has one machine: there is another document behind "---"'],
+  ['TAB_AS_INDENT', 'lines are indented by spaces, not by tabs'],
+]);
 
 /** YAML can say more than JSON: sets, bytes, times, numbers without end, maps as keys. A machine has none of them. */
 function oddNode(document: Document): { readonly problem: string; readonly at: number } | undefined {

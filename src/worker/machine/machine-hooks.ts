@@ -1,5 +1,16 @@
 /** Hooks of machines: code beside a machine that sees every step and performs its actions. */
+import type { ValueMap } from '../../flow/expression/values.ts';
+
 export type HookContext = Readonly<Record<string, unknown>>;
+
+/** A run of a machine, for hooks that are around the whole of it. */
+export interface HookedRun {
+  readonly machine: string;
+  readonly settings: ValueMap;
+  readonly executionId: string;
+  /** Somebody wants the run to end. */
+  readonly stop: AbortSignal;
+}
 
 /** Every method is optional, and may be async. Names of Python (`on_action`) are taken as well. */
 export interface MachineHooks {
@@ -17,7 +28,12 @@ export interface MachineHooks {
   /** What runs the tools of a state. */
   getToolProvider?(state: string): unknown;
   onAgentStreamEvent?(state: string, event: unknown, context: HookContext): unknown;
+  /** Around the whole run, however it ends, with the machines that it launched. `drive` runs it; what it gives or throws is to be passed on. */
+  aroundRun?(run: HookedRun, drive: () => Promise<unknown>): Promise<unknown>;
 }
 
-/** Makes hooks of a name, with the arguments that the machine gives. */
-export type HooksFactory = (args: Readonly<Record<string, unknown>>) => MachineHooks | Promise<MachineHooks>;
+/** Makes hooks of a name, with the arguments that the machine gives. `folder`: where paths of the machine begin. */
+export type HooksFactory = (
+  args: Readonly<Record<string, unknown>>,
+  folder?: string,
+) => MachineHooks | Promise<MachineHooks>;

@@ -16,11 +16,22 @@ export class LocalSignals {
     kept.push({ data });
   }
 
-  /** The next signal of the channel. Rejects when `stop` is aborted. */
-  async next(channel: string, stop: AbortSignal): Promise<Signal> {
+  /** Whether one is kept there. */
+  has(channel: string): boolean {
+    return this.#kept.has(channel);
+  }
+
+  /** The first signal that is kept there; undefined: none is. */
+  take(channel: string): Signal | undefined {
     const kept = this.#kept.get(channel);
     const first = kept?.shift();
     if (kept?.length === 0) this.#kept.delete(channel);
+    return first;
+  }
+
+  /** The next signal of the channel. Rejects when `stop` is aborted. */
+  async next(channel: string, stop: AbortSignal): Promise<Signal> {
+    const first = this.take(channel);
     if (first !== undefined) return first;
     const { promise, resolve, reject } = Promise.withResolvers<Signal>();
     const waiters = this.#waiters.get(channel) ?? new Set();

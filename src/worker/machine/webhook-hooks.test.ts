@@ -5,7 +5,8 @@ import { type TestContext, test } from 'node:test';
 import { realWorld } from '../../app/world.ts';
 import { machineOf } from '../../flow/machine/test-driver.ts';
 import { HookChain } from './hook-chain.ts';
-import { MachineFailed, runInline } from './inline-driver.ts';
+import { runInline } from './inline-driver.ts';
+import { MachineFailed } from './machine-failed.ts';
 import type { MachineHooks } from './machine-hooks.ts';
 import { LocalSignals } from './signals.ts';
 import { webhookHooks } from './webhook-hooks.ts';
@@ -63,7 +64,7 @@ test('each call is one POST with its event, and the answers change context, outp
       agent: () => Promise.reject(new Error('none')),
     },
     { executionId: 'run', input: {}, stop: new AbortController().signal },
-    { world, signals: new LocalSignals(), newId: () => 'child' },
+    { world, signals: new LocalSignals() },
   );
   assert.deepEqual(output, { from: 'endpoint' });
   assert.deepEqual(

@@ -1,3 +1,4 @@
+import { fault } from '../../core/errors.ts';
 import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
 import { parseInput } from '../define/schema.ts';
@@ -41,6 +42,10 @@ export async function callHandler(definition: AnyTask, request: RunRequest, run:
     queueMicrotask(() => run.end({ kind: 'giveUp', error }));
     return;
   }
+  if (definition.drive !== undefined) {
+    run.end(await driven(definition.drive, input, request, run));
+    return;
+  }
   const context = new Context(request, run);
   let outcome: RunOutcome;
   try {
@@ -51,6 +56,22 @@ export async function callHandler(definition: AnyTask, request: RunRequest, run:
     outcome = await failureOf(error, Context.durableOf(context));
   }
   run.end(outcome);
+}
+
+/** It has recorded its end itself, or throws why it could not. */
+async function driven(
+  drive: NonNullable<AnyTask['drive']>,
+  input: unknown,
+  request: RunRequest,
+  { session, signal, log, progress }: HandlerRun,
+): Promise<RunOutcome> {
+  try {
+    if (session === undefined)
+      throw fault('CONFLICT', { problem: 'this handler needs a worker, and this run has none' });
+    return await drive(input, { request, session, signal, log, progress });
+  } catch (error) {
+    return { kind: 'failed', error };
+  }
 }
 
 async function failureOf(error: unknown, durable: DurableRuntime | undefined): Promise<RunOutcome> {

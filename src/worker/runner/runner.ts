@@ -41,6 +41,10 @@ export interface AttemptSession {
   waited(): Promise<Waited | undefined>;
   results(tasks: readonly TaskRef[]): Promise<readonly TaskResult[]>;
   dependencies(): Promise<readonly (TaskResult & { readonly optional: boolean })[]>;
+  /** Cancels children of this task, with all that they have started. */
+  cancelChildren(tasks: readonly TaskRef[]): Promise<void>;
+  /** The text of a definition, by its hash; undefined: it is not kept. */
+  definition(hash: string): Promise<string | undefined>;
 }
 
 /** Makes the session at its first use: most short handlers never need one. */

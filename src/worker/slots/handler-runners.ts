@@ -15,9 +15,9 @@ export class HandlerRunners {
     this.#shield = shield;
   }
 
-  /** Handlers that it can run; known once the runners have started. */
+  /** Handlers that it can run, by name; known once the runners have started. */
   get handlers(): readonly string[] {
-    return [...this.#byHandler.keys()];
+    return [...this.#byHandler.keys()].sort();
   }
 
   async start(): Promise<void> {

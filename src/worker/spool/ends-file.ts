@@ -42,12 +42,23 @@ export class EndsFile {
 
   /** Replaces the line under the key. False: there is no room. Throws the error of the disk. */
   put(key: string, text: string, durable: boolean): boolean {
-    const line = Buffer.from(`${text}\n`);
-    if (this.#liveBytes + line.length > (this.#options.maxBytes ?? 64 * MIB)) return false;
-    if (!this.#has(key, line)) {
-      this.#forget(key);
-      this.#live.set(key, this.#append(line));
-      this.#liveBytes += line.length;
+    return this.putAll([[key, text]], durable);
+  }
+
+  /** Several in one write. False: there is no room for all of them, and none is kept. */
+  putAll(entries: readonly (readonly [key: string, text: string])[], durable: boolean): boolean {
+    const lines = entries.map(([key, text]) => ({ key, line: Buffer.from(`${text}\n`) }));
+    const bytes = lines.reduce((sum, { line }) => sum + line.length, 0);
+    if (this.#liveBytes + bytes > (this.#options.maxBytes ?? 64 * MIB)) return false;
+    const fresh = lines.filter(({ key, line }) => !this.#has(key, line));
+    if (fresh.length > 0) {
+      for (const { key } of fresh) this.#forget(key);
+      let { at } = this.#append(Buffer.concat(fresh.map(({ line }) => line)));
+      for (const { key, line } of fresh) {
+        this.#live.set(key, { at, length: line.length });
+        at += line.length;
+        this.#liveBytes += line.length;
+      }
     }
     if (durable) fsyncSync(this.#open());
     return true;
@@ -59,13 +70,18 @@ export class EndsFile {
   }
 
   drop(key: string): void {
-    if (!this.#forget(key)) return;
+    this.dropAll([key]);
+  }
+
+  dropAll(keys: readonly string[]): void {
+    const gone = keys.filter((key) => this.#forget(key));
+    if (gone.length === 0) return;
     if (this.#live.size === 0) {
       ftruncateSync(this.#open(), this.#headBytes);
       this.#size = this.#headBytes;
       return;
     }
-    this.#append(Buffer.from(`${JSON.stringify({ gone: key })}\n`));
+    this.#append(Buffer.from(gone.map((key) => `${JSON.stringify({ gone: key })}\n`).join('')));
     if (this.#size > (this.#options.tidyBytes ?? MIB) && this.#liveBytes < this.#size / 2) this.#tidy();
   }
 

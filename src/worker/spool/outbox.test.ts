@@ -186,6 +186,34 @@ for (const kind of ['WebSocket', 'HTTP'] as const) {
   });
 }
 
+test('ends that are said together are each on disk before, and what no node answered the next process says', async (t) => {
+  const it = await rig(t);
+  const first = await it.link('WebSocket').open(HELLO);
+  const leases = await claimed(first, it, 4);
+  const [one, two, ...unheard] = leases as [Assignment, Assignment, ...Assignment[]];
+  const ends = join(it.folder, 'one', 'ends');
+  const told = first.completeMany?.([one, two].map((lease, i) => ({ lease, result: `heard ${i}` })));
+  assert.deepEqual(readFileSync(ends, 'utf8').match(/heard \d/g), ['heard 0', 'heard 1'], 'before they are said');
+  assert.deepEqual(await told, [undefined, undefined]);
+  assert.ok(!readFileSync(ends, 'utf8').includes('heard'), 'what was answered is not kept');
+  sever(it);
+  const lost = first.completeMany?.(unheard.map((lease, i) => ({ lease, result: i })));
+  const refused = assert.rejects(lost as Promise<unknown>);
+  await first.close();
+  await refused;
+  assert.match(it.warnings.at(-1) as string, /kept for the next start .*"ends":2/);
+  it.proxy.heal();
+  it.proxy.cut();
+  const second = await it.link('WebSocket').open({ ...HELLO, incarnation: 'two' });
+  t.after(() => second.close());
+  assert.match(it.warnings.at(-1) as string, /"delivered":2,"late":0/);
+  const records = await Promise.all(leases.map((lease) => it.node.engine.get(lease.task)));
+  assert.deepEqual(
+    records.map((record) => [record?.state, record?.attempt, record?.result]),
+    ['"heard 0"', '"heard 1"', '0', '1'].map((result) => ['completed', 1, result]),
+  );
+});
+
 test('what comes after its lease was taken back is refused, told of, and not kept', async (t) => {
   const it = await rig(t, 1000);
   const first = await it.link('WebSocket').open(HELLO);

@@ -80,6 +80,24 @@ export class Outbox {
     }
   }
 
+  /**
+   * As `end` for plain ends in one request: `send` answers for each nothing or why it was refused. Rejects when it is not known what became
+   * of them; then they stay on disk.
+   */
+  async endMany(
+    ends: readonly { readonly end: EndRequest; readonly id: string }[],
+    send: () => Promise<readonly (Error | undefined)[]>,
+  ): Promise<readonly (Error | undefined)[]> {
+    const { spool, connected } = this.#options;
+    spool.putAll(ends, !connected());
+    for (const { end } of ends) await (this.#spilled.has(keyOf(end.lease)) ? this.drained(end.lease) : undefined);
+    const answers = await send();
+    const settled = ends.filter((_, i) => answers[i] === undefined || isFinalRefusal(answers[i]));
+    spool.dropAll(settled.map(({ end }) => end));
+    for (const { end } of ends) this.#lost.delete(keyOf(end.lease));
+    return answers;
+  }
+
   /** Resolves when nothing of this log is on disk; rejects when the node is away. */
   drained(lease: Lease): Promise<void> {
     const box = this.#spilled.get(keyOf(lease));

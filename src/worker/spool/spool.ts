@@ -59,13 +59,21 @@ export class Spool {
   }
 
   put(end: EndRequest, id: string, durable: boolean): void {
-    const line: EndLine = { end, id };
-    const kept = this.#guarded(() => this.#open().put(endKey(end), JSON.stringify(line), durable));
+    this.putAll([{ end, id }], durable);
+  }
+
+  putAll(ends: readonly { readonly end: EndRequest; readonly id: string }[], durable: boolean): void {
+    const lines = ends.map(({ end, id }) => [endKey(end), JSON.stringify({ end, id } satisfies EndLine)] as const);
+    const kept = this.#guarded(() => this.#open().putAll(lines, durable));
     if (kept === false) this.#warnOnce('there is no room for more unacknowledged ends');
   }
 
   drop(end: EndRequest): void {
-    this.#guarded(() => this.#ends?.drop(endKey(end)));
+    this.dropAll([end]);
+  }
+
+  dropAll(ends: readonly EndRequest[]): void {
+    this.#guarded(() => this.#ends?.dropAll(ends.map(endKey)));
   }
 
   /** False: the entries are not on disk. */

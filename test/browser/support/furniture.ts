@@ -95,6 +95,8 @@ export function SCREENS(things: Furniture): readonly (readonly [name: string, pa
     ['task-failed', `/tasks/${things.failed}`],
     ['task-graph', `/tasks/${things.graph}`],
     ['task-approval', `/tasks/${things.approval}`],
+    ['runs', '/runs'],
+    ['run-of-a-task', `/runs/${things.done}`],
     ['push', '/push?handler=shell'],
     ['queues', '/queues'],
     ['queue', '/queues/agent'],

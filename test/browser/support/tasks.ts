@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { task } from '../../../src/index.ts';
 
+export { machine } from './machines.ts';
+
 export const publish = task('publish', {
   async run(text, ctx) {
     ctx.log('the draft is ready');

@@ -36,7 +36,7 @@ async function pool(t: TestContext, url: string): Promise<ReturnType<WorkBackend
 }
 
 function onEach(name: string, body: (t: TestContext, url: string) => Promise<void>): void {
-  for (const kind of STORES) test(`${kind}: ${name}`, async (t) => body(t, await newStore(t, kind)));
+  for (const kind of STORES) test(`${kind}: ${name}`, async (t) => body(t, await newStore(kind)));
 }
 
 onEach(

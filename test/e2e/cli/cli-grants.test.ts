@@ -60,7 +60,21 @@ test('permissions of a name are added to, shown, and taken away', async (t) => {
   assert.deepEqual(await permit('--queue', 'b', '--handler', 'render-*'), {
     permissions: { handlers: ['render-*'], queues: ['b'] },
   });
-  const more = ['--tag', 'gpu', '--worker', 'w', '--limit', 'l', '--channel', 'orders:*', '--reuse', '--queue', 'a'];
+  const more = [
+    '--tag',
+    'gpu',
+    '--worker',
+    'w',
+    '--limit',
+    'l',
+    '--channel',
+    'orders:*',
+    '--wait',
+    'word',
+    '--reuse',
+    '--queue',
+    'a',
+  ];
   const all = {
     handlers: ['render-*'],
     queues: ['a', 'b'],
@@ -68,6 +82,7 @@ test('permissions of a name are added to, shown, and taken away', async (t) => {
     workers: ['w'],
     limits: ['l'],
     channels: ['orders:*'],
+    waits: ['word'],
     reuse: true,
   };
   assert.deepEqual(await permit(...more), { permissions: all });
@@ -80,6 +95,7 @@ test('permissions of a name are added to, shown, and taken away', async (t) => {
     '  workers   w',
     '  limits    l',
     '  channels  orders:*',
+    '  waits     word',
     '  reuse     kept results and unique keys of others',
   ]);
   assert.deepEqual(await permit('--none', '--tag', 'eu'), { permissions: { tags: ['eu'] } });
@@ -97,14 +113,14 @@ test('a worker that offers more than its name was granted is refused with the co
   ];
   const refused = await here.call(['worker', '--join', url, '--name', 'box', '--secret', secret]);
   assert.equal(refused.code, 4);
-  assert.match(refused.stderr, /the handlers echo, http were not given to the worker box/);
+  assert.match(refused.stderr, /the handlers echo, http, machine were not given to the worker box/);
   const command = /"leasehold ([^"]+)"/.exec(refused.stderr)?.[1] ?? '';
-  assert.equal(command, 'workers grant box --handler render --handler echo --handler http');
+  assert.equal(command, 'workers grant box --handler render --handler echo --handler http --handler machine');
   assert.equal((await here.call(command.split(' '))).code, 0);
   const worker = run(t, ['worker', '--join', url, '--name', 'box', '--secret', secret], { cwd: here.cwd });
-  await worker.says(/Worker box runs echo, http/);
+  await worker.says(/Worker box runs echo, http, machine/);
   const [row = ''] = (await here.call(['workers', 'list'])).lines;
-  assert.equal(row.split('\t').at(-1), 'handlers echo, http, render');
+  assert.equal(row.split('\t').at(-1), 'handlers echo, http, machine, render');
   worker.child.kill('SIGINT');
   await worker.ended;
 });

@@ -103,6 +103,27 @@ test('a signal comes by standard input while the machine waits', async (t) => {
   assert.match(stderr, /The signal hello\/Ann is not valid: it is not JSON/);
 });
 
+test('a run that waits for a signal which nobody can send says how it could be', async (t) => {
+  const { cwd } = withFiles(place(t));
+  const words = ['run', 'greeter.yml', '--input', '{"who": "Ann"}', '--hooks', 'hooks.mjs'];
+  const child = spawn(process.execPath, [BIN, ...words], { cwd });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    if (/--signal -/.test(stderr)) child.kill('SIGTERM');
+  });
+  await once(child, 'close');
+  assert.match(stderr, /waits for signal hello\/Ann\n +Nobody can send it to this run: .*--signal 'hello\/Ann=JSON'/);
+});
+
+test('lines in a pipe are whole, however long an error is', async (t) => {
+  const long = 'word '.repeat(60).trim();
+  const hooks = `export default { onAction() { throw Object.assign(new Error(${JSON.stringify(long)}), { name: 'NameError' }); } };\n`;
+  const { call } = withFiles(place(t), { 'long.mjs': hooks });
+  const { stderr } = await call(['run', 'greeter.yml', '--hooks', 'long.mjs']);
+  assert.ok(stderr.split('\n').includes(`   ! NameError: ${long}`), stderr);
+});
+
 test('a machine that fails ends with 1 and says where and why', async (t) => {
   const { call } = withFiles(place(t));
   const words = ['run', 'greeter.yml', '--hooks', 'hooks.mjs', '--input', '{"who": "error"}'];
@@ -155,7 +176,9 @@ test('wrong usage of run ends with 2, and what is not there with 3', async (t) =
     ['greeter.yml', '--signal', 'a={'],
     ['greeter.yml', '--signal', '-', '--input', '-'],
     ['greeter.yml', '--max-steps', '0'],
-    ['greeter.yml', '--store', 'memory:'],
+    ['greeter.yml', '--store', 'memory:', '--server', 'http://127.0.0.1:1'],
+    ['greeter.yml', '--store', 'memory:', '--max-steps', '5'],
+    ['greeter.yml', '--server', 'http://127.0.0.1:1', '--hooks', 'hooks.ts'],
   ]) {
     const { code, stderr } = await call(['run', ...words]);
     assert.equal(code, 2, `${words.join(' ')}: ${stderr}`);
@@ -259,6 +282,32 @@ test('machines check names every problem with its line and ends with 1', async (
     { file: 'odd.yml', line: 5, level: 'error', path: 'data.colour', message: 'there is no field "colour"' },
   ]);
   assert.equal((await call(['machines', 'check'])).code, 2);
+});
+
+test('a machine within or an agent whose file is not there is a warning of run, and an error of machines check', async (t) => {
+  const text = `spec: flatmachine
+spec_version: "2.0.0"
+data:
+  machines: { later: ./later.yml }
+  agents: { writer: ./writer.yml, poet: poet, coder: { type: claude-code, ref: ./coder.json, config: { model: opus } } }
+  states:
+    start: { machine: later, on_error: done, transitions: [{ to: done }] }
+    done: { type: final, output: { why: context.last_error_type } }
+`;
+  const { call } = withFiles(place(t), { 'around.yml': text });
+  const { code, stdout, stderr } = await call(['run', 'around.yml']);
+  assert.deepEqual([code, stdout], [0, '{"why":"NOT_FOUND"}\n'], stderr);
+  assert.match(stderr, /around\.yml:4: data\.machines\.later: there is no file "\.\/later\.yml"\n/);
+  assert.match(stderr, /around\.yml:5: data\.agents\.writer: there is no file "\.\/writer\.yml"\n/);
+  assert.equal(stderr.match(/there is no file/g)?.length, 2, stderr);
+  for (const words of [
+    ['run', 'around.yml', '--strict'],
+    ['machines', 'check', 'around.yml'],
+  ]) {
+    const strict = await call(words);
+    assert.notEqual(strict.code, 0);
+    assert.match(strict.stdout + strict.stderr, /there is no file "\.\/later\.yml"/);
+  }
 });
 
 test('machines schema prints a JSON Schema', async (t) => {

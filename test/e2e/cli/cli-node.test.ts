@@ -204,7 +204,7 @@ test('who follows a task through a node that is killed goes on with the next one
   const first = up('0');
   const { port } = new URL(await first.address());
   const worker = run(t, ['worker', '--store', url, '--handlers', 'tasks.ts', '--allow', 'none'], { cwd });
-  await worker.says(/runs echo/);
+  await worker.says(/runs .*listen/);
   const follower = run(t, ['push', 'listen', '7', '--follow'], { cwd });
   const [id = ''] = await follower.says(/task_\S+/);
   await follower.says(/waiting/);

@@ -51,7 +51,7 @@ interface Clone {
 /** A fresh clone after `npm ci`, and `npm` and `npx` that cost no second each. */
 function freshClone(t: TestContext): Clone {
   const cwd = temporaryFolder(t);
-  for (const part of ['bin', 'src', 'examples', 'package.json'])
+  for (const part of ['bin', 'src', 'examples', 'machines', 'package.json'])
     cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
   const tools = join(cwd, '.tools');
@@ -227,7 +227,7 @@ test('the commands of the README work beside a node', { skip: noTerminal() }, as
   const first = new FirstTerminal(t, clone);
   await first.run('npm ci && npm start');
   const commands = readFileSync(README, 'utf8').match(/^npx leasehold .*\n/gm) ?? [];
-  assert.equal(commands.length, 3);
+  assert.equal(commands.length, 6);
   for (const line of commands) await runSecond(t, clone, { where: 'terminal-2', commands: line, shows: undefined });
   await first.stop();
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, globSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../../support/leasehold.ts';
@@ -47,17 +47,20 @@ const RUNS: Readonly<Record<string, readonly (readonly [args: readonly string[],
 const FOLDER = join(ROOT, 'examples/machines');
 
 for (const file of globSync('*.yml', { cwd: FOLDER }).toSorted()) {
-  test(`the machine ${file} runs, and is strictly valid`, async (t) => {
+  test(`the machine ${file} runs within a process and durably, and is strictly valid`, async (t) => {
     const runs = RUNS[file];
     assert.ok(runs, 'say here what it gives');
     const { cwd, call } = place(t);
     cpSync(FOLDER, cwd, { recursive: true });
     const checked = await call(['machines', 'check', file]);
     assert.deepEqual([checked.code, checked.stdout], [0, '']);
-    for (const [args, output] of runs) {
-      const { code, stdout, stderr } = await call(['run', file, ...args]);
-      assert.equal(code, 0, stderr);
-      assert.deepEqual(JSON.parse(stdout), output);
+    for (const [i, [args, output]] of runs.entries()) {
+      for (const where of [[], ['--store', `sqlite:run-${i}/work.db`]]) {
+        const { code, stdout, stderr } = await call(['run', file, ...args, ...where]);
+        assert.equal(code, 0, stderr);
+        assert.deepEqual(JSON.parse(stdout), output);
+      }
+      assert.ok(existsSync(join(cwd, `run-${i}/work.db`)), 'the second one was on a store');
     }
     const readme = readFileSync(join(FOLDER, 'README.md'), 'utf8');
     assert.match(readme, new RegExp(`leasehold run ${file}`));

@@ -17,6 +17,7 @@ import { Board, type Known } from '../board.ts';
 import type { Gates } from '../gates.ts';
 import type { Scheduler } from '../scheduler.ts';
 import { must } from '../trace.ts';
+import { BudgetModel } from './budget-model.ts';
 import { DutyModel } from './duty-model.ts';
 import { FleetModel } from './fleet-model.ts';
 import { GraphModel } from './graph-model.ts';
@@ -49,6 +50,7 @@ export class Model {
   readonly journal: JournalModel;
   readonly turns: TurnModel;
   readonly trees: TreeModel;
+  readonly budgets: BudgetModel;
   readonly fleet: FleetModel;
   readonly duties: DutyModel;
   readonly #granted = new Set<string>();
@@ -61,8 +63,9 @@ export class Model {
     this.pushes = new PushModel(this.board, this.graph);
     this.waits = new WaitModel(this.board, this.graph);
     this.journal = new JournalModel(this.board);
-    const { board, journal, pushes, waits } = this;
-    this.turns = new TurnModel({ board, journal, pushes, waits, ends: this });
+    this.budgets = new BudgetModel(this.board);
+    const { board, budgets, journal, pushes, waits } = this;
+    this.turns = new TurnModel({ board, budgets, journal, pushes, waits, ends: this });
     this.trees = new TreeModel(this.board, this.graph);
     this.fleet = new FleetModel(this.board);
     this.duties = new DutyModel(this.board);
@@ -118,6 +121,7 @@ export class Model {
       this.gates.reach('exhausted by failures');
     }
     task.endedBy.set(item.attempt, item.to);
+    if (item.to !== 'completed') this.budgets.cut(item, 'given up');
     this.board.end(item.task, item.to, item.result);
   }
 
@@ -131,6 +135,7 @@ export class Model {
       this.gates.reach(answer === 'lost' ? 'stale return refused' : 'settle repeated after a lost answer');
       return;
     }
+    this.budgets.cut(item, 'given up');
     if (task.cancelRequested) {
       must(answer === 'cancelled', 'I14', () => `${key} after a cancel request was answered ${answer}`);
       task.endedBy.set(item.attempt, 'cancelled');
@@ -210,9 +215,14 @@ export class Model {
 
   // Events: what the verbs did without being asked for one task by number
 
+  /** Workers have events of their own among those of tasks. */
+  sawWorker(seq: number): void {
+    must(seq === this.lastSeq + 1, 'I18', () => `event ${seq} follows event ${this.lastSeq}`);
+    this.lastSeq = seq;
+  }
+
   saw(event: Seen): void {
-    must(event.seq === this.lastSeq + 1, 'I18', () => `event ${event.seq} follows event ${this.lastSeq}`);
-    this.lastSeq = event.seq;
+    this.sawWorker(event.seq);
     const task = this.board.task(event.task);
     const key = `${event.task}#${event.attempt}`;
     must(
@@ -269,6 +279,7 @@ export class Model {
       case 'cancelled':
       case 'retried':
       case 'released':
+      case 'budget_warned':
         break;
     }
     must(
@@ -327,6 +338,7 @@ export class Model {
 
   #expire(task: Known, event: Seen): void {
     this.gates.reach('lease reaped');
+    this.budgets.cut(event, 'lost');
     if (task.cancelRequested) {
       must(
         event.state === 'cancelled',

@@ -1,5 +1,13 @@
 import { isFinal } from '../../../src/core/task/task.ts';
-import type { GraphAnswer, GraphTask, NewTask, PushAnswer, TriggerFiring } from '../../../src/store/store.ts';
+import type {
+  GraphAnswer,
+  GraphTask,
+  NewTask,
+  PushAnswer,
+  RunPush,
+  RunPushAnswer,
+  TriggerFiring,
+} from '../../../src/store/store.ts';
 import type { Board } from '../board.ts';
 import { must } from '../trace.ts';
 import type { GraphModel } from './graph-model.ts';
@@ -33,6 +41,12 @@ export class PushModel {
       if (expected === undefined) this.#fresh(item, answer);
       else this.#repeated(item, answer, expected);
     }
+  }
+
+  /** The root of a tree with its name. */
+  runPushed({ task: item }: RunPush, answer: RunPushAnswer): void {
+    if (answer.kind === 'made') this.pushed([item], [{ ...answer, ok: true, fresh: true }]);
+    else must(answer.kind === 'exists', 'I12', () => `a run was answered ${JSON.stringify(answer)}`);
   }
 
   /** All or nothing. */

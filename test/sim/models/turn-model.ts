@@ -1,3 +1,4 @@
+import { budgetKey } from '../../../src/core/limits/budget.ts';
 import type { Lease } from '../../../src/core/task/lease.ts';
 import type {
   EntryAnswer,
@@ -15,6 +16,7 @@ import type {
 import type { Board, Known } from '../board.ts';
 import type { Gate } from '../gates.ts';
 import { must } from '../trace.ts';
+import type { BudgetModel } from './budget-model.ts';
 import type { JournalModel } from './journal-model.ts';
 import type { PushModel } from './push-model.ts';
 import type { WaitModel } from './wait-model.ts';
@@ -29,6 +31,7 @@ interface Ends {
 
 interface Parts {
   readonly board: Board;
+  readonly budgets: BudgetModel;
   readonly journal: JournalModel;
   readonly pushes: PushModel;
   readonly waits: WaitModel;
@@ -71,9 +74,18 @@ export class TurnModel {
       return;
     }
     const fresh = turn.entries.filter((entry) => journal.get(turn.task, entry.key) === undefined);
+    const metered = turn.draw !== undefined || turn.spend !== undefined;
+    const charged = metered && !(turn.entries.length > 0 && this.#wroteAll(turn));
     if (!this.#bore(turn, fresh.filter(isChild), answer, is)) return;
     must(answer.kind === 'done', 'I5', is);
     must(answer.cancelRequested === known.cancelRequested, 'I14', is);
+    // A draw that is refused to a task that was asked to stop ends it, and nothing of it counts.
+    if (turn.draw !== undefined && known.cancelRequested && answer.went === 'cancelled') {
+      this.#stopped(turn, known, answer, is);
+      return;
+    }
+    const refused = answer.budget?.waits === true;
+    if (charged) this.#parts.budgets.charged(turn, refused);
     for (const [i, entry] of turn.entries.entries()) this.#wrote(turn, entry, answer.entries[i], fresh.includes(entry));
     journal.wrote(turn, turn.logs);
     this.#went(turn, known, answer, is);
@@ -99,15 +111,29 @@ export class TurnModel {
     for (const gate of gatesOf(turn, REPEATED)) board.gates.reach(gate);
   }
 
-  #wentBefore({ task, attempt, then }: Turn): TurnOutcome | undefined {
+  #wentBefore(turn: Turn): TurnOutcome | undefined {
+    const { task, attempt, then } = turn;
     const { board } = this.#parts;
     const known = board.tasks.get(task);
-    if (known === undefined || board.isPruned(task) || then.go === 'on') return undefined;
+    if (known === undefined || board.isPruned(task)) return undefined;
+    if (then.go === 'on') return this.#waitsForBudget(turn, known) ? 'parked' : undefined;
     const ended = known.endedBy.get(attempt);
     if (then.go === 'park' && known.parkedBy.has(attempt)) return 'parked';
     if (then.go === 'end' && ended === then.to) return 'ended';
     if (then.go === 'back' && known.wentBack.get(attempt) === then.change) return 'back';
     return ended === 'cancelled' ? 'cancelled' : undefined;
+  }
+
+  /** This attempt has written all of it: it is a repeat, whatever it draws. */
+  #wroteAll({ task, attempt, entries }: Turn): boolean {
+    return entries.every(({ key }) => this.#parts.journal.get(task, key)?.attempt === attempt);
+  }
+
+  /** This attempt has ended with this draw, which was refused. */
+  #waitsForBudget(turn: Turn, { parkedBy, wait }: Known): boolean {
+    const { attempt, draw = [] } = turn;
+    if (!parkedBy.has(attempt) || wait?.gen !== attempt || !this.#wroteAll(turn)) return false;
+    return draw.some(({ unit }) => wait.key === budgetKey(unit));
   }
 
   /** It would wait, or do something that it has not done. */
@@ -128,6 +154,7 @@ export class TurnModel {
     }
     journal.wrote(turn, turn.logs);
     known.endedBy.set(turn.attempt, 'cancelled');
+    this.#parts.budgets.cut(turn, 'given up');
     board.end(turn.task, 'cancelled');
     for (const gate of gatesOf(turn, STOPPED)) board.gates.reach(gate);
   }
@@ -183,13 +210,20 @@ export class TurnModel {
     journal.add(turn, entry, { ref: answer.task, value: String(answer.createdAt) });
   }
 
-  #went(turn: Turn, known: Known, { went, body, entries }: Done, is: () => string): void {
-    const { waits, ends } = this.#parts;
+  #went(turn: Turn, known: Known, { went, body, entries, budget }: Done, is: () => string): void {
+    const { budgets, waits, ends } = this.#parts;
     const { task, attempt, then } = turn;
     switch (then.go) {
-      case 'on':
-        must(went === 'on', 'I5', is);
+      case 'on': {
+        if (went !== 'parked' || budget?.waits !== true) must(went === 'on', 'I5', is);
+        else {
+          const root = known.root ?? task;
+          const short = turn.draw?.find((one) => budgets.hard(root, one.unit) !== undefined);
+          must(short !== undefined, 'budget', is);
+          waits.parkedForBudget(turn, known, root, short.unit);
+        }
         return;
+      }
       case 'park': {
         const children = then.children?.map((one) => (typeof one === 'number' ? one : childOf(turn, entries, one)));
         waits.parked({ ...then, task, attempt, children }, known, { went, body }, is);

@@ -1,3 +1,4 @@
+import { budgetChannel, budgetKey, type Unit } from '../../../src/core/limits/budget.ts';
 import type { Lease } from '../../../src/core/task/lease.ts';
 import type { NewSignal, Park, SignalAnswer, TurnOutcome, WaitRecord } from '../../../src/store/store.ts';
 import type { Board, Known, Wait } from '../board.ts';
@@ -67,6 +68,12 @@ export class WaitModel {
     must(`${answer.woken}` === `${due}`, 'signal', () => `${is()} when ${waiting} waited`);
   }
 
+  /** A running attempt waits for a budget that is short. */
+  parkedForBudget(lease: Lease, known: Known, root: number, unit: Unit): void {
+    this.#park({ ...lease, key: budgetKey(unit), channel: budgetChannel(root) }, known, []);
+    known.due = 0;
+  }
+
   /** Says whom it woke. */
   delivered({ channel, body, broadcast }: Omit<NewSignal, 'op'>): readonly number[] {
     const waiting = this.#waitingOn(channel);
@@ -79,11 +86,18 @@ export class WaitModel {
     return due;
   }
 
-  /** The stager woke it, unless something else had. */
+  /** The stager woke it, or a budget, unless something else had. */
   woken(task: number, known: Known): void {
     const { wait } = known;
     if (known.state !== 'waiting') {
       must(known.wokenUntold, 'wait', () => `${task} was told to be woken while ${known.state}`);
+      known.wokenUntold = false;
+      return;
+    }
+    if (wait?.outcome === 'open' && forBudget(wait)) {
+      // Something was given back. It asks again, and may wait again.
+      this.#hear(known, 'null');
+      this.#board.gates.reach('given back budget woke a run');
       known.wokenUntold = false;
       return;
     }
@@ -164,7 +178,7 @@ export class WaitModel {
 
   /** Channels on which somebody waits without a deadline. */
   awaited(): readonly string[] {
-    const endless = this.#open(({ channel, deadline }) => channel !== undefined && deadline === undefined);
+    const endless = this.#open((wait) => wait.channel !== undefined && wait.deadline === undefined && !forBudget(wait));
     return endless.map((task) => this.#board.task(task).wait?.channel as string);
   }
 
@@ -247,6 +261,9 @@ export class WaitModel {
       .sort((a, b) => since(a) - since(b) || a - b);
   }
 }
+
+const forBudget = ({ key, channel }: Pick<Wait, 'key' | 'channel'>): boolean =>
+  channel?.startsWith('budget:') === true && key.startsWith('budget:');
 
 const said = (signals: readonly Kept[]): string => signals.map(({ channel, body }) => `${channel} ${body}`).join();
 

@@ -73,13 +73,20 @@ export function messageOf(error: unknown): string {
   return plainText(rawMessage(error));
 }
 
+const withWord = (word: string, message: string): string =>
+  word === '' || message.includes(word) ? message : `${word}: ${message}`;
+
 function rawMessage(error: unknown): string {
   if (typeof error === 'string') return error;
-  const { message, code } = (typeof error === 'object' && error !== null ? error : {}) as {
+  const { message, code, name } = (typeof error === 'object' && error !== null ? error : {}) as {
     message?: unknown;
     code?: unknown;
+    name?: unknown;
   };
   if (typeof message === 'string')
-    return typeof code === 'string' && !message.includes(code) ? `${code}: ${message}` : message;
+    return withWord(
+      typeof code === 'string' ? code : typeof name === 'string' && name !== 'Error' ? name : '',
+      message,
+    );
   return error === undefined ? '' : previewOf(error);
 }

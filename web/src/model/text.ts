@@ -16,3 +16,8 @@ export function commaList(text: string): string[] {
     .map((part) => part.trim())
     .filter((part) => part !== '');
 }
+
+/** A text that begins with a capital and ends with a full stop. */
+export function asSentence(text: string): string {
+  return text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`;
+}

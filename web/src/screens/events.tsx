@@ -19,6 +19,7 @@ const KINDS = [
   'completed',
   'failed',
   'cancelled',
+  'budget_warned',
   'retried',
   'released',
   'expired',

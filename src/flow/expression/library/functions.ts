@@ -14,6 +14,8 @@ export const functions: Readonly<Record<string, Invocable>> = {
   len: length,
   size: length,
   dict: (given) => mapFrom(given.args[0], given.named, given),
+  // A map whose fields `set` may change, also from within a loop.
+  namespace: (given) => mapFrom(given.args[0], given.named, given),
   bool: ({ args }) => isTrue(args[0]),
   str: ({ args, budget, at }) => textOf(args[0], budget, at),
   // What it says stands in the scope: see `evaluate`.

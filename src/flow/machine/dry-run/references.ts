@@ -29,6 +29,11 @@ function ofBlock(block: Block): readonly Reference[] {
       const own = inside.filter(([root]) => root !== 'loop' && !block.names.includes(root));
       return [...referencesOf(block.of), ...own, ...block.otherwise.flatMap(ofBlock)];
     }
+    case 'with': {
+      const names = block.entries.map(([name]) => name);
+      const own = block.body.flatMap(ofBlock).filter(([root]) => !names.includes(root));
+      return [...block.entries.flatMap(([, value]) => referencesOf(value)), ...own];
+    }
     case 'set':
       return 'kind' in block.value ? referencesOf(block.value) : block.value.flatMap(ofBlock);
   }

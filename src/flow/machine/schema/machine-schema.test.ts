@@ -31,7 +31,7 @@ data:
   agents: { a: ./a.yml, b: { spec: flatagent }, c: { type: smolagents, ref: x } }
   machines: { m: ./m.yml, p: { path: ./p.yml } }
   profiles: ./profiles.yml
-  settings: { max_steps: 10, max_depth: 3, max_agent_calls: 9, parallel_fallback: error, template_mode: v0, heartbeat_interval: 30, worker_pool: p, backends: {}, own: 1 }
+  settings: { max_steps: 10, max_depth: 3, max_agent_calls: 9, parallel_fallback: error, template_mode: v0, children: inline, heartbeat_interval: 30, worker_pool: p, backends: {}, own: 1 }
   persistence: { enabled: true, backend: local, checkpoint_on: [execute] }
   lifecycle_hooks: [logging, { name: webhook, args: { url: x } }]
   hooks: { file: ./hooks.js, class: Mine, args: {} }

@@ -1,4 +1,5 @@
 /** The JSON Schema of machines, for editors. What it refuses, the strict reader reports as well; the reader says more, and with lines. */
+import { CHECKPOINTS } from '../shapes.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -28,6 +29,8 @@ function orNull(schema: Schema): Schema {
 
 const NAME: Schema = { type: ['string', 'number'] };
 
+const FEW: Schema = { type: 'integer', minimum: 1, maximum: 100 };
+
 const STATE: Schema = {
   type: ['object', 'null'],
   description: 'One state: what it does, and where it leads.',
@@ -54,6 +57,18 @@ const STATE: Schema = {
       default: 'settled',
       description: 'Wait for all, or for the first that completes.',
     },
+    draw: {
+      type: 'object',
+      additionalProperties: false,
+      properties: fields({
+        tokens: { type: 'number', minimum: 0 },
+        money: { type: 'number', minimum: 0 },
+        calls: { type: 'number', minimum: 0 },
+        ms: { type: 'number', minimum: 0 },
+      }),
+      description:
+        'The most that a call of the agent may cost: reserved in the budget of a durable run. Money is in dollars.',
+    },
     losers: { enum: ['cancel', 'keep'], default: 'cancel', description: 'What becomes of the others with mode any.' },
     on_child_error: {
       enum: ['collect', 'fail'],
@@ -65,7 +80,7 @@ const STATE: Schema = {
     execution: ref('execution'),
     tool_loop: {
       description: 'Let the agent use tools, with these bounds.',
-      anyOf: [{ type: 'boolean' }, { type: 'string' }, { type: 'object', additionalProperties: true }],
+      anyOf: [{ type: 'boolean' }, { type: 'string' }, ref('tool_loop')],
     },
     sampling: { enum: ['single', 'multi'], description: 'A hint without an effect.' },
     session_id: { description: 'A template: calls of agents with the same one go on with one conversation.' },
@@ -104,22 +119,53 @@ const DEFS: Readonly<Record<string, Schema>> = {
   invoked: {
     type: 'object',
     required: ['name'],
+    additionalProperties: false,
     properties: { name: NAME, input: { description: 'Over the input of the state.' } },
   },
   execution: {
     type: 'object',
     description: 'How the agent is called.',
-    additionalProperties: true,
-    properties: {
-      type: { description: 'default, retry, parallel or mdap_voting.', default: 'default' },
-      backoffs: { description: 'retry: seconds before each further try.', default: [2, 8, 16, 35] },
-      jitter: { description: 'retry: the share by which a pause varies.', default: 0.1 },
-      retry_on_empty: { description: 'retry: an empty answer is tried again.', default: false },
-      n_samples: { description: 'parallel: calls at once.', default: 3 },
-      k_margin: { description: 'mdap_voting: the lead that wins.', default: 3 },
-      max_candidates: { description: 'mdap_voting: calls at most.', default: 10 },
-      max_response_tokens: { description: 'mdap_voting: longer answers do not count.' },
-    },
+    additionalProperties: false,
+    properties: fields({
+      type: { enum: ['default', 'retry', 'parallel', 'mdap_voting'], default: 'default' },
+      backoffs: {
+        type: 'array',
+        items: { type: 'number', minimum: 0 },
+        description: 'retry: seconds before each further try.',
+        default: [2, 8, 16, 35],
+      },
+      jitter: {
+        type: 'number',
+        minimum: 0,
+        maximum: 1,
+        description: 'retry: the share by which a pause varies.',
+        default: 0.1,
+      },
+      retry_on_empty: { type: 'boolean', description: 'retry: an empty answer is tried again.', default: false },
+      n_samples: { ...FEW, description: 'parallel: calls at once.', default: 3 },
+      k_margin: { ...FEW, description: 'mdap_voting: the lead that wins.', default: 3 },
+      max_candidates: { ...FEW, description: 'mdap_voting: calls at most.', default: 10 },
+      max_response_tokens: { type: 'number', minimum: 0, description: 'mdap_voting: longer answers do not count.' },
+    }),
+  },
+  tool_loop: {
+    type: 'object',
+    description: 'Bounds of a tool loop; 0 is none. Before 4.0 there are some without these.',
+    additionalProperties: false,
+    properties: fields({
+      max_tool_calls: amount('Calls of tools.'),
+      max_turns: amount('Calls of the agent.'),
+      tool_timeout: amount('Seconds for a call of a tool.'),
+      total_timeout: amount('Seconds for all of it.'),
+      max_cost: amount('What the agent may cost.'),
+      allowed_tools: oneOrMore({ type: 'string' }, 'No others are called.'),
+      denied_tools: oneOrMore({ type: 'string' }, 'These are not called, also if they are allowed.'),
+      policies: {
+        type: 'object',
+        additionalProperties: true,
+        description: 'What a call that was cut off becomes, by the name of its tool: repeat, exact or relaunch.',
+      },
+    }),
   },
   hooks: {
     anyOf: [{ type: 'null' }, ref('hook'), { type: 'array', items: ref('hooks') }],
@@ -197,6 +243,10 @@ const DATA: Schema = {
           description:
             'native: a lone value keeps its type. early, before 1.1: what tojson gives is read back. v0: any text that is JSON is.',
         },
+        children: {
+          description:
+            'In durable runs: "inline" runs machines within the attempt of this one, "tasks" as tasks of their own.',
+        },
         heartbeat_interval: { description: 'Seconds between signs of life of a worker machine.' },
         worker_pool: { description: 'The pool of a worker machine.' },
         backends: { description: 'Where work and workers are kept.' },
@@ -206,7 +256,20 @@ const DATA: Schema = {
         },
       }),
     },
-    persistence: { type: 'object', additionalProperties: true, description: 'Where snapshots are kept.' },
+    persistence: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'Where snapshots are kept.',
+      properties: fields({
+        enabled: { type: 'boolean', default: true },
+        backend: text('local, memory or sqlite.'),
+        checkpoint_on: {
+          type: 'array',
+          items: { enum: CHECKPOINTS },
+          description: 'When they are written; default: all.',
+        },
+      }),
+    },
     hooks: ref('hooks', 'Hooks of the machine (before 4.0).'),
     lifecycle_hooks: ref('hooks', 'Hooks of the machine (from 4.0).'),
   }),

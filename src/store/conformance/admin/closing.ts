@@ -56,8 +56,27 @@ const VERBS: Readonly<
   signalSend: (store) => store.signalSend({ items: [{ channel: 'c', body: '1' }] }),
   journalList: (store) => store.journalList({ task: 1 }),
   journalSize: (store) => store.journalSize({ task: 1 }),
+  journalHeads: (store) => store.journalHeads({ tasks: [1], limit: 1 }),
+  journalEntries: (store) => store.journalEntries({ task: 1, keys: ['k'] }),
   treeList: (store) => store.treeList({ root: 1, after: 0, limit: 1 }),
   treeCount: (store) => store.treeCount({ root: 1 }),
+  definitionPut: (store) => store.definitionPut({ items: [{ hash: 'h', kind: 'machine', body: '{}' }] }),
+  definitionGet: (store) => store.definitionGet({ hash: 'h' }),
+  runPush: (store) =>
+    store.runPush({
+      runs: [
+        {
+          task: { lane: 1, spec: 1, priority: 0, maxTries: 1, payload: '1' },
+          run: { name: 'n', kind: 'task', title: 't', fingerprint: 'f' },
+        },
+      ],
+    }),
+  runGet: (store) => store.runGet({ tasks: [1] }),
+  runFind: (store) => store.runFind({ name: 'n' }),
+  runList: (store) => store.runList({ limit: 1 }),
+  runNoteCancel: (store) => store.runNoteCancel({ task: 1 }),
+  budgetSet: (store) => store.budgetSet({ root: 1, unit: 'tokens', hard: 1 }),
+  budgetGet: (store) => store.budgetGet({ root: 1 }),
   resultKeys: (store) => store.resultKeys({ tasks: [1] }),
   resultFind: (store) => store.resultFind({ items: [{ key: 'k', maxAgeMs: 1 }] }),
   resultKeep: (store) => store.resultKeep({ items: [{ ...LEASE, key: 'k', maxAgeMs: 1, value: '1' }] }),

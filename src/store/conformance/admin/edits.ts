@@ -174,7 +174,9 @@ export const EDITS: Topic = {
       await joins('none', 'a');
       assert.deepEqual(await grantOf('none'), { handlers: [] });
       await Promise.all([joins('new', 'a'), joins('new', 'b')]);
-      assert.deepEqual(await grantOf('new'), { handlers: ['a'] });
+      // Of two at once one is the first: which of them, two connections do not promise.
+      const { handlers } = (await grantOf('new')) as { readonly handlers: readonly string[] };
+      assert.ok(handlers.length === 1 && ['a', 'b'].includes(handlers[0] ?? ''), `granted were ${handlers.join(', ')}`);
     },
 
     'tags that several add and take away at once are all there, or gone': alone(tagsAtOnce),

@@ -116,6 +116,7 @@ export const PRUNE: Topic = {
       scene.forgets = true;
       await scene.pushMany(20);
       for (const grant of await scene.claim({ max: 20 })) await scene.settle(grant, 'completed');
+      await scene.pass(DAY);
       await scene.store.taskPrune({ duty, retentionMs: HOUR, limit: 7 });
       await scene.store.dutyRelease({ duty });
       const next = await scene.duty('pruner', 30 * DAY);

@@ -100,7 +100,7 @@ export function viewCases({ name, now, open }: ViewOptions): void {
       const run = await row(`SELECT * FROM runs WHERE run_id = '${grant.task}'`);
       assert.deepEqual(
         [run['status'], run['lease_owner'], run['lease_expires_at'], run['result'], run['error']],
-        [words[to], null, null, to === 'completed' ? '"x"' : null, to === 'completed' ? null : '"x"'],
+        [words[to], null, null, to === 'completed' ? '"x"' : null, to === 'completed' ? null : 'x'],
       );
     }
   });
@@ -142,9 +142,9 @@ export function viewCases({ name, now, open }: ViewOptions): void {
       error: null,
       created_at: '2026-01-05 12:00:00',
     });
-    await scene.giveBack({ task, attempt: 1 }, { error: '"no"' });
+    await scene.giveBack({ task, attempt: 1 }, { error: '{"message":"no","name":"Error"}' });
     const back = await row('SELECT status, claimed_by, claimed_at, error FROM work_pool');
-    assert.deepEqual(back, { status: 'pending', claimed_by: null, claimed_at: null, error: '"no"' });
+    assert.deepEqual(back, { status: 'pending', claimed_by: null, claimed_at: null, error: 'no' });
     await scene.push({ delayMs: HOUR });
     for (const to of ['completed', 'failed', 'cancelled'] as const) {
       await scene.settle(await scene.running({ queue: to }), to, { result: `"${to}"` });
@@ -154,11 +154,11 @@ export function viewCases({ name, now, open }: ViewOptions): void {
         Object.values(item),
       ),
       [
-        ['pending', null, '"no"'],
+        ['pending', null, 'no'],
         ['pending', null, null],
         ['done', '"completed"', null],
-        ['poisoned', null, '"failed"'],
-        ['cancelled', null, '"cancelled"'],
+        ['poisoned', null, 'failed'],
+        ['cancelled', null, 'cancelled'],
       ],
     );
     assert.equal(
@@ -170,11 +170,11 @@ export function viewCases({ name, now, open }: ViewOptions): void {
   test(`${name}: a worker is shown once under its name, as its newest start`, async (t) => {
     const { scene, rows, row } = await rig(t);
     const { store } = scene;
-    const said = { name: 'box', slots: 2, tags: ['gpu'], host: 'h1', pid: 12 };
+    const said = { name: 'box', slots: 2, tags: ['gpu'], host: 'h1', pid: 12, pool: 'papers' };
     await store.workerRegister({ ...said, incarnation: 'one' });
     const worker = await store.workerRegister({ ...said, incarnation: 'two', pid: 13 });
     await scene.pass(2000);
-    await store.workerBeat({ beats: [{ worker, metadata: '{"m":1}' }] });
+    await store.workerBeat({ beats: [{ worker, metadata: '{"m":1,"error":"no \\"quotes\\""}' }] });
     const { task } = await scene.running({}, { holder: worker });
     assert.equal((await rows('SELECT * FROM worker_registry')).length, 1);
     assert.deepEqual(await row('SELECT * FROM worker_registry'), {
@@ -184,10 +184,11 @@ export function viewCases({ name, now, open }: ViewOptions): void {
       host: 'h1',
       pid: 13,
       capabilities: '["gpu"]',
-      pool_id: null,
+      pool_id: 'papers',
       started_at: '2026-01-05 12:00:00',
       current_task_id: String(task),
-      metadata: '{"m":1}',
+      metadata: '{"m":1,"error":"no \\"quotes\\""}',
+      error: 'no "quotes"',
     });
   });
 

@@ -59,6 +59,9 @@ export const WORKERS: Topic = {
         status: undefined,
         metadata: undefined,
         address: undefined,
+        pool: undefined,
+        beatMs: undefined,
+        staleMs: undefined,
         totalTasks: 0,
       });
     },
@@ -259,6 +262,43 @@ export const WORKERS: Topic = {
       const { status, metadata } = await recordOf(scene, silent);
       assert.deepEqual([status, metadata], [undefined, '1'], 'its own word for what it does holds no longer');
       assert.deepEqual(await scene.unchanged(() => scene.store.workerReap({ duty, staleMs: MINUTE })), []);
+    },
+
+    'a worker that says how long it may be silent is lost after that, whatever the reaper thinks of others': async (
+      scene,
+    ) => {
+      const { store } = scene;
+      const duty = await scene.duty('reaper', DAY);
+      const said = { slots: 1, tags: [] };
+      const patient = { pool: 'papers', beatMs: 5 * MINUTE, staleMs: 10 * MINUTE };
+      const slow = await store.workerRegister({ ...said, name: 'slow', incarnation: 'slow', ...patient });
+      const quick = await store.workerRegister({ ...said, name: 'quick', incarnation: 'quick', staleMs: 2000 });
+      const reap = (): Promise<readonly number[]> => store.workerReap({ duty, staleMs: MINUTE });
+      const { pool, beatMs, staleMs } = await recordOf(scene, slow);
+      assert.deepEqual({ pool, beatMs, staleMs }, patient);
+      await scene.pass(2000);
+      assert.deepEqual(await scene.unchanged(reap), []);
+      await scene.pass(1);
+      assert.deepEqual(await reap(), [quick]);
+      await scene.pass(10 * MINUTE - 2001);
+      assert.deepEqual(await scene.unchanged(reap), []);
+      await scene.pass(1);
+      assert.deepEqual(await reap(), [slow]);
+    },
+
+    'a worker that only says how often it beats is never lost before two beats have failed to come': async (scene) => {
+      const { store } = scene;
+      const duty = await scene.duty('reaper', DAY);
+      const said = { slots: 1, tags: [] };
+      const slow = await store.workerRegister({ ...said, name: 'slow', incarnation: 'slow', beatMs: 5 * MINUTE });
+      const quick = await store.workerRegister({ ...said, name: 'quick', incarnation: 'quick', beatMs: 1000 });
+      const reap = (): Promise<readonly number[]> => store.workerReap({ duty, staleMs: MINUTE });
+      await scene.pass(MINUTE + 1);
+      assert.deepEqual(await reap(), [quick]);
+      await scene.pass(9 * MINUTE - 1);
+      assert.deepEqual(await scene.unchanged(reap), []);
+      await scene.pass(1);
+      assert.deepEqual(await reap(), [slow]);
     },
 
     'a worker that registered and never beat is lost too, one that said goodbye never': async (scene) => {

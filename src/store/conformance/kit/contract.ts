@@ -43,6 +43,7 @@ import { STAGE } from '../tasks/stage.ts';
 import { SUSPECTS } from '../tasks/suspects.ts';
 import { TRANSITIONS_TABLE } from '../tasks/transitions.ts';
 import { UNIQUE } from '../tasks/unique.ts';
+import { BUDGETS } from '../trees/budgets.ts';
 import { CIRCLES } from '../trees/circles.ts';
 import { DOCUMENTS } from '../trees/documents.ts';
 import { GRAPH_ENDS } from '../trees/graph-ends.ts';
@@ -50,6 +51,7 @@ import { GRAPHS } from '../trees/graphs.ts';
 import { JOURNALS } from '../trees/journals.ts';
 import { PARKS } from '../trees/parks.ts';
 import { RESULTS } from '../trees/results.ts';
+import { RUNS } from '../trees/runs.ts';
 import { SIGNALS } from '../trees/signals.ts';
 import { TREES } from '../trees/trees.ts';
 import { TURN_BIRTHS } from '../trees/turn-births.ts';
@@ -116,6 +118,8 @@ export const TOPICS: readonly Topic[] = [
   TURNS,
   TURN_BIRTHS,
   TREES,
+  RUNS,
+  BUDGETS,
   RESULTS,
   TOKENS,
   TOKEN_EXCHANGE,

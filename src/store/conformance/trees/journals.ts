@@ -36,6 +36,42 @@ export const JOURNALS: Topic = {
       ]);
     },
 
+    'entries are listed without their values, task by task and in pages, with how each value begins': async (scene) => {
+      const [one, other] = [await scene.running(), await scene.running()];
+      const long = JSON.stringify('x'.repeat(300 * 1024));
+      for (const [key, value] of Object.entries({ b: '{"n":2}', a: `"${'ü'.repeat(500)}"`, c: long })) {
+        await put(scene, one, key, value);
+      }
+      await put(scene, other, 'a', 'null');
+      const { store } = scene;
+      const tasks = [one.task, other.task];
+      const all = await store.journalHeads({ tasks, limit: 10 });
+      assert.deepEqual(
+        all.map(({ task, key, kind, size, head }) => [task, key, kind, size, head?.length]),
+        [
+          [one.task, 'a', 'value', 1002, 400],
+          [one.task, 'b', 'value', 7, 7],
+          [one.task, 'c', 'value', long.length, undefined],
+          [other.task, 'a', 'value', 4, 4],
+        ],
+      );
+      assert.ok(all.every((entry) => !('value' in entry)));
+      const page = await store.journalHeads({ tasks, limit: 2, after: 'a' });
+      assert.deepEqual(page, all.slice(1, 3));
+      assert.deepEqual(await store.journalHeads({ tasks, limit: 2, after: 'c' }), all.slice(3));
+      assert.deepEqual(await store.journalHeads({ tasks: [], limit: 2 }), []);
+    },
+
+    'entries are read by their keys': async (scene) => {
+      const grant = await scene.running();
+      for (const key of ['a', 'b', 'c']) await put(scene, grant, key, `"${key}"`);
+      const { store } = scene;
+      const { task } = grant;
+      const [a, , c] = await store.journalList({ task });
+      assert.deepEqual(await store.journalEntries({ task, keys: ['c', 'none', 'a'] }), [a, c]);
+      assert.deepEqual(await store.journalEntries({ task, keys: [] }), []);
+    },
+
     'the size of a journal is that of its keys, values and usages, and a repeated entry counts once': async (scene) => {
       const grant = await scene.running();
       const { task } = grant;

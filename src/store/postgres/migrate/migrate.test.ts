@@ -196,6 +196,7 @@ for (const { what, version: newest, tables } of [
   { what: 'the saved views and the schemas of handlers', version: 7, tables: ['saved_view', 'handler_schema'] },
   { what: 'the sessions of browsers', version: 14, tables: ['browser_session'] },
   { what: 'the names of workers', version: 15, tables: ['worker_name'] },
+  { what: 'runs and definitions', version: 16, tables: ['definition', 'run'] },
 ])
   test(`${what} only add to what a program of the version before works on`, async () => {
     const here = place();

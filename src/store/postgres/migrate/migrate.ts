@@ -25,6 +25,10 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 13, file: '013-token-use.sql', compatibleFrom: 10 },
   { version: 14, file: '014-browser-sessions.sql', compatibleFrom: 10 },
   { version: 15, file: '015-worker-names.sql', compatibleFrom: 10 },
+  { version: 16, file: '016-runs.sql', compatibleFrom: 10 },
+  // An older program would not give back what a task that it ends was granted, and would not know the event.
+  { version: 17, file: '017-budgets.sql', compatibleFrom: 17 },
+  { version: 18, file: '018-worker-pools.sql', compatibleFrom: 17 },
 ];
 
 export interface PostgresMigration extends Migration {

@@ -28,7 +28,7 @@ const list = (type: string, name: string): readonly Column[] => [{ name, kind: '
 const LEASE_MS = 30_000;
 
 /** SQLite stores 0 - priority, Postgres ~priority. Both are in claim order, and differ by one. */
-const PRIO = 'prio - 1';
+export const PRIO = 'prio - 1';
 /** Lane 0 has a row that reserves ids after a restore. It is no task. */
 const TASKS = 'task t JOIN lane l ON l.id = t.lane';
 /** A lease time on the server's clock; 0 means never. */
@@ -184,11 +184,12 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('int', 'priority'),
       ...texts('version', 'queues', 'own_tags'),
       ...numbers('int', 'own_priority', 'revision'),
-      ...texts('address'),
+      ...texts('address', 'pool'),
+      ...numbers('bigint', 'beat_ms', 'stale_ms'),
     ],
     select: `SELECT id, name, incarnation, state, enabled, slots, tags, beat_at - :lease + :server, host, pid, started_at,
         handlers, status, metadata, priority, version, queues, own_tags,
-        own_priority, revision, address FROM worker`,
+        own_priority, revision, address, pool, beat_ms, stale_ms FROM worker`,
   },
   {
     table: 'worker_total',
@@ -283,6 +284,41 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT task, key, kind, attempt, at, began, ref, usage, value FROM journal ORDER BY task, key',
   },
   {
+    table: 'definition',
+    columns: [...texts('hash', 'kind'), ...numbers('bigint', 'used_at'), ...texts('body')],
+    select: 'SELECT hash, kind, used_at, body FROM definition',
+  },
+  {
+    table: 'run',
+    columns: [
+      ...numbers('bigint', 'task'),
+      ...texts('name', 'kind', 'title', 'fingerprint', 'definition'),
+      ...numbers('bigint', 'forked_from', 'created_at', 'cancel_at'),
+      ...texts('cancel_why', 'cancel_by', 'labels'),
+    ],
+    select: `SELECT task, name, kind, title, fingerprint, definition, forked_from, created_at, cancel_at, cancel_why, cancel_by,
+        labels FROM run ORDER BY task`,
+  },
+  {
+    table: 'budget',
+    columns: [
+      ...numbers('bigint', 'root'),
+      ...numbers('smallint', 'unit'),
+      ...numbers('bigint', 'soft', 'hard', 'taken'),
+      ...numbers('smallint', 'told'),
+    ],
+    select: 'SELECT root, unit, soft, hard, taken, told FROM budget ORDER BY root, unit',
+  },
+  {
+    table: 'allowance',
+    columns: [
+      ...numbers('bigint', 'task'),
+      ...numbers('smallint', 'unit'),
+      ...numbers('bigint', 'root', 'granted', 'spent', 'reserved'),
+    ],
+    select: 'SELECT task, unit, root, granted, spent, reserved FROM allowance ORDER BY task, unit',
+  },
+  {
     table: 'kept_result',
     columns: [
       ...texts('key'),
@@ -352,6 +388,7 @@ export const LEFT_BEHIND: Readonly<Record<'sqlite' | 'postgres', Readonly<Record
     worker_name: 'nobody is connected',
     'event.body': 'nothing writes it',
     'journal.id': 'numbers the rows of the file',
+    'definition.id': 'numbers the rows of the file',
     handler_schema: 'for programs before the schemas of each worker',
   },
   postgres: {
@@ -387,71 +424,3 @@ export const HIGHS: Readonly<Record<string, string>> = {
 /** The days on which tasks ended, one time for each, the newest first. */
 export const DAYS = `SELECT DISTINCT coalesce(ended_at, created_at) / 86400000 * 86400000 FROM task
   WHERE state >= 4 AND lane > 0 ORDER BY 1 DESC LIMIT ?`;
-
-/** One query for both sides when all rows have arrived. The answers must be equal, row by row. */
-export interface Check {
-  readonly what: string;
-  readonly sqlite: string;
-  /** `{s}` is the schema. */
-  readonly postgres: string;
-}
-
-const SOME = `count(*), coalesce(sum(attempt), 0), coalesce(sum(tries), 0), coalesce(sum(length(payload)), 0), max(id),
-  coalesce(sum(parent), 0), coalesce(sum(root), 0)`;
-const SUMS = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled']
-  .map((state) => `sum(${state})`)
-  .join(', ');
-const both = (what: string, columns: string, table: string): Check => ({
-  what,
-  sqlite: `SELECT ${columns} FROM ${table}`,
-  postgres: `SELECT ${columns} FROM {s}.${table}`,
-});
-
-export const CHECKS: readonly Check[] = [
-  {
-    what: 'tasks in each state',
-    sqlite: `SELECT state, ${SOME}, sum(${PRIO}), coalesce(sum(length(result)), 0) FROM task WHERE lane > 0
-      GROUP BY state ORDER BY state`,
-    postgres: `SELECT state, ${SOME}, sum(prio), coalesce(sum(length(result)), 0) FROM (
-        SELECT id, state, attempt, tries, prio, payload, parent, root, NULL AS result FROM {s}.task
-        UNION ALL SELECT id, state, attempt, tries, prio, payload, parent, root, result FROM {s}.done) t
-      GROUP BY state ORDER BY state`,
-  },
-  both('counters', SUMS, 'qstat'),
-  both('queues', 'count(*), max(id)', 'queue'),
-  both('lanes', 'count(*), max(id), sum(length(placement)), sum(length(limits))', 'lane'),
-  both('limits', 'count(*), max(id), sum(revision), sum(length(body))', 'limit_def'),
-  both('changes of limits', 'count(*), max(id), sum(length(body))', 'limit_change'),
-  both('slots', 'count(*), max(id), sum(active), sum(cap), sum(length(key))', 'slot'),
-  both('slots of lanes', 'count(*), sum(lane), sum(slot), sum(weight)', 'lane_slot'),
-  both('settings of workers', 'count(*), sum(priority), sum(length(tags))', 'worker_setting'),
-  both('totals of workers', 'count(*), sum(ended), sum(length(name))', 'worker_total'),
-  both('specs', 'count(*), max(id), sum(length(body))', 'spec'),
-  both('attempts', 'count(*), sum(attempt), sum(outcome), sum(length(error))', 'attempt'),
-  both('bodies', 'count(*), sum(length(data))', 'body'),
-  both('dependencies', 'count(*), sum(up), sum(down), sum(gen)', 'dep'),
-  both('dependencies to see to', 'count(*), sum(up)', 'dep_carry'),
-  both('unique keys', 'count(*), max(task), sum(length(key))', 'uniq'),
-  both('operations', 'count(*), sum(length(answer))', 'op'),
-  both('workers', 'count(*), max(id), sum(priority), sum(revision), sum(length(address))', 'worker'),
-  both('events', 'count(*), sum(n), min(seq), max(seq + n)', 'event'),
-  both('triggers', 'count(*), max(next_at)', 'trigger_def'),
-  both('log lines', 'count(*), sum(seq), max(at)', 'log'),
-  both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
-  both('signals', 'count(*), max(id), sum(length(body))', 'signal'),
-  both(
-    'tokens',
-    'count(*), max(id), count(revoked_at), count(used_at), max(expires_at), sum(length(hash))',
-    'entry_token',
-  ),
-  both('browser sessions', 'count(*), max(id), sum(token), max(expires_at), sum(length(hash))', 'browser_session'),
-  both('documents', 'count(*), max(num), sum(task), sum(run), sum(version), sum(length(body))', 'task_document'),
-  both('saved views', 'count(*), max(saved_at), sum(length(name)), sum(length(query))', 'saved_view'),
-  both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'worker_schema'),
-  both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
-  both(
-    'journals',
-    'count(*), sum(attempt), sum(kind), sum(ref), sum(began), sum(length(usage)), sum(length(value))',
-    'journal',
-  ),
-];

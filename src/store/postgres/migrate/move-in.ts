@@ -10,7 +10,8 @@ import { makeDays, makeDaysOf } from '../days.ts';
 import { requireVersion } from '../open.ts';
 import { MIGRATIONS, schemaStatus } from './migrate.ts';
 import { migrateOn, withConnection } from './migrate-database.ts';
-import { CHECKS, type Column, DAYS, HIGHS, TRANSFERS, type Transfer } from './move-in-tables.ts';
+import { CHECKS } from './move-in-checks.ts';
+import { type Column, DAYS, HIGHS, TRANSFERS, type Transfer } from './move-in-tables.ts';
 
 /** The source of the move. No other process has it open. */
 export interface Source {

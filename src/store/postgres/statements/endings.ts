@@ -43,6 +43,8 @@ export function endingStatements({ s, NOW, tell, where, end }: Fragments) {
       b AS (DELETE FROM ${s}.body WHERE task = $1 AND part = 1 AND EXISTS (SELECT FROM x)),
       w AS (DELETE FROM ${s}.wait WHERE task = $1 AND state = 0 AND EXISTS (SELECT FROM x)),
       p AS (DELETE FROM ${s}.dep WHERE down = $1 AND NOT planned AND EXISTS (SELECT FROM x)),
+      n AS (UPDATE ${s}.run SET cancel_at = NULL, cancel_why = NULL, cancel_by = NULL
+        WHERE task = $1 AND cancel_at IS NOT NULL AND EXISTS (SELECT FROM x)),
       e AS (${tell('x', 9, 'CASE WHEN $2::int = 0 THEN 0 ELSE 3 END', { ready: 'CASE WHEN $2::int = 0 THEN count(*) ELSE 0 END', waiting: 'CASE WHEN $2::int = 0 THEN 0 ELSE count(*) END', completed: `-${where('state', 4)}`, failed: `-${where('state', 5)}`, cancelled: `-${where('state', 6)}` })})
       SELECT lane FROM x`,
   } as const;

@@ -18,51 +18,58 @@ export function settleStatements({ s, NOW, tell, where, end, give }: Fragments) 
       e AS (${tell('x', 'ends - 2', 'ends', { running: '-count(*)', completed: where('ends', 4), failed: where('ends', 5), cancelled: where('ends', 6) }, 'queue, ends')})
       SELECT ${columns} FROM x`;
 
-  return {
-    // Each write is fenced by (id, attempt, running).
-    /** All completed, with results that stay in their rows, as in most flushes. */
-    complete: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, result) WHERE ${few('task')}),
-      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 1 = 0
-        RETURNING t.*, d.result),
-      h AS (${end('x', '4', '0', 'flags & ~16', 'result')}),
-      e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
-      SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
-    /** The same where some of the tasks may take from limits. */
-    completeLimited: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, result) WHERE ${few('task')}),
-      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 1 = 0
-        RETURNING t.*, d.result),
-      h AS (${end('x', '4', '0', 'flags & ~16', 'result')}),
-      ${give('x')},
-      e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
-      SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
-    settle: settle('AND t.flags & 1 = 0', 'id, attempt'),
-    /** Includes tasks that something waits for. In a transaction with the countdown that follows. */
-    settleWatched: settle('', 'id, attempt, ends, flags & 1 = 1'),
-    /** The leases among these that the fast statements have left: something waits for the end of their tasks. */
-    watched: `SELECT t.id, t.attempt FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
-      ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND t.flags & 1 = 1 AND ${few('x.task')}`,
-    /** How these attempts ended, if they did. 3 and above are final states, in the numbers of `attempt.outcome`. */
-    endedAs: `SELECT x.task, x.n, coalesce(a.outcome, h.state - 1) AS outcome FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
-      LEFT JOIN ${s}.attempt a ON a.task = x.task AND a.attempt = x.n
-      LEFT JOIN LATERAL (SELECT state FROM ${s}.done WHERE id = x.task AND attempt = x.n LIMIT 1) h ON true
-      WHERE x.n > 0 AND ${few('x.task')} AND (a.outcome IS NOT NULL OR h.state IS NOT NULL)`,
-    return: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::smallint[], $6::smallint[],
+  /** Returns. `which` selects tasks by whether they are metered. */
+  const giveUp = (
+    which: string,
+  ): string => `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::smallint[], $6::smallint[],
         $7::text[]) d(task, n, outcome, delay, refund, bounced, error) WHERE ${few('task')}),
       o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
-        WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t),
+        WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ${which} ORDER BY t.id FOR UPDATE OF t),
       x AS (UPDATE ${s}.task t SET state = CASE WHEN o.delay > 0 THEN 2 ELSE 0 END,
           run_at = ${NOW} + o.delay, tries = t.tries - o.refund,
           bounces = CASE WHEN o.outcome = 0 THEN 0 ELSE t.bounces + o.bounced END,
           flags = CASE WHEN o.outcome = 0 THEN t.flags & ~16 ELSE t.flags END & ~${AT_TIME}, holder = NULL, lease_until = NULL
         FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
-        RETURNING t.id, t.attempt, t.queue, t.lane, t.state, t.created_at, t.started_at, o.held, o.outcome, o.error),
+        RETURNING t.id, t.attempt, t.flags, t.queue, t.lane, t.state, t.created_at, t.started_at, o.held, o.outcome, o.error),
       a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome, error)
         SELECT id, attempt, held, started_at, ${NOW}, outcome, error FROM x
         ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome,
           error = excluded.error),
       ${give('x')},
       e AS (${tell('x', 'outcome + 5', 'state', { running: '-count(*)', ready: where('state', 0), scheduled: where('state', 2) }, 'queue, outcome, state')})
-      SELECT id, attempt, lane, state FROM x`,
+      SELECT id, attempt, lane, state, flags & 256 = 256 FROM x`;
+
+  return {
+    // Each write is fenced by (id, attempt, running).
+    /** All completed, with results that stay in their rows, as in most flushes. */
+    complete: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, result) WHERE ${few('task')}),
+      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 257 = 0
+        RETURNING t.*, d.result),
+      h AS (${end('x', '4', '0', 'flags & ~16', 'result')}),
+      e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
+      SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
+    /** The same where some of the tasks may take from limits. */
+    completeLimited: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[]) d(task, n, result) WHERE ${few('task')}),
+      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 257 = 0
+        RETURNING t.*, d.result),
+      h AS (${end('x', '4', '0', 'flags & ~16', 'result')}),
+      ${give('x')},
+      e AS (${tell('x', 2, 4, { running: '-count(*)', completed: 'count(*)' })} RETURNING n, ids, attempts)
+      SELECT n, CASE WHEN n < cardinality($1) THEN ids END, CASE WHEN n < cardinality($1) THEN attempts END FROM e`,
+    settle: settle('AND t.flags & 257 = 0', 'id, attempt'),
+    /** Includes tasks that something waits for, and metered ones. In a transaction with what follows of that. */
+    settleWatched: settle('', 'id, attempt, ends, flags & 1 = 1, flags & 256 = 256'),
+    /** The leases among these that the fast statements have left: something waits for the end of their tasks, or they are metered. */
+    watched: `SELECT t.id, t.attempt FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n)
+      ON t.id = x.task AND t.attempt = x.n WHERE t.state + 0 = 1 AND t.flags & 257 <> 0 AND ${few('x.task')}`,
+    /** How these attempts ended, if they did. 3 and above are final states, in the numbers of `attempt.outcome`. */
+    endedAs: `SELECT x.task, x.n, coalesce(a.outcome, h.state - 1) AS outcome FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
+      LEFT JOIN ${s}.attempt a ON a.task = x.task AND a.attempt = x.n
+      LEFT JOIN LATERAL (SELECT state FROM ${s}.done WHERE id = x.task AND attempt = x.n LIMIT 1) h ON true
+      WHERE x.n > 0 AND ${few('x.task')} AND (a.outcome IS NOT NULL OR h.state IS NOT NULL)`,
+    return: giveUp('AND t.flags & 256 = 0'),
+    /** Includes metered tasks. */
+    returnMetered: giveUp(''),
     cancelWanted: `SELECT t.id FROM ${s}.task t JOIN unnest($1::bigint[], $2::bigint[]) x(task, n) ON t.id = x.task AND t.attempt = x.n
       WHERE t.state + 0 = 1 AND t.cancel_at IS NOT NULL AND ${few('x.task')}`,
     renew: `UPDATE ${s}.task t SET lease_until = ${NOW} + d.ttl FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) d(task, n, ttl)

@@ -3,7 +3,7 @@ import { type Fragments, few } from './fragments.ts';
 
 /** Statements of duties that reap, stage and expire tasks. */
 export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain }: Fragments) {
-  const reap = (which: string, watched: string): string => `WITH ${HELD},
+  const reap = (which: string, again: string, watched: string): string => `WITH ${HELD},
       o AS MATERIALIZED (SELECT t.*, d.delay,
           CASE WHEN t.cancel_at IS NOT NULL THEN 6 WHEN d.ends = 0 AND d.delay > 0 THEN 2 ELSE d.ends END AS ends,
           CASE WHEN t.cancel_at IS NOT NULL THEN 4 ELSE d.why END AS why
@@ -13,7 +13,7 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
         ORDER BY t.id FOR UPDATE OF t SKIP LOCKED),
       u AS (UPDATE ${s}.task t SET state = o.ends, run_at = ${NOW} + o.delay, holder = NULL,
           lease_until = NULL, flags = (t.flags | 16) & ~${AT_TIME}
-        FROM o WHERE o.ends < 4 AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1 RETURNING o.*),
+        FROM o WHERE o.ends < 4 ${again} AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1 RETURNING o.*),
       x AS (DELETE FROM ${s}.task t USING o WHERE o.ends >= 4 ${which} AND t.id = o.id AND t.attempt = o.attempt AND t.state + 0 = 1
         RETURNING o.*),
       r AS MATERIALIZED (SELECT * FROM u UNION ALL SELECT * FROM x),
@@ -23,7 +23,7 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
         ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
       ${give('r')},
       e AS (${tell('r', 7, 'ends', { running: '-count(*)', ...gain('ends') }, 'queue, ends')})
-      SELECT g.cursor, r.id, r.lane, r.ends, r.watched FROM g LEFT JOIN (${watched}) r ON true`;
+      SELECT g.cursor, r.id, r.lane, r.ends, r.watched, r.metered FROM g LEFT JOIN (${watched}) r ON true`;
 
   const expire = (which: string): string => `WITH ${HELD},
       c AS MATERIALIZED (SELECT id, flags FROM ${s}.task
@@ -47,13 +47,18 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
         CASE WHEN now() >= pg_postmaster_start_time()
           THEN floor(date_part('epoch', now() - pg_postmaster_start_time()) * 1000)::bigint END AS up`,
     nextExpiry: `SELECT min(lease_until) - ${NOW} AS next FROM ${s}.task WHERE state = 1 AND lease_until >= ${NOW}`,
-    /** Tasks that would end and that something waits for are only named. */
+    /** Tasks that would end and that something waits for, and metered ones, are only named. */
     reap: reap(
-      'AND o.flags & 1 = 0',
-      `SELECT id, lane, ends, false AS watched FROM r
-        UNION ALL SELECT id, lane, ends, true FROM o WHERE ends >= 4 AND flags & 1 = 1`,
+      'AND o.flags & 257 = 0',
+      'AND o.flags & 256 = 0',
+      `SELECT id, lane, ends, false AS watched, false AS metered FROM r
+        UNION ALL SELECT id, lane, ends, true, false FROM o WHERE ends >= 4 AND flags & 1 = 1 OR flags & 256 = 256`,
     ),
-    reapWatched: reap('', 'SELECT id, lane, ends, ends >= 4 AND flags & 1 = 1 AS watched FROM r'),
+    reapWatched: reap(
+      '',
+      '',
+      'SELECT id, lane, ends, ends >= 4 AND flags & 1 = 1 AS watched, flags & 256 = 256 AS metered FROM r',
+    ),
     /** Due tasks, and waiting tasks whose deadline has passed. A wait without a deadline has no run_at. */
     stage: `WITH ${HELD},
       o AS MATERIALIZED (SELECT id, state FROM ${s}.task WHERE state IN (2, 3) AND run_at <= ${NOW}

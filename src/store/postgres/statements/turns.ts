@@ -1,4 +1,5 @@
 import { AT_TIME, TREE } from '../../codes.ts';
+import { HEAD_LENGTH, MOST_WITH_HEAD } from '../../port/turn-store.ts';
 import { type Fragments, few } from './fragments.ts';
 
 /** Statements of turns and journals. */
@@ -68,10 +69,10 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Fragments) {
         AND t.flags & ${TREE} = 0 AND t.id IN (SELECT parent FROM f)))),
       ${wrote('t', 9)}
       SELECT t.id, f.key, f.id AS child, ${NOW} AS at, f.state, (SELECT count(*) FROM j) AS stored FROM t LEFT JOIN f ON f.parent = t.id`,
-    /** Turns that end their tasks, as a settle does. Tasks that something waits for are left. */
+    /** Turns that end their tasks, as a settle does. Tasks that something waits for, and metered ones, are left. */
     turnEnd: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::text[], $6::boolean[])
         d(task, n, ends, reason, result, apart) WHERE ${few('task')}),
-      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 1 = 0
+      x AS (DELETE FROM ${s}.task t USING d WHERE t.id = d.task AND t.attempt = d.n AND t.state + 0 = 1 AND t.flags & 257 = 0
         RETURNING t.*, d.ends, d.reason, d.result, d.apart),
       ${said('x', 7)},
       h AS (${end('x', 'ends', 'reason', '(flags & ~16) | CASE WHEN apart THEN 8 ELSE 0 END', 'CASE WHEN NOT apart THEN result END')}),
@@ -94,6 +95,14 @@ export function turnStatements({ s, NOW, tell, where, end, give }: Fragments) {
     journalSize: `SELECT count(*)::int AS entries, coalesce(sum(octet_length(key) + coalesce(octet_length(value), 0)
       + coalesce(octet_length(usage), 0)), 0)::bigint AS bytes FROM ${s}.journal WHERE task = $1`,
     journalList: `SELECT key, kind, attempt, at, value, ref, began, usage FROM ${s}.journal WHERE task = $1`,
+    /** Each task by the index of its own: an order over all of them would read them whole. */
+    journalHeads: `SELECT x.task, j.* FROM unnest($1::bigint[]) WITH ORDINALITY x(task, n) CROSS JOIN LATERAL (
+        SELECT key, kind, attempt, at, ref, began, usage, coalesce(octet_length(value), 0) AS size,
+          CASE WHEN octet_length(value) <= ${MOST_WITH_HEAD} THEN left(value, ${HEAD_LENGTH}) END AS head
+        FROM ${s}.journal WHERE task = x.task AND key > CASE WHEN x.n = 1 THEN $2 ELSE '' END ORDER BY key LIMIT $3
+      ) j ORDER BY x.n, j.key LIMIT $3`,
+    journalEntries: `SELECT j.key, j.kind, j.attempt, j.at, j.value, j.ref, j.began, j.usage FROM unnest($1::bigint[], $2::text[]) x(task, key)
+      JOIN ${s}.journal j ON j.task = x.task AND j.key = x.key WHERE ${few('x.task')}`,
     journalForget: `DELETE FROM ${s}.journal j USING unnest($1::bigint[], $2::text[]) x(task, key)
       WHERE j.task = x.task AND j.key = x.key AND ${few('x.task')}`,
   } as const;

@@ -9,6 +9,25 @@ export function waitingStatements({ s, NOW, tell, give }: Fragments) {
       ${rows} ORDER BY 1 ON CONFLICT (task) DO UPDATE SET gen = excluded.gen, turn = excluded.turn, key = excluded.key, channel = excluded.channel,
         form = excluded.form, since = excluded.since, deadline = excluded.deadline, state = excluded.state, body = excluded.body`;
 
+  /** `which` selects tasks by whether they are metered. */
+  const park = (
+    which: string,
+  ): string => `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::int[])
+        d(task, n, key, channel, form, turn, timeout, opens) WHERE ${few('task')}),
+      o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
+        WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ${which} ORDER BY t.id FOR UPDATE OF t),
+      x AS (UPDATE ${s}.task t SET state = 3, run_at = ${NOW} + o.timeout, open = o.opens, tries = t.tries - 1, bounces = 0,
+          flags = t.flags & ~16, holder = NULL, lease_until = NULL
+        FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
+        RETURNING t.id, t.attempt, t.flags, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.turn, o.key, o.channel, o.form),
+      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
+        SELECT id, attempt, held, started_at, ${NOW}, 6 FROM x
+        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
+      w AS (${waiting(`SELECT id, attempt, turn, key, channel, form, ${NOW}, run_at, 0, NULL FROM x`)}),
+      ${give('x')},
+      e AS (${tell('x', 11, 3, { running: '-count(*)', waiting: 'count(*)' })})
+      SELECT id, flags & 256 = 256 FROM x`;
+
   return {
     // A park is fenced like a settle.
     latchLock: `SELECT id FROM ${s}.latch WHERE id = ANY($1::smallint[]) ORDER BY id FOR UPDATE`,
@@ -34,21 +53,9 @@ export function waitingStatements({ s, NOW, tell, give }: Fragments) {
     parkDep: `INSERT INTO ${s}.dep (up, down, gen, optional, open, parked)
       SELECT up, down, gen, true, true, true FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) x(up, down, gen) ORDER BY up, down
       ON CONFLICT (up, down) DO UPDATE SET gen = excluded.gen, open = true, parked = true`,
-    park: `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::int[])
-        d(task, n, key, channel, form, turn, timeout, opens) WHERE ${few('task')}),
-      o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
-        WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ORDER BY t.id FOR UPDATE OF t),
-      x AS (UPDATE ${s}.task t SET state = 3, run_at = ${NOW} + o.timeout, open = o.opens, tries = t.tries - 1, bounces = 0,
-          flags = t.flags & ~16, holder = NULL, lease_until = NULL
-        FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
-        RETURNING t.id, t.attempt, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.turn, o.key, o.channel, o.form),
-      a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
-        SELECT id, attempt, held, started_at, ${NOW}, 6 FROM x
-        ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
-      w AS (${waiting(`SELECT id, attempt, turn, key, channel, form, ${NOW}, run_at, 0, NULL FROM x`)}),
-      ${give('x')},
-      e AS (${tell('x', 11, 3, { running: '-count(*)', waiting: 'count(*)' })})
-      SELECT id FROM x`,
+    park: park(''),
+    /** For tasks without an allowance. */
+    parkTimers: park('AND t.flags & 256 = 0'),
     waitTaken: waiting(`SELECT task, n, turn, key, channel, form, ${NOW}, NULL, 1, body
       FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[]) x(task, n, key, channel, form, turn, body)`),
     waitGet: `SELECT w.*, coalesce((SELECT t.state + 0 = 3 AND t.attempt = w.gen FROM ${s}.task t WHERE t.id = w.task), false) AS waits

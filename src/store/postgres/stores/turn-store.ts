@@ -1,13 +1,14 @@
 import type { NewTask, ReturnItem, SettleAnswer, Then, Turn, TurnAnswer, TurnStore } from '../../store.ts';
 import { circleIn, type ParkItem } from '../../turns.ts';
-import type { Session } from '../connect/database.ts';
 import { pick } from '../places.ts';
 import type { AllocatedIds } from '../verbs/queue/push.ts';
-import { journalSize, listJournal } from '../verbs/trees/journal.ts';
-import { areTimers, type ParkAnswer, parkBatches, parkedBefore, parkTasks } from '../verbs/trees/park.ts';
+import { leaseName, meteredOf } from '../verbs/queue/settle.ts';
+import { journalSize, listHeads, listJournal, readEntries } from '../verbs/trees/journal.ts';
+import { areTimers, type ParkAnswer, parkBatches, parkedBefore, parkTasks, parkTimers } from '../verbs/trees/park.ts';
 import { type Form, formOf, parkOf, roundsOf, takeEnds, takePlain } from '../verbs/trees/turn.ts';
 import { takeFans } from '../verbs/trees/turn-fan.ts';
 import { FullTurn } from '../verbs/trees/turn-full.ts';
+import { endMetered, takeMetered } from '../verbs/trees/turn-metered.ts';
 import { needsAdmission } from './push-store.ts';
 import { giveBack } from './settle-store.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -20,6 +21,8 @@ export function turnStore(parts: StoreParts): TurnStore {
     taskTurn: ({ items }) => takeTurns(parts, items),
     journalSize: ({ task }) => parts.calls.run((session) => journalSize(session, task)),
     journalList: ({ task }) => parts.calls.run((session) => listJournal(session, task)),
+    journalHeads: (params) => parts.calls.run((session) => listHeads(session, params)),
+    journalEntries: ({ task, keys }) => parts.calls.run((session) => readEntries(session, task, keys)),
   };
 }
 
@@ -43,6 +46,7 @@ function takeAlike(parts: StoreParts, form: Form, turns: readonly Turn[]): Promi
     parts.logs.add(new Set(turns.map(({ task }) => task)), answers);
     return answers;
   }
+  if (form === 'metered') return takeAllMetered(parts, turns);
   if (form === 'fan') return takeAllFans(parts, turns);
   if (form === 'end') return takeAllEnds(parts, turns);
   if (form === 'park') {
@@ -75,13 +79,33 @@ function takeFree({ calls, lanes, logs }: StoreParts, turns: readonly Turn[]): R
   return fan;
 }
 
-async function takeAllEnds(parts: StoreParts, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
-  await parts.logs.behind(turns);
-  const quick = await parts.calls.run((session) => takeEnds(session, turns));
-  parts.hints.ended(turns.map(({ hint }) => hint?.lane));
+/** Turns of attempts that do not run are left to a transaction: they may be repeats. */
+async function takeAllMetered(parts: StoreParts, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
+  const { calls, lanes, logs } = parts;
+  await logs.behind(turns);
+  const taking = calls.waking((session, woken) => takeMetered(session, lanes, turns, woken));
+  logs.add(new Set(turns.map(({ task }) => task)), taking);
+  const quick = await taking;
   const left = turns.filter((_, i) => quick[i] === undefined);
   const others = (await severally(left, (turn) => takeFull(parts, turn))).values();
   return quick.map((answer) => answer ?? (others.next().value as TurnAnswer));
+}
+
+async function takeAllEnds(parts: StoreParts, turns: readonly Turn[]): Promise<readonly TurnAnswer[]> {
+  const { calls, hints, lanes, logs } = parts;
+  await logs.behind(turns);
+  const plain = turns.filter(({ spend }) => spend === undefined);
+  const quick = plain.length === 0 ? [] : await calls.run((session) => takeEnds(session, plain));
+  const answers = new Map(plain.map((turn, i) => [turn, quick[i]]));
+  const spent = turns.filter(({ spend }) => spend !== undefined);
+  if (spent.length > 0) {
+    const ended = await calls.waking((session, woken) => endMetered(session, lanes, spent, woken));
+    for (const [i, turn] of spent.entries()) answers.set(turn, ended[i]);
+  }
+  hints.ended(turns.map(({ hint }) => hint?.lane));
+  const left = turns.filter((turn) => answers.get(turn) === undefined);
+  const others = (await severally(left, (turn) => takeFull(parts, turn))).values();
+  return turns.map((turn) => answers.get(turn) ?? (others.next().value as TurnAnswer));
 }
 
 async function takeFull(parts: StoreParts, turn: Turn): Promise<TurnAnswer> {
@@ -109,9 +133,13 @@ async function park(
   const answers: (ParkAnswer | undefined)[] = items.map(() => undefined);
   for (const batch of parkBatches(items)) {
     const some = pick(items, batch);
-    const body = (session: Session): ReturnType<typeof parkTasks> => parkTasks(session, some);
-    const parked = await (areTimers(some) ? calls.run(body) : calls.transaction(body));
+    const whole = (these: readonly ParkItem[]): ReturnType<typeof parkTasks> =>
+      calls.waking((session, woken) => parkTasks(session, these, woken));
+    const parked = await (areTimers(some) ? calls.run((session) => parkTimers(session, some)) : whole(some));
     for (const i of batch) answers[i] = parked.get((items[i] as ParkItem).task);
+    const left = areTimers(some) ? await meteredAmong(calls, items, batch, answers) : [];
+    const rest = left.length === 0 ? undefined : await whole(pick(items, left));
+    for (const i of left) answers[i] = rest?.get((items[i] as ParkItem).task);
   }
   const open = items.flatMap((_, i) => (answers[i] === undefined ? [i] : []));
   if (open.length > 0) {
@@ -125,6 +153,19 @@ async function park(
   }
   hints.news();
   return answers as ParkAnswer[];
+}
+
+/** Those of a batch of timers that were left because they are metered, by their places. */
+async function meteredAmong(
+  calls: StoreParts['calls'],
+  items: readonly ParkItem[],
+  batch: readonly number[],
+  answers: readonly (ParkAnswer | undefined)[],
+): Promise<readonly number[]> {
+  const open = batch.filter((i) => answers[i] === undefined);
+  if (open.length === 0) return [];
+  const metered = await calls.run((session) => meteredOf(session, pick(items, open)));
+  return open.filter((i) => metered.has(leaseName(items[i] as ParkItem)));
 }
 
 /** Runs turns that need a transaction of their own, a few at once: each waits for its own commit. */

@@ -20,12 +20,14 @@ interface Job {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly since: number;
-  readonly quiet: boolean;
+  readonly options: WriteOptions;
 }
 
 export interface WriteOptions {
   /** Its rows are beats and renewals, which change no cached answer (`AnswerCache`) except that of the feed. */
   readonly quiet?: boolean;
+  /** Nobody in another process waits for it. */
+  readonly unheard?: boolean;
 }
 
 export interface WriterOptions {
@@ -39,8 +41,8 @@ export interface WriterOptions {
   /** Makes the log of the file longer ahead of time. */
   readonly runway?: LogRunway | undefined;
   readonly busyDeadlineMs: number;
-  /** Called after each commit, with its monotonic time. `quiet`: only beats and renewals. */
-  readonly onCommit?: (now: number, quiet: boolean) => void;
+  /** Called after each commit, with its monotonic time. `heard`: other processes may wait for it. */
+  readonly onCommit?: (now: number, heard: boolean) => void;
 }
 
 /** A commit should not block the loop for longer than this. Waiting jobs go into the next one, a turn later. */
@@ -102,12 +104,12 @@ export class Writer {
     return this.#clock;
   }
 
-  write<T>(rank: Rank, body: (tx: Transaction) => T, { quiet = false }: WriteOptions = {}): Promise<T> {
+  write<T>(rank: Rank, body: (tx: Transaction) => T, options: WriteOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(fault('STORE_CLOSED'));
     return new Promise<T>((resolve, reject) => {
       const since = this.#options.world.clock.monotonic();
-      this.#jobs.push({ rank, body, resolve: resolve as (value: unknown) => void, reject, since, quiet });
-      if (quiet) this.#scheduleLater();
+      this.#jobs.push({ rank, body, resolve: resolve as (value: unknown) => void, reject, since, options });
+      if (options.quiet) this.#scheduleLater();
       else this.#schedule();
     });
   }
@@ -201,14 +203,16 @@ export class Writer {
     const answers: unknown[] = [];
     let rank = 0;
     let quiet = true;
+    let heard = false;
     try {
-      if (this.#followClock(tx)) quiet = false;
+      if (this.#followClock(tx)) [quiet, heard] = [false, true];
       for (const job of jobs) {
         // Cause before effect: a claim may not be packed before the event that made its task claimable again.
         if (job.rank === 'rest' || ORDER[job.rank] < rank) ledger.seal();
         rank = ORDER[job.rank];
         answers.push(job.body(tx));
-        if (!job.quiet) quiet = false;
+        quiet &&= job.options.quiet === true;
+        heard ||= !(job.options.quiet ?? job.options.unheard ?? false);
         if (job.rank === 'rest') ledger.seal();
         if (answers.length < jobs.length && this.#options.world.clock.monotonic() - started > TURN_MS) break;
       }
@@ -231,7 +235,7 @@ export class Writer {
       return jobs.slice(Math.max(1, answers.length + 1));
     }
     this.#relieved = false;
-    this.#options.onCommit?.(started, quiet);
+    this.#options.onCommit?.(started, heard);
     for (let i = 0; i < answers.length; i++) (jobs[i] as Job).resolve(answers[i]);
     return answers.length === jobs.length ? NONE : jobs.slice(answers.length);
   }
@@ -255,7 +259,7 @@ export class Writer {
         this.changes++;
         this.eventCommits++;
         this.#connection.commit();
-        this.#options.onCommit?.(this.#options.world.clock.monotonic(), false);
+        this.#options.onCommit?.(this.#options.world.clock.monotonic(), true);
         job.resolve(answer);
       } catch (again) {
         this.#rollback();

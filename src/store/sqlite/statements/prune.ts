@@ -1,6 +1,6 @@
 export const PRUNE_STATEMENTS = {
   // Members of a tree go with their root.
-  pruneWalk: 'SELECT id, ended_at, root, flags FROM task WHERE id > ? ORDER BY id LIMIT ?',
+  pruneWalk: 'SELECT id, ended_at, root, flags, created_at FROM task WHERE id > ? ORDER BY id LIMIT ?',
   // An unfinished task waits or has waited for it, and will read its result.
   pruneNeeded: `SELECT 1 FROM dep d CROSS JOIN task t ON t.id = d.down AND t.state < 4 WHERE d.up = ? LIMIT 1`,
   treeOpen: `SELECT 1 FROM task INDEXED BY task_root WHERE root = ? AND (state < 4 OR ended_at >= ?) LIMIT 1`,
@@ -15,6 +15,8 @@ export const PRUNE_STATEMENTS = {
   pruneLog: 'DELETE FROM log WHERE task = ?',
   pruneDeps: 'DELETE FROM dep WHERE down = ?',
   pruneJournal: 'DELETE FROM journal WHERE task = ?',
+  pruneAllowances: 'DELETE FROM allowance WHERE task = ?',
+  pruneBudgets: 'DELETE FROM budget WHERE root = ?',
   // From the oldest on, because numbers and times grow together.
   pruneSignals: `DELETE FROM signal WHERE id IN (SELECT id FROM (SELECT id, at FROM signal ORDER BY id LIMIT ?) WHERE at < ?)`,
   signalFirst: 'SELECT at FROM signal ORDER BY id LIMIT 1',

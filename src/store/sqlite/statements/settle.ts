@@ -1,12 +1,12 @@
-/** Each write is fenced by (id, attempt, running). */
+/** Each write is fenced by (id, attempt, running). 257: something depends on it, or it has an allowance. */
 export const SETTLE_STATEMENTS = {
   settleFast: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
-    WHERE id = ? AND attempt = ? AND state = 1 AND flags & 1 = 0`,
+    WHERE id = ? AND attempt = ? AND state = 1 AND flags & 257 = 0`,
   // A run of numbers that one attempt number ended alike without a result. The sum keeps both from the index of running tasks.
   settleHeld: `SELECT count(*) AS n FROM task
-    WHERE id BETWEEN ? AND ? AND attempt = ? AND state + 0 = 1 AND flags & 1 = 0`,
+    WHERE id BETWEEN ? AND ? AND attempt = ? AND state + 0 = 1 AND flags & 257 = 0`,
   settleMany: `UPDATE task SET state = ?, reason = ?, result = NULL, flags = flags & ~16, ended_at = ?, lease_until = NULL
-    WHERE id BETWEEN ? AND ? AND attempt = ? AND state + 0 = 1 AND flags & 1 = 0`,
+    WHERE id BETWEEN ? AND ? AND attempt = ? AND state + 0 = 1 AND flags & 257 = 0`,
   settleSlow: `UPDATE task SET state = ?, reason = ?, result = ?, flags = (flags & ~16) | ?, ended_at = ?, lease_until = NULL
     WHERE id = ? AND attempt = ? AND state = 1 RETURNING flags`,
   taskPlace: 'SELECT lane, created_at FROM task WHERE id = ?',
@@ -14,7 +14,7 @@ export const SETTLE_STATEMENTS = {
   attemptEnded: 'SELECT outcome FROM attempt WHERE task = ? AND attempt = ?',
   returnTask: `UPDATE task SET state = ?, run_at = ?, tries = tries - ?, bounces = ?, flags = flags & ~?,
       holder = NULL, lease_until = NULL WHERE id = ? AND attempt = ? AND state = 1 AND cancel_at IS NULL`,
-  returnLook: `SELECT lane, created_at, holder, started_at, bounces, cancel_at FROM task
+  returnLook: `SELECT lane, created_at, holder, started_at, flags, bounces, cancel_at FROM task
     WHERE id = ? AND attempt = ? AND state = 1`,
   attemptAdd: `INSERT OR REPLACE INTO attempt (task, attempt, holder, started_at, ended_at, outcome, error)
     VALUES (?, ?, ?, ?, ?, ?, ?)`,

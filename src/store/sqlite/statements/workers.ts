@@ -1,10 +1,13 @@
 /** What all workers with the name of `w` have ended. */
 const TOTAL = '(SELECT ended FROM worker_total t WHERE t.name = w.name) AS total';
 
+/** With the lease time now, and the silence that makes a worker lost which told none. */
+const SILENT = 'state IN (0, 1, 2) AND beat_at < ? - coalesce(stale_ms, max(?, 2 * coalesce(beat_ms, 0)))';
+
 export const WORKER_STATEMENTS = {
   workerAdd: `INSERT INTO worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-      version, tags, enabled, priority, own_priority, address)
-    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      version, tags, enabled, priority, own_priority, address, pool, beat_ms, stale_ms)
+    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at, address = coalesce(excluded.address, address)
       WHERE worker.name = excluded.name RETURNING id`,
   workerKnown: 'SELECT 1 FROM worker WHERE incarnation = ?',
@@ -37,10 +40,10 @@ export const WORKER_STATEMENTS = {
   workerBorn: 'SELECT started_at FROM worker WHERE id = ?',
   totalAdd: `INSERT INTO worker_total (name, ended) SELECT name, ? FROM worker WHERE id = ?
     ON CONFLICT (name) DO UPDATE SET ended = ended + excluded.ended`,
-  workerSilent: 'SELECT 1 FROM worker INDEXED BY worker_live WHERE state IN (0, 1, 2) AND beat_at < ? LIMIT 1',
+  workerSilent: `SELECT 1 FROM worker INDEXED BY worker_live WHERE ${SILENT} LIMIT 1`,
   // The status that it reported no longer holds.
   workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL
-    WHERE state IN (0, 1, 2) AND beat_at < ? RETURNING id`,
+    WHERE ${SILENT} RETURNING id`,
   workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,
   workerIn: `SELECT w.*, ${TOTAL} FROM worker w WHERE w.state = ? ORDER BY w.id`,
   workerFleet: `SELECT w.*, ${TOTAL}, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running

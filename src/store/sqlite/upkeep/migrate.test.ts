@@ -29,7 +29,7 @@ const setMeta = (db: DatabaseSync, key: string, value: number): unknown =>
 test('a new file gets the newest schema and says which one it has', () => {
   const db = new DatabaseSync(':memory:');
   migrate(db);
-  assert.deepEqual(metaOf(db), { schema: `${SCHEMA_VERSION}`, compatible_from: '9' });
+  assert.deepEqual(metaOf(db), { schema: `${SCHEMA_VERSION}`, compatible_from: '15' });
 });
 
 test('migrating twice is migrating once, and touches no data', () => {
@@ -150,6 +150,21 @@ test('where another program has a table of the name of a view, that view is left
     ['work_pool', 'worker_registry'],
   );
   assert.equal(db.prepare('SELECT count(*) AS n FROM Runs').get()?.n, 0);
+});
+
+test('a later migration makes a view of ours anew, and leaves one of another program alone', async (t) => {
+  const file = join(folder, 'foreign-view.db');
+  const db = new DatabaseSync(file);
+  t.after(() => db.close());
+  db.exec('CREATE VIEW work_pool AS SELECT 7 AS id');
+  await (await openSqlite({ file, world, housekeeping: false })).close();
+  assert.equal(db.prepare('SELECT id FROM work_pool').get()?.id, 7);
+  assert.ok(
+    db
+      .prepare("SELECT name FROM pragma_table_info('worker_registry')")
+      .all()
+      .some(({ name }) => name === 'error'),
+  );
 });
 
 test('a file of the first version is brought up to date and keeps what is in it', async (t) => {
@@ -287,6 +302,18 @@ for (const { what, version: newest, adds } of [
     adds: ['browser_session', 'browser_session_expires', 'sqlite_autoindex_browser_session_1'],
   },
   { what: 'the names of workers', version: 13, adds: ['worker_name'] },
+  {
+    what: 'runs and definitions',
+    version: 14,
+    adds: [
+      'definition',
+      'definition_used',
+      'run',
+      'run_definition',
+      'sqlite_autoindex_definition_1',
+      'sqlite_autoindex_run_1',
+    ],
+  },
 ]) {
   test(`${what} only add to what a program of the version before works on`, () => {
     const [before, after] = [new DatabaseSync(':memory:'), new DatabaseSync(':memory:')];

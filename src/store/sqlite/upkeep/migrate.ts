@@ -21,6 +21,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, file: '011-token-use.sql', compatibleFrom: 9 },
   { version: 12, file: '012-browser-sessions.sql', compatibleFrom: 9 },
   { version: 13, file: '013-worker-names.sql', compatibleFrom: 9 },
+  { version: 14, file: '014-runs.sql', compatibleFrom: 9 },
+  // An older program would not give back what a task that it ends was granted, and would not know the event.
+  { version: 15, file: '015-budgets.sql', compatibleFrom: 15 },
+  { version: 16, file: '016-worker-pools.sql', compatibleFrom: 15 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
@@ -35,11 +39,15 @@ export function migrate(db: DatabaseSync, onMigration?: OnMigration): void {
   if (!hasOurMeta(db)) makeFrom(db, META);
   const { version, compatibleFrom } = schemaStatus(db);
   for (const migration of planMigrations(MIGRATIONS, version, compatibleFrom)) {
-    makeFrom(db, readFileSync(new URL(`../migrations/${migration.file}`, import.meta.url), 'utf8'));
+    makeFrom(db, textOf(migration));
     writeMeta(db, 'schema', String(migration.version));
     writeMeta(db, 'compatible_from', String(migration.compatibleFrom));
     onMigration?.(migration);
   }
+}
+
+function textOf({ file }: Migration): string {
+  return readFileSync(new URL(`../migrations/${file}`, import.meta.url), 'utf8');
 }
 
 /** Reads the version of the file. A file that was moved is refused with its new place. */
@@ -67,7 +75,7 @@ function hasOurMeta(db: DatabaseSync): boolean {
 
 /**
  * Runs statements that make tables and indexes, unless another program's tables in the same file have one of the names.
- * Views are at the end. They are only for people: if a name is taken, that view is left out.
+ * Views are at the end. They are only for people: one of ours is made anew, and if the name is taken otherwise, the view is left out.
  */
 function makeFrom(db: DatabaseSync, sql: string): void {
   const [tables = '', ...views] = sql.split(/^(?=CREATE VIEW )/m);
@@ -84,8 +92,16 @@ function makeFrom(db: DatabaseSync, sql: string): void {
   }
   db.exec(tables);
   for (const view of views) {
-    if (find.get(/^CREATE VIEW (\w+)/.exec(view)?.[1] ?? '') === undefined) db.exec(view);
+    const name = /^CREATE VIEW (\w+)/.exec(view)?.[1] ?? '';
+    if (isOurView(db, name)) db.exec(`DROP VIEW ${name}`);
+    if (find.get(name) === undefined) db.exec(view);
   }
+}
+
+/** The file keeps the text that a view was made by: ours is in one of our migrations. */
+function isOurView(db: DatabaseSync, name: string): boolean {
+  const made = db.prepare("SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?").get(name)?.sql;
+  return made !== undefined && MIGRATIONS.some((migration) => textOf(migration).includes(`${String(made)};`));
 }
 
 export function readMeta(db: DatabaseSync, key: string): string | undefined {

@@ -33,6 +33,14 @@ export class RemoteSession implements AttemptSession {
     return this.#get('dependencies');
   }
 
+  cancelChildren(tasks: readonly TaskRef[]): Promise<void> {
+    return this.#get('cancelChildren', tasks);
+  }
+
+  definition(hash: string): Promise<string | undefined> {
+    return this.#get('definition', hash);
+  }
+
   async #get<T>(verb: Verb, ...args: unknown[]): Promise<T> {
     const answer = await this.#ask({ verb, args });
     if (answer.ok) return answer.value as T;

@@ -3,7 +3,7 @@ import { type TurnMessage, turnOf } from '../../../protocol/turn-message.ts';
 import { type Answer, plainError, type Question, type Verb } from '../child/messages.ts';
 import type { AttemptSession } from '../runner.ts';
 
-const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies'];
+const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies', 'cancelChildren', 'definition'];
 
 /** Answers a durable call of a child process. Never rejects: a child may send anything. */
 export async function answerQuestion(question: Question, session: AttemptSession | undefined): Promise<Answer> {

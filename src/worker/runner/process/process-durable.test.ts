@@ -35,6 +35,15 @@ class Notes implements AttemptSession {
     return { went: then.go === 'park' ? 'parked' : 'on', entries: texts };
   }
 
+  async cancelChildren() {
+    this.#note('cancelChildren');
+  }
+
+  async definition() {
+    this.#note('definition');
+    return undefined;
+  }
+
   async waited() {
     this.#note('waited');
     return undefined;

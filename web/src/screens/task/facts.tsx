@@ -2,6 +2,7 @@
 
 import type { TaskDetail } from '../../api.ts';
 import { isFinal } from '../../model/task-states.ts';
+import { shortId } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { State } from '../../ui/states.tsx';
@@ -32,6 +33,14 @@ export function Facts({ of: task }: { readonly of: TaskDetail }) {
                 {task.queuePaused && <State state="paused" />}
               </span>,
             ],
+            [
+              'Run',
+              <Link key="r" to={`/runs/${segment(task.id)}`} className="link">
+                steps and children
+              </Link>,
+            ],
+            task.parentId !== undefined && ['Parent', <RunLink key="p" id={task.parentId} />],
+            task.runId !== undefined && task.runId !== task.id && ['Root', <RunLink key="o" id={task.runId} />],
             task.worker !== undefined && [
               'Worker',
               <Link key="w" to={`/workers/${segment(task.worker)}`} className="link break">
@@ -82,5 +91,14 @@ export function Facts({ of: task }: { readonly of: TaskDetail }) {
         />
       </div>
     </Panel>
+  );
+}
+
+/** A child leads to who started it, and to the root of its tree. */
+function RunLink({ id }: { readonly id: string }) {
+  return (
+    <Link to={`/runs/${segment(id)}`} className="link mono" title={id}>
+      {shortId(id)}
+    </Link>
   );
 }

@@ -20,8 +20,10 @@ export function LogLines({
   dropped,
   search,
   hit,
+  span,
   pin,
   onScrolled,
+  onLine,
 }: {
   readonly lines: readonly LogLine[];
   /** How many older lines are no longer there: the number of the first line. */
@@ -29,9 +31,13 @@ export function LogLines({
   readonly search: string;
   /** The row of the current search result. */
   readonly hit: number | undefined;
+  /** Lines of this time are marked. */
+  readonly span?: { readonly from: number; readonly until: number | undefined } | undefined;
   readonly pin: Pin;
   /** Called when the user scrolls, not when this list does. */
   readonly onScrolled: (atEnd: boolean) => void;
+  /** Called with the time of the line under the pointer. */
+  readonly onLine?: ((at: number | undefined) => void) | undefined;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const drawn = useRef<HTMLDivElement>(null);
@@ -89,6 +95,7 @@ export function LogLines({
       tabIndex={0}
       role="log"
       aria-label="Lines"
+      onMouseLeave={onLine && (() => onLine(undefined))}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         // A scroll to where this list has put itself is not the user's.
         if (Math.abs(scrollTop - scrolledTo.current) > 1) onScrolled(scrollHeight - scrollTop - clientHeight < AT_END);
@@ -100,7 +107,8 @@ export function LogLines({
           {lines.slice(visible.first, visible.end).map((line, i) => (
             <div
               key={dropped + visible.first + i}
-              className={`log-line ${line.stream === 'stderr' ? 'err' : line.stream === 'system' ? 'sys' : ''} ${hit === visible.first + i ? 'hit' : ''}`}
+              className={`log-line ${line.stream === 'stderr' ? 'err' : line.stream === 'system' ? 'sys' : ''} ${hit === visible.first + i ? 'hit' : ''} ${isIn(line, span) ? 'span' : ''}`}
+              onMouseEnter={onLine && (() => onLine(line.at))}
             >
               <time title={`${exactTime(line.at)}, attempt ${line.attempt}, ${line.stream}`}>{clockTime(line.at)}</time>
               <Text line={line} search={search} />
@@ -110,4 +118,11 @@ export function LogLines({
       </div>
     </div>
   );
+}
+
+function isIn(
+  { at }: LogLine,
+  span: { readonly from: number; readonly until: number | undefined } | undefined,
+): boolean {
+  return span !== undefined && at >= span.from && at <= (span.until ?? Number.POSITIVE_INFINITY);
 }

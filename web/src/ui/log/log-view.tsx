@@ -1,8 +1,10 @@
 /** The panel of a task's log: its lines, the search in them, and whether it follows the end. */
 
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useSignal } from '../../live/signal.ts';
 import { TaskLog } from '../../live/task-log.ts';
+import { shortId } from '../../model/text.ts';
+import { Link, segment } from '../../router.tsx';
 import { Button, CopyButton } from '../buttons.tsx';
 import { Icon } from '../icon.tsx';
 import { Empty, ErrorNote } from '../states.tsx';
@@ -23,12 +25,45 @@ export function useTaskLog(id: string, live: boolean): TaskLog | undefined {
   return log;
 }
 
-/** The panel follows the end until somebody scrolls up. */
-export function LogView({ log, live }: { readonly log: TaskLog; readonly live: boolean }) {
+/** A time within the log, until now if it goes on. */
+export interface LogSpan {
+  readonly from: number;
+  readonly until: number | undefined;
+}
+
+/** The panel follows the end until somebody scrolls up, or chooses a time. */
+export function LogView({
+  log,
+  live,
+  of,
+  span,
+  pinned,
+  onLine,
+}: {
+  readonly log: TaskLog;
+  readonly live: boolean;
+  /** Whose log it is, where that is not plain. */
+  readonly of?: string | undefined;
+  /** Lines of this time are marked. */
+  readonly span?: LogSpan | undefined;
+  /** Lines of this time come into view. */
+  readonly pinned?: LogSpan | undefined;
+  /** Called with the time of the line under the pointer. */
+  readonly onLine?: ((at: number | undefined) => void) | undefined;
+}) {
   const { lines, dropped, lost, error, state } = useSignal(log.state);
   const [search, setSearch] = useState('');
   const [at, setAt] = useState(0);
   const [pin, setPin] = useState<Pin>('end');
+  const from = pinned?.from;
+  const newest = useRef({ lines, dropped });
+  newest.current = { lines, dropped };
+  const isRead = state !== 'reading' || lines.length > 0;
+  useEffect(() => {
+    if (from === undefined || !isRead) return;
+    const at = newest.current.lines.findIndex((line) => line.at >= from);
+    if (at !== -1) setPin({ line: newest.current.dropped + at });
+  }, [from, isRead]);
   const plain = useMemo(() => (search === '' ? [] : lines.map((line) => textOf(line))), [lines, search]);
   const hits = useMemo(() => {
     const word = search.toLowerCase();
@@ -45,6 +80,11 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
     <section className="panel log" aria-label="Log">
       <div className="panel-head">
         <h2>Log</h2>
+        {of !== undefined && (
+          <Link to={`/tasks/${segment(of)}`} className="link mono" title={of}>
+            {shortId(of)}
+          </Link>
+        )}
         <span className="count">{(dropped + lines.length).toLocaleString('en')}</span>
         {live && state === 'reading' && (
           <span className="state s-running">
@@ -89,7 +129,9 @@ export function LogView({ log, live }: { readonly log: TaskLog; readonly live: b
           dropped={dropped}
           search={search}
           hit={hits[at]}
+          span={span}
           pin={pin}
+          onLine={onLine}
           onScrolled={(atEnd) => setPin(atEnd ? 'end' : undefined)}
         />
       )}

@@ -49,11 +49,12 @@ export async function prune({ database, schema }: PostgresParts, query: PruneQue
     await session.rows('pruneFlights', [FLIGHT_MS, 10 * limit]);
     await session.rows('nodePrune', []);
     const workers = await pruneWorkers(session, retentionMs, limit);
+    const definitions = walk.done ? await pruneDefinitions(session, before, limit) : 0;
     return {
       tasks: walk.tasks + (day ?? 0),
       events: events.removed,
       workers,
-      done: walk.done && events.done && Math.max(workers, signals, results, tokens, sessions) < limit,
+      done: walk.done && events.done && Math.max(workers, signals, results, tokens, sessions, definitions) < limit,
     };
   });
 }
@@ -171,6 +172,9 @@ async function forget(session: Session, tasks: readonly number[]): Promise<void>
     'pruneUniq',
     'pruneWaits',
     'pruneJournals',
+    'pruneRuns',
+    'pruneAllowances',
+    'pruneBudgets',
   ] as const) {
     await session.rows(name, [numbers(tasks)]);
   }
@@ -203,4 +207,10 @@ async function pruneWorkers(session: Session, retentionMs: number, limit: number
   const { length } = await session.rows('pruneWorkers', [retentionMs, limit]);
   if (length > 0) await session.rows('pruneTotals', []);
   return length;
+}
+
+/** A definition that a run names stays with the run, however old. Last, because a push may wait for what is locked here. */
+async function pruneDefinitions(session: Session, before: number, limit: number): Promise<number> {
+  const old = (await session.rows('definitionsOld', [before, limit])).map(([hash]) => hash as string);
+  return old.length === 0 ? 0 : (await session.rows('definitionsDrop', [texts(old)])).length;
 }

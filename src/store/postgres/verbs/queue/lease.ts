@@ -5,6 +5,7 @@ import type { AttemptWorker, DutyTerm, HeldTask, Overdue, ReapAnswer, ReapItem }
 import { numbers } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import { requireRow } from '../admin/duty.ts';
+import { giveBackAll } from '../trees/budget.ts';
 import { countDownInto, endedOf, type Woken } from '../trees/countdown.ts';
 
 export async function cancelledLeases(session: Session, holder: number): Promise<readonly Lease[]> {
@@ -57,8 +58,16 @@ export async function overdueLeases(session: Session, limit: number): Promise<Ov
 
 export interface Reaped {
   readonly answer: ReapAnswer;
-  /** Tasks that would end and that something waits for. They end in a transaction. */
+  /** Metered tasks, and those that would end and that something waits for. They are seen to in a transaction. */
   readonly left: readonly ReapItem[];
+}
+
+interface ReapedRow {
+  readonly id: number | null;
+  readonly lane: number;
+  readonly ends: number;
+  readonly watched: boolean;
+  readonly metered: boolean;
 }
 
 /** The takeover: from this commit on the old attempt is refused. */
@@ -68,24 +77,23 @@ export async function reapLeases(
   items: readonly ReapItem[],
   woken?: Woken,
 ): Promise<Reaped> {
-  const rows = await session.all<{ id: number | null; lane: number; ends: number; watched: boolean }>(
-    woken === undefined ? 'reap' : 'reapWatched',
-    [
-      duty.name,
-      duty.epoch,
-      numbers(items.map(({ task }) => task)),
-      numbers(items.map(({ attempt }) => attempt)),
-      numbers(items.map(({ to }) => (to === 'again' ? 0 : stateCode(to)))),
-      numbers(items.map(({ reason }) => reasonCode(reason))),
-      numbers(items.map(({ delayMs }) => delayMs)),
-    ],
-  );
+  const rows = await session.all<ReapedRow>(woken === undefined ? 'reap' : 'reapWatched', [
+    duty.name,
+    duty.epoch,
+    numbers(items.map(({ task }) => task)),
+    numbers(items.map(({ attempt }) => attempt)),
+    numbers(items.map(({ to }) => (to === 'again' ? 0 : stateCode(to)))),
+    numbers(items.map(({ reason }) => reasonCode(reason))),
+    numbers(items.map(({ delayMs }) => delayMs)),
+  ]);
   requireRow(duty, rows[0]);
   const there = rows.filter(({ id }) => id !== null);
   const watched = there.filter((row) => row.watched);
   if (woken !== undefined) {
     const ended = watched.map(({ id, ends }) => endedOf(id as number, ends));
     await countDownInto(woken, session, ended);
+    const metered = there.flatMap(({ id, metered: has }) => (has ? [id as number] : []));
+    await giveBackAll(session, metered, woken, () => true);
   }
   const reaped = woken === undefined ? there.filter((row) => !row.watched) : there;
   const ready = reaped.filter(({ ends }) => ends === 0).map(({ lane }) => lane);

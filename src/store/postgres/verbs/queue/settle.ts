@@ -1,10 +1,13 @@
+import { isCut } from '../../../../core/limits/budget.ts';
 import type { Lease } from '../../../../core/task/lease.ts';
-import { fitsInline, OUTCOMES, type Outcome, reasonCode, stateCode } from '../../../codes.ts';
+import type { FinalState } from '../../../../core/task/task.ts';
+import { fitsInline, OUTCOMES, type Outcome, reasonCode, stateCode, stateOf } from '../../../codes.ts';
 import type { ReturnItem, SettleAnswer, SettleItem } from '../../../store.ts';
 import { booleans, inOrder, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
 import { pauseFor } from '../admin/limit.ts';
+import { giveBackAll } from '../trees/budget.ts';
 import { countDownInto, endedOf, type Woken } from '../trees/countdown.ts';
 
 const idsOf = (items: readonly Lease[]): string => numbers(items.map(({ task }) => task));
@@ -13,7 +16,7 @@ export const leaseName = ({ task, attempt }: Lease): string => `${task}/${attemp
 
 /**
  * Each item is answered by its own row, whatever its neighbours are. The first of two for one lease counts. Without
- * `woken` it ends only tasks that nothing waits for, and has no answer for the others.
+ * `woken` it ends only tasks that nothing waits for and that are not metered, and has no answer for the others.
  */
 export async function settleTasks(
   session: Session,
@@ -37,9 +40,23 @@ export async function settleTasks(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The leases among these whose tasks something waits for. */
-async function watchedOf(session: Session, items: readonly Lease[]): Promise<ReadonlySet<string>> {
-  const rows = (await session.rows('watched', [idsOf(items), attemptsOf(items)])) as readonly (readonly [
+/** The leases among these whose tasks something waits for, or that are metered. */
+function watchedOf(session: Session, items: readonly Lease[]): Promise<ReadonlySet<string>> {
+  return leftOf(session, 'watched', items);
+}
+
+/** Those that are metered, and were not asked to stop. */
+export function meteredOf(session: Session, items: readonly Lease[]): Promise<ReadonlySet<string>> {
+  return leftOf(session, 'metered', items);
+}
+
+async function leftOf(
+  session: Session,
+  statement: 'watched' | 'metered',
+  items: readonly Lease[],
+): Promise<ReadonlySet<string>> {
+  if (items.length === 0) return NONE;
+  const rows = (await session.rows(statement, [idsOf(items), attemptsOf(items)])) as readonly (readonly [
     number,
     number,
   ])[];
@@ -78,10 +95,12 @@ async function settle(
     numbers(items.map(({ reason }) => reasonCode(reason))),
     texts(items.map(({ result }) => result)),
     booleans(items.map(({ result }) => isLong(result))),
-  ])) as readonly (readonly [number, number, number, boolean])[];
+  ])) as readonly (readonly [number, number, number, boolean, boolean])[];
   if (woken !== undefined) {
     const ended = rows.flatMap(([task, , state, watched]) => (watched ? [endedOf(task, state)] : []));
     await countDownInto(woken, session, ended);
+    const cut = new Set(rows.flatMap(([task, , state]) => (isCut(stateOf(state) as FinalState) ? [task] : [])));
+    await giveBackAll(session, meteredIn(rows), woken, (task) => cut.has(task));
   }
   return rows.map(([task, attempt]) => ({ task, attempt }));
 }
@@ -103,6 +122,11 @@ async function complete(
   return rows.flatMap(([, ids, attempts]) =>
     (ids ?? []).map((task, i) => ({ task, attempt: (attempts?.[i] ?? attempts?.[0]) as number })),
   );
+}
+
+/** The tasks of rows that end with whether they are metered. */
+export function meteredIn(rows: readonly (readonly [task: number, ...unknown[]])[]): readonly number[] {
+  return rows.flatMap((row) => (row.at(-1) === true ? [row[0]] : []));
 }
 
 const isLong = (result: string | undefined): boolean => result !== undefined && !fitsInline(result);
@@ -130,7 +154,7 @@ export interface Returned {
   readonly left: ReadonlySet<number>;
 }
 
-/** Without `woken` it has no answer for tasks that were asked to stop and that something waits for. */
+/** Without `woken` it has no answer for metered tasks, and for those that were asked to stop and that something waits for. */
 export async function returnTasks(
   session: Session,
   known: Lanes,
@@ -138,7 +162,7 @@ export async function returnTasks(
   woken?: Woken,
 ): Promise<Returned> {
   const firsts = firstOfEach(items);
-  const rows = (await session.rows('return', [
+  const rows = (await session.rows(woken === undefined ? 'return' : 'returnMetered', [
     idsOf(firsts),
     attemptsOf(firsts),
     numbers(firsts.map(({ change }) => OUTCOMES.indexOf(change))),
@@ -146,19 +170,22 @@ export async function returnTasks(
     numbers(firsts.map(({ refund }) => (refund ? 1 : 0))),
     numbers(firsts.map(({ bounced }) => (bounced ? 1 : 0))),
     texts(firsts.map(({ error }) => error)),
-  ])) as readonly (readonly [number, number, number, number])[];
+  ])) as readonly (readonly [number, number, number, number, boolean])[];
   const lanes = new Set(rows.flatMap(([, , lane, state]) => (state === 0 ? [lane] : [])));
   await pauseLimits(session, known, firsts, rows);
   const left = new Set(rows.map(([, , lane]) => lane));
+  if (woken !== undefined) await giveBackAll(session, meteredIn(rows), woken, () => true);
   if (rows.length === items.length) return { answers: items.map(() => 'done'), lanes, left };
   const accepted = new Set(rows.map(([task, attempt]) => leaseName({ task, attempt })));
   const others = firsts.filter((item) => !accepted.has(leaseName(item)));
   const asked = await cancelAsked(session, others, known, woken);
+  const metered = woken === undefined ? await meteredOf(session, others) : NONE;
   const ended = await outcomesOf(session, items);
   const answers = items.map((item): SettleAnswer | undefined => {
     const name = leaseName(item);
     if (accepted.delete(name)) return 'done';
     if (asked.has(name)) return asked.get(name);
+    if (metered.has(name)) return undefined;
     const outcome = ended.get(name);
     return outcome === item.change ? 'repeated' : outcome === 'cancelled' ? 'cancelled' : 'lost';
   });
@@ -170,7 +197,7 @@ async function pauseLimits(
   session: Session,
   known: Lanes,
   items: readonly ReturnItem[],
-  rows: readonly (readonly [number, number, number, number])[],
+  rows: readonly (readonly [number, number, number, ...unknown[]])[],
 ): Promise<void> {
   const pausing = items.filter(({ pause }) => pause !== undefined);
   if (pausing.length === 0) return;

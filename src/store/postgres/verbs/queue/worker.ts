@@ -34,6 +34,9 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
     setting.priority ?? worker.priority ?? 0,
     worker.priority ?? 0,
     worker.address ?? null,
+    worker.pool ?? null,
+    worker.beatMs ?? null,
+    worker.staleMs ?? null,
   ];
   const [row] = await session.all<{ id: number; started_at: number; fresh: boolean }>('workerAdd', values);
   if (row === undefined) throw takenIncarnation(name);

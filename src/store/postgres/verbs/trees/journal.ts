@@ -1,6 +1,13 @@
 import { kindCode } from '../../../codes.ts';
-import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry } from '../../../rows/journal-rows.ts';
-import type { EntryKind, JournalEntry, StoredSize, Turn } from '../../../store.ts';
+import {
+  entryOf,
+  type HeadRow,
+  headOf,
+  inOrderOfTime,
+  type JournalRow,
+  type KnownEntry,
+} from '../../../rows/journal-rows.ts';
+import type { EntryKind, JournalEntry, JournalHead, StoredSize, Turn, TurnStore } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 
@@ -57,6 +64,22 @@ export async function addEntries(
 
 export async function listJournal(session: Session, task: number): Promise<readonly JournalEntry[]> {
   return inOrderOfTime((await session.all<JournalRow>('journalList', [task])).map(entryOf));
+}
+
+export async function listHeads(
+  session: Session,
+  { tasks, after = '', limit }: Parameters<TurnStore['journalHeads']>[0],
+): Promise<readonly JournalHead[]> {
+  return (await session.all<HeadRow>('journalHeads', [numbers(tasks), after, limit])).map(headOf);
+}
+
+export async function readEntries(
+  session: Session,
+  task: number,
+  keys: readonly string[],
+): Promise<readonly JournalEntry[]> {
+  const rows = await session.all<JournalRow>('journalEntries', [numbers(keys.map(() => task)), texts(keys)]);
+  return inOrderOfTime(rows.map(entryOf));
 }
 
 export async function journalSize(session: Session, task: number): Promise<StoredSize> {

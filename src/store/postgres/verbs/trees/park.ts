@@ -6,7 +6,8 @@ import { inOrder, numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
 import type { Lanes } from '../../lanes.ts';
-import { cancelAsked, leaseName, outcomesOf } from '../queue/settle.ts';
+import { cancelAsked, leaseName, meteredIn, outcomesOf } from '../queue/settle.ts';
+import { giveBackAll } from './budget.ts';
 import type { Woken } from './countdown.ts';
 
 export type ParkAnswer =
@@ -39,17 +40,20 @@ export function parkBatches(items: readonly ParkItem[]): readonly (readonly numb
 export const areTimers = (items: readonly ParkItem[]): boolean =>
   items.every(({ channel, children }) => channel === undefined && children === undefined);
 
-/** In a transaction. Locks are taken in this order everywhere: channels, children, own tasks, limits. */
+/** One statement. It has no answer for metered tasks. */
+export async function parkTimers(session: Session, items: readonly ParkItem[]): Promise<ReadonlyMap<number, Parked>> {
+  const parked = await park(session, inOrder(items), new Map(), 'parkTimers');
+  return new Map(parked.map(([task]) => [task, { went: 'parked' }]));
+}
+
+/** In a transaction. Locks are taken in this order everywhere: channels, children, own tasks, limits, budgets. */
 export async function parkTasks(
   session: Session,
   unordered: readonly ParkItem[],
+  woken: Woken,
 ): Promise<ReadonlyMap<number, Parked>> {
   const items = inOrder(unordered);
   const answers = new Map<number, Parked>();
-  if (areTimers(items)) {
-    for (const task of await park(session, items, new Map())) answers.set(task, { went: 'parked' });
-    return answers;
-  }
   await lockChannels(
     session,
     items.flatMap(({ channel }) => channel ?? []),
@@ -62,7 +66,7 @@ export async function parkTasks(
     const followed = awaited.filter((one) => one === item.task || states.get(one) === stateCode('waiting'));
     if (await closesCircle(session, item.task, followed)) answers.set(item.task, { went: 'circle' });
   }
-  await beginWaits(session, running, new Set(states.keys()), answers);
+  await beginWaits(session, running, new Set(states.keys()), answers, woken);
   return answers;
 }
 
@@ -72,6 +76,7 @@ export async function beginWaits(
   items: readonly ParkItem[],
   unfinished: ReadonlySet<number>,
   answers: Map<number, Parked>,
+  woken: Woken,
 ): Promise<void> {
   const isOpen = ({ task }: ParkItem): boolean => !answers.has(task);
   await takeSignals(session, items.filter(isOpen), answers);
@@ -84,7 +89,14 @@ export async function beginWaits(
   }
   const waiting = items.filter(isOpen);
   await watchChildren(session, waiting, needs);
-  for (const task of await park(session, waiting, needs)) answers.set(task, { went: 'parked' });
+  const parked = await park(session, waiting, needs);
+  for (const [task] of parked) answers.set(task, { went: 'parked' });
+  await giveBackAll(session, meteredIn(parked), woken);
+}
+
+/** Parks tasks whose draw was refused, whatever was sent to their channel before. They have nothing left to give back. */
+export async function parkForBudget(session: Session, items: readonly ParkItem[]): Promise<void> {
+  await park(session, inOrder(items), new Map());
 }
 
 /**
@@ -170,19 +182,20 @@ async function watchChildren(
   ]);
 }
 
-/** Returns the tasks that are parked. */
+/** Returns the tasks that are parked, and whether they are metered. */
 async function park(
   session: Session,
   items: readonly ParkItem[],
   needs: ReadonlyMap<number, Need>,
-): Promise<readonly number[]> {
+  statement: 'park' | 'parkTimers' = 'park',
+): Promise<readonly (readonly [task: number, metered: boolean])[]> {
   if (items.length === 0) return [];
-  const rows = await session.rows('park', [
+  const rows = await session.rows(statement, [
     ...columns(items),
     numbers(items.map(({ timeoutMs }) => timeoutMs)),
     numbers(items.map(({ task }) => needs.get(task)?.ends ?? 0)),
   ]);
-  return rows.map(([id]) => id as number);
+  return rows as unknown as readonly (readonly [number, boolean])[];
 }
 
 function columns(items: readonly ParkItem[]): readonly string[] {

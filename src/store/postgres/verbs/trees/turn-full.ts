@@ -1,3 +1,4 @@
+import { budgetKey } from '../../../../core/limits/budget.ts';
 import { isFinal } from '../../../../core/task/task.ts';
 import { stateCode, TREE } from '../../../codes.ts';
 import { type Overfull, standIns, turnGraph } from '../../../graph.ts';
@@ -15,8 +16,10 @@ import type {
 } from '../../../store.ts';
 import {
   type AfterTurn,
+  allWritten,
   awaitedBy,
   circleIn,
+  isRepeat,
   LOST,
   NONE,
   type ParkItem,
@@ -31,9 +34,20 @@ import { makeAll } from '../queue/births.ts';
 import { appendLogs } from '../queue/log.ts';
 import { type AllocatedIds, taskStates } from '../queue/push.ts';
 import { outcomesOf, returnTasks, settleTasks } from '../queue/settle.ts';
+import {
+  chargeTurns,
+  type Debt,
+  FREE,
+  type Payer,
+  payDebts,
+  repeatedCharge,
+  settleSpends,
+  waitFor,
+  wakeAwaiting,
+} from './budget.ts';
 import { noneWoken, type Woken } from './countdown.ts';
 import { type Added, addEntries, findKeys, type Known } from './journal.ts';
-import { beginWaits, closesCircle, type Parked } from './park.ts';
+import { beginWaits, closesCircle, type Parked, parkForBudget } from './park.ts';
 import { Delivery } from './signal.ts';
 
 /** What a turn has done, for the hints after its commit. */
@@ -61,7 +75,7 @@ const isNotice = (entry: Turn['entries'][number]): entry is NewNotice => entry.k
 
 /**
  * One turn, in a transaction. Locks are taken in the same order everywhere: channels, tasks that it will wait for, its
- * own, unique keys, limits, tasks that it wakes. Nothing sees its children before the commit.
+ * own, unique keys, limits, tasks that it wakes, budgets. Nothing sees its children before the commit.
  */
 export class FullTurn {
   readonly #session: Session;
@@ -164,7 +178,9 @@ export class FullTurn {
   async #stop(row: Running): Promise<Taken> {
     await this.#write(new Map());
     const answers = await this.#answers(new Map(), 'values');
+    const debt = await this.#spend(row);
     await this.#end({ to: 'cancelled', reason: 'requested' });
+    if (debt !== undefined) await payDebts(this.#session, [debt]);
     return this.#taken(done(row, { went: 'cancelled' }, answers), [row.lane]);
   }
 
@@ -172,7 +188,8 @@ export class FullTurn {
     const { entries, then, task } = this.#turn;
     const fresh = entries.filter(isChild).filter((entry) => this.#is(entry) === undefined);
     const notices = entries.filter(isNotice).filter((entry) => this.#is(entry) === undefined);
-    const counters = then.go !== 'on' && fresh.length + notices.length > 0 ? await this.#countersOf(row.lane) : [];
+    const leaves = then.go !== 'on' || this.#turn.draw !== undefined;
+    const counters = leaves && fresh.length + notices.length > 0 ? await this.#countersOf(row.lane) : [];
     const born = await this.#bear(row, fresh, counters);
     if ('refused' in born) return this.#taken(born.refused);
     if (this.#born.length > 0 && row.root === null && (row.flags & TREE) === 0) {
@@ -187,9 +204,17 @@ export class FullTurn {
     }
     const answers = await this.#answers(born.made, 'all');
     for (const { answer } of this.#born) if (!isFinal(answer.state)) unfinished.add(answer.task);
-    const after = then.go === 'park' ? await this.#park(then, answers, unfinished, wait) : await this.#leave();
+    const debt = then.go === 'on' ? undefined : await this.#spend(row);
+    const after =
+      then.go === 'park'
+        ? await this.#park(then, answers, unfinished, wait)
+        : then.go === 'on'
+          ? await this.#goOn(row, counters.length > 0)
+          : await this.#leave(then);
+    if (debt !== undefined) await payDebts(this.#session, [debt]);
     const gone = after.went !== 'on' && after.went !== 'woken';
-    return this.#taken(done(row, after, answers), gone ? [row.lane] : []);
+    const budget = after.budget ?? debt?.news;
+    return this.#taken(done(row, { ...after, budget }, answers), gone ? [row.lane] : []);
   }
 
   /** The counters that its end or park gives back to. They are locked with those of its children, before anything is woken. */
@@ -288,14 +313,40 @@ export class FullTurn {
     const locked = await this.#lockTasks(others.filter((child) => !mine.has(child)));
     for (const one of locked.keys()) unfinished.add(one);
     const decided = new Map<number, Parked>(wait === undefined ? [] : [[task, wait]]);
-    await beginWaits(this.#session, [item], unfinished, decided);
+    await beginWaits(this.#session, [item], unfinished, decided, this.#woken);
     const went = decided.get(task);
     return went?.went === 'woken' ? went : { went: 'parked' };
   }
 
-  async #leave(): Promise<AfterTurn> {
-    const { then, task, attempt } = this.#turn;
-    if (then.go === 'on' || then.go === 'park') return { went: 'on' };
+  /** Settles what was spent, unless this is a repeat. The entries are known as they were before. */
+  async #spend(row: Running): Promise<Debt | undefined> {
+    const turn = this.#turn;
+    if (turn.spend === undefined || isRepeat(turn, (entry) => this.#is(entry))) return undefined;
+    return (await settleSpends(this.#session, [{ turn, ...row }])).get(turn.task);
+  }
+
+  /** Draws. If there is too little left, the task parks instead; one that was asked to stop ends. */
+  async #goOn(row: Running, slotsHeld: boolean): Promise<AfterTurn> {
+    const turn = this.#turn;
+    const { draw, spend, task, attempt } = turn;
+    if (draw === undefined && spend === undefined) return { went: 'on' };
+    const payer: Payer = { turn, ...row };
+    if (isRepeat(turn, (entry) => this.#is(entry))) {
+      return { went: 'on', budget: (await repeatedCharge(this.#session, payer)).news };
+    }
+    const { charged, awaited } = await chargeTurns(this.#session, this.#parts.lanes, [payer], slotsHeld);
+    const { news, short } = charged.get(task) ?? FREE;
+    if (short !== undefined && !row.asked) {
+      await parkForBudget(this.#session, [{ task, attempt, ...waitFor(payer, short) }]);
+    }
+    await wakeAwaiting(this.#session, awaited, this.#woken);
+    if (short === undefined) return { went: 'on', budget: news };
+    if (row.asked) await this.#end({ to: 'cancelled', reason: 'requested' });
+    return { went: row.asked ? 'cancelled' : 'parked', budget: news };
+  }
+
+  async #leave(then: Turn['then'] & { readonly go: 'end' | 'back' }): Promise<AfterTurn> {
+    const { task, attempt } = this.#turn;
     if (then.go === 'end') {
       await this.#end(then);
       return { went: 'ended' };
@@ -316,7 +367,8 @@ export class FullTurn {
     const went = await this.#wentBefore();
     if (went === undefined) return LOST;
     const entries = await this.#answers(new Map(), 'none');
-    return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
+    const news = this.#turn.then.go === 'on' && went === 'parked' ? { budget: { waits: true } } : undefined;
+    return { kind: 'done', went, cancelRequested: went === 'cancelled', entries, ...news };
   }
 
   async #wentBefore(): Promise<TurnDone['went'] | undefined> {
@@ -325,14 +377,24 @@ export class FullTurn {
     if (outcome === 'cancelled' && (then.go !== 'on' || this.#tried.again)) {
       return then.go === 'end' && then.to === 'cancelled' ? 'ended' : 'cancelled';
     }
+    if (then.go === 'on') return outcome === 'parked' && (await this.#isForBudget()) ? 'parked' : undefined;
     if (then.go === 'park') return outcome === 'parked' ? 'parked' : undefined;
     if (then.go === 'end') return outcome === then.to ? 'ended' : undefined;
-    return then.go === 'back' && outcome === then.change ? 'back' : undefined;
+    return outcome === then.change ? 'back' : undefined;
+  }
+
+  /** Whether this attempt has parked because the draw of this turn was refused. */
+  async #isForBudget(): Promise<boolean> {
+    const { task, attempt, draw } = this.#turn;
+    if (draw === undefined || !allWritten(this.#turn, (entry) => this.#is(entry))) return false;
+    const [wait] = await this.#session.all<{ key: string }>('turnWait', [task, attempt]);
+    return draw.some(({ unit }) => wait?.key === budgetKey(unit));
   }
 }
 
-function done({ asked }: Running, { went, body }: AfterTurn, entries: readonly EntryAnswer[]): TurnDone {
-  return { kind: 'done', went, ...(body === undefined ? {} : { body }), cancelRequested: asked, entries };
+function done({ asked }: Running, { went, body, budget }: AfterTurn, entries: readonly EntryAnswer[]): TurnDone {
+  const more = { ...(body === undefined ? {} : { body }), ...(budget === undefined ? {} : { budget }) };
+  return { kind: 'done', went, ...more, cancelRequested: asked, entries };
 }
 
 function refusal({ key }: NewChild, why: TurnRefusal): TurnAnswer {

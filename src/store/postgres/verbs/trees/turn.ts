@@ -10,11 +10,15 @@ import { findEntries } from './journal.ts';
 /**
  * How a turn is written. `plain`, `fan` and `end`: one statement for many turns, with values, with children that
  * nothing can refuse, or with an end. `park` and `back`: only a park or a return, batched with others. `full`: a
- * transaction of its own.
+ * transaction of its own. `metered`: values, and a draw or what was spent, in a transaction with others; ends that have spent are `end`.
  */
-export type Form = 'plain' | 'fan' | 'end' | 'park' | 'back' | 'full';
+export type Form = 'plain' | 'metered' | 'fan' | 'end' | 'park' | 'back' | 'full';
 
-export function formOf({ entries, logs = [], then }: Turn): Form {
+export function formOf({ entries, logs = [], then, draw, spend }: Turn): Form {
+  if (draw !== undefined || spend !== undefined) {
+    if (!entries.every(isValue)) return 'full';
+    return then.go === 'on' ? 'metered' : then.go === 'end' ? 'end' : 'full';
+  }
   if (then.go === 'on' || then.go === 'end') {
     if (entries.every(isValue)) return then.go === 'on' ? 'plain' : 'end';
     return then.go === 'on' && entries.every((entry) => isValue(entry) || isFree(entry)) ? 'fan' : 'full';

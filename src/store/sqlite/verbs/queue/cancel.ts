@@ -104,6 +104,8 @@ function reviveTask(tx: Transaction, task: number, revived: Revived[]): ReviveAn
   tx.sql.get('waitDropOpen').run(task);
   // Its attempt is still the one that parked for them: their ends would wake it.
   tx.sql.get('depForget').run(task);
+  // Who asked for its end is about the end that it had.
+  if (row.root === null) tx.sql.get('runUnnote').run(task);
   if (row.flags & RESULT_APART) dropResult(tx.sql, task);
   // Its dependents wait for its next end.
   if (row.flags & WATCHED) tx.sql.get('carryDrop').run(task);

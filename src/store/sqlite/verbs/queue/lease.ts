@@ -1,11 +1,12 @@
 import type { Lease } from '../../../../core/task/lease.ts';
 import { isFinal } from '../../../../core/task/task.ts';
-import { reasonCode, stateCode, WATCHED } from '../../../codes.ts';
+import { METERED, reasonCode, stateCode, WATCHED } from '../../../codes.ts';
 import { type AttemptWorkerRow, attemptWorkerOf } from '../../../rows/records.ts';
 import type { AttemptWorker, HeldTask, Overdue, ReapAnswer, ReapItem, RenewAnswer, RenewItem } from '../../../store.ts';
 import { noteLeaseTime } from '../../file/clock.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
+import { giveBack } from '../trees/budget.ts';
 import { countDown } from '../trees/countdown.ts';
 import { recordAttempt } from './settle.ts';
 
@@ -101,6 +102,7 @@ export function reapLeases(tx: Transaction, items: readonly ReapItem[]): ReapAns
     tx.counters.give(uses);
     tx.ledger.note(queue, 'expired', 'running', to, item.task, item.attempt, row.created_at);
     if (row.flags & WATCHED && isFinal(to)) countDown(tx, item.task, to);
+    if (row.flags & METERED) giveBack(tx, item.task, true);
     reaped++;
   }
   return { reaped, lanes: [...lanes] };

@@ -1,7 +1,9 @@
+import { isCut } from '../../../../core/limits/budget.ts';
 import { STATES } from '../../../../core/task/task.ts';
 import {
   AT_TIME,
   fitsInline,
+  METERED,
   OUTCOMES,
   type Outcome,
   RESULT_APART,
@@ -14,6 +16,7 @@ import type { ReturnItem, SettleAnswer, SettleItem, TaskHint } from '../../../st
 import { putResult } from '../../body.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { pauseFor } from '../admin/limit.ts';
+import { giveBack } from '../trees/budget.ts';
 import { countDown } from '../trees/countdown.ts';
 
 /** Shorter runs are not worth the look before. */
@@ -76,7 +79,7 @@ export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
     item.attempt,
   ] as const;
   const fast = tx.sql.get('settleFast').run(...values).changes > 0;
-  // The fast statement skips tasks that something depends on.
+  // The fast statement skips tasks that something depends on, and those with an allowance.
   const slow = fast ? undefined : (tx.sql.get('settleSlow').get(...values) as { flags: number } | undefined);
   if (!fast && slow === undefined) {
     return endedAs(tx, item.task, item.attempt, item.to) ? 'repeated' : 'lost';
@@ -86,6 +89,7 @@ export function settleTask(tx: Transaction, item: SettleItem): SettleAnswer {
   tx.counters.give(uses);
   tx.ledger.note(queue, item.to, 'running', item.to, item.task, item.attempt, place.createdAt);
   if (slow !== undefined && slow.flags & WATCHED) countDown(tx, item.task, item.to);
+  if (slow !== undefined && slow.flags & METERED) giveBack(tx, item.task, isCut(item.to));
   return 'done';
 }
 
@@ -98,6 +102,7 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
         started_at: number | null;
         bounces: number;
         cancel_at: number | null;
+        flags: number;
       }
     | undefined;
   if (row === undefined) {
@@ -129,6 +134,7 @@ export function returnTask(tx: Transaction, item: ReturnItem): SettleAnswer {
   tx.counters.give(uses);
   if (item.pause !== undefined) pauseFor(tx, uses, item.pause);
   tx.ledger.note(queue, item.change, 'running', to, item.task, item.attempt, row.created_at);
+  if (row.flags & METERED) giveBack(tx, item.task, true);
   return 'done';
 }
 

@@ -33,6 +33,9 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
       setting.priority ?? worker.priority ?? 0,
       worker.priority ?? 0,
       worker.address ?? null,
+      worker.pool ?? null,
+      worker.beatMs ?? null,
+      worker.staleMs ?? null,
     );
   if (row === undefined) throw takenIncarnation(name);
   const { id } = row as { id: number };
@@ -100,11 +103,11 @@ function beat(tx: Transaction, { worker, state, status, metadata }: WorkerBeat):
 
 /** Whether a worker is to be marked. Mostly there is none, and nothing is written. */
 export function someSilent(sql: Prepared, leaseNow: number, staleMs: number): boolean {
-  return sql.get('workerSilent').get(leaseNow - staleMs) !== undefined;
+  return sql.get('workerSilent').get(leaseNow, staleMs) !== undefined;
 }
 
 export function reapWorkers(tx: Transaction, staleMs: number): readonly number[] {
-  const rows = tx.sql.get('workerReap').all(tx.leaseNow - staleMs) as unknown as { id: number }[];
+  const rows = tx.sql.get('workerReap').all(tx.leaseNow, staleMs) as unknown as { id: number }[];
   return rows.map(({ id }) => id).sort((a, b) => a - b);
 }
 

@@ -1,7 +1,24 @@
 import type { TaskState } from '../../../../core/task/task.ts';
 import { kindCode } from '../../../codes.ts';
-import { entryOf, inOrderOfTime, type JournalRow, type KnownEntry, keptAnswer } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, JournalEntry, NewEntry, NewValue, StoredSize, Turn } from '../../../store.ts';
+import {
+  entryOf,
+  type HeadRow,
+  headOf,
+  inOrderOfTime,
+  type JournalRow,
+  type KnownEntry,
+  keptAnswer,
+} from '../../../rows/journal-rows.ts';
+import type {
+  EntryAnswer,
+  JournalEntry,
+  JournalHead,
+  NewEntry,
+  NewValue,
+  StoredSize,
+  Turn,
+  TurnStore,
+} from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { taskStatus } from '../queue/task-status.ts';
@@ -41,6 +58,24 @@ export function forgetEntry(tx: Transaction, task: number, key: string): void {
 
 export function listJournal(sql: Prepared, task: number): readonly JournalEntry[] {
   return inOrderOfTime((sql.get('journalList').all(task) as unknown as JournalRow[]).map(entryOf));
+}
+
+export function listHeads(
+  sql: Prepared,
+  { tasks, after = '', limit }: Parameters<TurnStore['journalHeads']>[0],
+): readonly JournalHead[] {
+  const heads: JournalHead[] = [];
+  for (const [i, task] of tasks.entries()) {
+    if (heads.length >= limit) break;
+    const rows = sql.get('journalHeads').all(task, i === 0 ? after : '', limit - heads.length);
+    heads.push(...(rows as unknown as HeadRow[]).map(headOf));
+  }
+  return heads;
+}
+
+export function readEntries(sql: Prepared, task: number, keys: readonly string[]): readonly JournalEntry[] {
+  const rows = keys.flatMap((key) => (sql.get('journalEntry').get(task, key) as JournalRow | undefined) ?? []);
+  return inOrderOfTime(rows.map(entryOf));
 }
 
 export function journalSize(sql: Prepared, task: number): StoredSize {

@@ -1,10 +1,12 @@
 import type { Lease } from '../../../../core/task/lease.ts';
+import { METERED } from '../../../codes.ts';
 import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
 import type { Park, WaitRecord } from '../../../store.ts';
 import { needOf, type ParkItem } from '../../../turns.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { recordAttempt } from '../queue/settle.ts';
+import { giveBack } from './budget.ts';
 
 /** The row of the task of a turn. */
 export interface Running {
@@ -14,6 +16,7 @@ export interface Running {
   readonly started_at: number | null;
   readonly cancel_at: number | null;
   readonly root: number | null;
+  readonly flags: number;
 }
 
 export type Parked = { readonly went: 'parked' } | { readonly went: 'woken'; readonly body?: string | undefined };
@@ -25,19 +28,26 @@ export function isLate(tx: Transaction, { task, attempt }: Lease, { nth = 0 }: P
 
 /** Reads hold for the writes that follow them: this transaction is the only writer. */
 export function parkTask(tx: Transaction, item: ParkItem, row: Running): Parked {
-  const { task, attempt } = item;
+  const { task } = item;
   const there = alreadyThere(tx, item);
   if (there !== undefined) return there;
   const open = openChildren(tx, item);
   if (open === 0) return { went: 'woken' };
+  beginWait(tx, item, row, open ?? 0);
+  if (row.flags & METERED) giveBack(tx, task);
+  return { went: 'parked' };
+}
+
+/** Whatever was sent there before. */
+export function beginWait(tx: Transaction, item: ParkItem, row: Running, open = 0): void {
+  const { task, attempt } = item;
   const deadline = item.timeoutMs === undefined ? null : tx.now + item.timeoutMs;
-  tx.sql.get('parkTask').run(deadline, open ?? 0, task, attempt);
+  tx.sql.get('parkTask').run(deadline, open, task, attempt);
   putWait(tx, item, deadline, 0, null);
   recordAttempt(tx, task, attempt, row.holder, row.started_at, 'parked');
   const { queue, uses } = tx.laneOf(row.lane);
   tx.counters.give(uses);
   tx.ledger.note(queue, 'parked', 'running', 'waiting', task, attempt, row.created_at);
-  return { went: 'parked' };
 }
 
 /** A signal that came before, or the one that an earlier try of this call had taken when its answer was lost. */

@@ -1,3 +1,4 @@
+import { DOWN_BATCH } from '../../../codes.ts';
 import { OP_MS, signalKey } from '../../../op-keys.ts';
 import type { NewSignal, SignalAnswer } from '../../../store.ts';
 import type { Transaction } from '../../file/transaction.ts';
@@ -34,11 +35,20 @@ export function deliver(tx: Transaction, { channel, body, broadcast }: Omit<NewS
   }
 }
 
+/** Wakes all that wait on a channel now, by a change that no answer names. */
+export function wakeAll(tx: Transaction, channel: string): void {
+  // What these tasks did before in this transaction comes first.
+  tx.ledger.seal();
+  const work = (tx.dependents ??= { left: DOWN_BATCH, lanes: new Set(), carried: false });
+  for (const wait of tx.sql.get('waitAll').all(channel) as unknown as OpenWait[]) wake(tx, wait, 'null', work.lanes);
+}
+
 /** False: its task no longer waits for this, and the signal goes to another. The wait is closed either way. */
-function wake(tx: Transaction, { task, gen }: OpenWait, body: string): boolean {
+function wake(tx: Transaction, { task, gen }: OpenWait, body: string, lanes?: Set<number>): boolean {
   const row = tx.sql.get('wake').get(tx.now, task, gen) as { lane: number; created_at: number } | undefined;
   tx.sql.get('waitClose').run(row === undefined ? null : body, task);
   if (row === undefined) return false;
+  lanes?.add(row.lane);
   tx.ledger.note(tx.laneOf(row.lane).queue, 'woken', 'waiting', 'ready', task, gen, row.created_at);
   return true;
 }

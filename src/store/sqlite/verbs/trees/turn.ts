@@ -1,20 +1,40 @@
 import { turnGraph } from '../../../graph.ts';
 import type { KnownEntry } from '../../../rows/journal-rows.ts';
-import type { EntryAnswer, NewChild, NewEntry, Then, Turn, TurnAnswer, TurnRefusal } from '../../../store.ts';
-import { type AfterTurn, awaitedBy, circleIn, LOST, NONE, STORED, type TurnDone } from '../../../turns.ts';
+import type {
+  BudgetNews,
+  EntryAnswer,
+  NewChild,
+  NewEntry,
+  Then,
+  Turn,
+  TurnAnswer,
+  TurnRefusal,
+} from '../../../store.ts';
+import {
+  type AfterTurn,
+  allWritten,
+  awaitedBy,
+  circleIn,
+  isRepeat,
+  LOST,
+  NONE,
+  STORED,
+  type TurnDone,
+} from '../../../turns.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { appendLines } from '../queue/log.ts';
 import { endedAs, returnTask, settleTask } from '../queue/settle.ts';
+import { type Charged, chargeTurn, FREE, parkedForBudget, repeatedCharge, waitFor } from './budget.ts';
 import { bearChildren } from './graph.ts';
 import { addEntry, answerOf, findEntry, putValue } from './journal.ts';
-import { isLate, parkTask, type Running } from './park.ts';
+import { beginWait, isLate, parkTask, type Running } from './park.ts';
 import { deliver } from './signal.ts';
 
 type Child = EntryAnswer & { readonly kind: 'child' };
 
 /** The turn has only values and log lines: nothing that others could see or wait for. */
-export function isPlain({ entries, then }: Turn): boolean {
-  return then.go === 'on' && entries.every((entry) => 'value' in entry);
+export function isPlain({ entries, then, draw, spend }: Turn): boolean {
+  return then.go === 'on' && draw === undefined && spend === undefined && entries.every((entry) => 'value' in entry);
 }
 
 /**
@@ -35,13 +55,16 @@ export function takeTurn(tx: Transaction, turn: Turn): TurnAnswer {
   if (closesCircle(tx, turn)) return circleIn(turn);
   const born = bear(tx, turn, row, known);
   if ('why' in born) return born;
+  const charged = charge(tx, turn, row, known);
+  if (charged.short !== undefined && row.cancel_at !== null) return stop(tx, turn, row, known);
   const answers = entries.map((entry) => write(tx, turn, entry, known.get(entry), born));
   if (turn.logs !== undefined) appendLines(tx, turn, turn.logs);
-  return done(row, go(tx, turn, row, answers), answers);
+  return done(row, go(tx, turn, row, answers, charged), answers, charged.news);
 }
 
-const done = (row: Running, after: AfterTurn, entries: readonly EntryAnswer[]): TurnDone => {
-  return { kind: 'done', ...after, cancelRequested: row.cancel_at !== null, entries };
+const done = (row: Running, after: AfterTurn, entries: readonly EntryAnswer[], budget?: BudgetNews): TurnDone => {
+  const news = budget === undefined ? undefined : { budget };
+  return { kind: 'done', ...after, cancelRequested: row.cancel_at !== null, entries, ...news };
 };
 
 function remember(tx: Transaction, turn: Turn, row: Running): TurnDone {
@@ -71,6 +94,18 @@ function closesCircle(tx: Transaction, turn: Turn): boolean {
   const awaited = awaitedBy(turn, (key) => findEntry(tx.sql, turn.task, key)?.ref ?? undefined);
   if (awaited.length === 0) return false;
   return tx.sql.get('parkCircle').get(JSON.stringify(awaited), turn.task) !== undefined;
+}
+
+/** A turn whose entries this attempt has written already is a repeat, and is not charged again. */
+function charge(
+  tx: Transaction,
+  turn: Turn,
+  row: Running,
+  known: ReadonlyMap<NewEntry, KnownEntry | undefined>,
+): Charged {
+  if (turn.draw === undefined && turn.spend === undefined) return FREE;
+  if (isRepeat(turn, (entry) => known.get(entry))) return repeatedCharge(tx.sql, turn, row);
+  return chargeTurn(tx, turn, row);
 }
 
 /** The new children by their entries, or the refusal. */
@@ -126,8 +161,18 @@ function write(
   return child;
 }
 
-function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAnswer[]): AfterTurn {
+function go(
+  tx: Transaction,
+  turn: Turn,
+  row: Running,
+  answers: readonly EntryAnswer[],
+  { short, flags }: Charged,
+): AfterTurn {
   const { then, task, attempt } = turn;
+  if (short !== undefined) {
+    beginWait(tx, { task, attempt, ...waitFor(turn, row, short) }, row);
+    return { went: 'parked' };
+  }
   switch (then.go) {
     case 'on':
       return { went: 'on' };
@@ -135,7 +180,7 @@ function go(tx: Transaction, turn: Turn, row: Running, answers: readonly EntryAn
       const children = then.children?.map((child) =>
         typeof child === 'number' ? child : bornAs(turn, answers, child),
       );
-      return parkTask(tx, { ...then, task, attempt, children }, row);
+      return parkTask(tx, { ...then, task, attempt, children }, { ...row, flags: row.flags | flags });
     }
     case 'end':
       end(tx, turn, row, then);
@@ -160,20 +205,28 @@ function end(tx: Transaction, { task, attempt }: Turn, row: Running, then: Then 
 
 /** No such attempt runs. A repeat of the turn that ended it is recognized by how it ended. */
 function repeated(tx: Transaction, turn: Turn): TurnAnswer {
+  const { then } = turn;
   const went = wentBefore(tx, turn);
   if (went === undefined) return LOST;
   const entries = turn.entries.map((entry): EntryAnswer => {
     const known = findEntry(tx.sql, turn.task, entry.key);
     return known === undefined ? NONE : answerOf(tx, turn, entry, known);
   });
-  return { kind: 'done', went, cancelRequested: went === 'cancelled', entries };
+  const news = then.go === 'on' ? { budget: { waits: true } } : undefined;
+  return { kind: 'done', went, cancelRequested: went === 'cancelled', entries, ...news };
 }
 
-function wentBefore(tx: Transaction, { task, attempt, then }: Turn): TurnDone['went'] | undefined {
+function isForBudget(tx: Transaction, turn: Turn): boolean {
+  if (turn.draw === undefined || !allWritten(turn, ({ key }) => findEntry(tx.sql, turn.task, key))) return false;
+  return parkedForBudget(tx.sql, turn);
+}
+
+function wentBefore(tx: Transaction, turn: Turn): TurnDone['went'] | undefined {
+  const { task, attempt, then } = turn;
   const ended = (as: Parameters<typeof endedAs>[3]): boolean => endedAs(tx, task, attempt, as);
   switch (then.go) {
     case 'on':
-      return undefined;
+      return ended('parked') && isForBudget(tx, turn) ? 'parked' : undefined;
     case 'park':
       return ended('parked') ? 'parked' : ended('cancelled') ? 'cancelled' : undefined;
     case 'end':

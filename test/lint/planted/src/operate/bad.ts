@@ -1,4 +1,3 @@
-import { flow } from '../flow/good.ts'; // expect: no-restricted-imports
 import { store } from '../store/good.ts'; // expect: no-restricted-imports
 import { workspace } from '../workspace/good.ts'; // expect: no-restricted-imports
 import { artifacts } from '../artifacts/good.ts'; // expect: no-restricted-imports
@@ -14,4 +13,4 @@ import { self } from 'leasehold'; // expect: no-restricted-imports
 import { testing } from 'leasehold/testing'; // expect: no-restricted-imports
 import { env } from 'node:process'; // expect: no-restricted-imports
 
-export const operateBreach: unknown = [flow, store, workspace, artifacts, worker, fleet, server, config, app, compat, cli, entry, self, testing, env];
+export const operateBreach: unknown = [store, workspace, artifacts, worker, fleet, server, config, app, compat, cli, entry, self, testing, env];

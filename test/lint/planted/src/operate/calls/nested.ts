@@ -3,7 +3,7 @@ import { core } from '../../core/good.ts';
 import { engine } from '../../engine/good.ts';
 import { protocol } from '../../protocol/good.ts';
 import { client } from '../../client/good.ts';
-import { flow } from '../../flow/good.ts'; // expect: no-restricted-imports
+import { flow } from '../../flow/good.ts';
 import { store } from '../../store/good.ts'; // expect: no-restricted-imports
 import { workspace } from '../../workspace/good.ts'; // expect: no-restricted-imports
 import { artifacts } from '../../artifacts/good.ts'; // expect: no-restricted-imports

@@ -1,0 +1,28 @@
+/** A task whose handler calls `ctx.step`, with a worker in the process of the caller. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { effect, effects } from '../effects.ts';
+import { type Output, type Place, type Runner, STEPS } from '../part.ts';
+
+type Library = typeof import('../../../src/index.ts');
+
+export async function openSteps({ store, at, dist, atOnce }: Place): Promise<Runner> {
+  const { open, task } = (await import(pathToFileURL(join(dist, 'index.js')).href)) as Library;
+  const app = await open(store === 'postgres' ? at : `sqlite:${at}`);
+  const steps = task('steps', {
+    async run(run: number, ctx): Promise<Output> {
+      let last = '';
+      for (let n = 1; n <= STEPS; n++) last = await ctx.step('step', () => effect(run, n));
+      return { n: STEPS, last };
+    },
+  });
+  const worker = app.worker({ tasks: [steps], slots: atOnce });
+  await worker.start();
+  return {
+    run: async (run) => (await app.push(steps, run)).result(),
+    async close() {
+      await app.close();
+      return effects();
+    },
+  };
+}

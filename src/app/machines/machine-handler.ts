@@ -1,0 +1,63 @@
+/** The handler `machine` of a worker: what runs machines is loaded with the first of them. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { environment } from '../../config/environment.ts';
+import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES } from '../../flow/machine/machine-run.ts';
+import type { AnyTask } from '../../worker/define/definition.ts';
+import { task } from '../../worker/define/task.ts';
+import type { MachineTaskOptions } from '../../worker/machine/durable/machine-task.ts';
+import { realWorld } from '../world.ts';
+
+export interface MachineHandlerOptions
+  extends Partial<
+    Pick<MachineTaskOptions, 'hooks' | 'agents' | 'own' | 'allowHttp' | 'programs' | 'folder' | 'onWarning' | 'onStep'>
+  > {
+  /** Modules with hooks are imported from this folder; default: no modules. */
+  readonly modules?: string;
+}
+
+export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
+  let loaded: Promise<AnyTask> | undefined;
+  const definition = task(MACHINE_HANDLER, {
+    queue: MACHINE_QUEUE,
+    maxAttempts: MACHINE_TRIES,
+    run: () => {
+      throw new Error('a machine is driven');
+    },
+  });
+  return Object.freeze({
+    ...definition,
+    givesWay: true,
+    drive: async (...given: Parameters<NonNullable<AnyTask['drive']>>) => {
+      loaded ??= load(options);
+      const { drive } = await loaded;
+      return (drive as NonNullable<typeof drive>)(...given);
+    },
+  });
+}
+
+async function load({ modules, hooks, agents, ...options }: MachineHandlerOptions): Promise<AnyTask> {
+  const [{ machineTask }, { HooksRegistry }, { AgentRegistry }, { shippedMachines }] = await Promise.all([
+    import('../../worker/machine/durable/machine-task.ts'),
+    import('../../worker/machine/hooks-registry.ts'),
+    import('../../worker/agents/registry.ts'),
+    import('./shipped.ts'),
+  ]);
+  const { allowHttp } = options;
+  return machineTask({
+    world: realWorld(),
+    hooks: hooks ?? new HooksRegistry(allowHttp === undefined ? {} : { allow: allowHttp }),
+    agents: agents ?? new AgentRegistry(),
+    environment,
+    machines: await shippedMachines(),
+    ...(modules === undefined
+      ? {}
+      : {
+          importHooks: (place) =>
+            import(
+              place.startsWith('.') || /\.[cm]?[jt]s$/.test(place) ? pathToFileURL(resolve(modules, place)).href : place
+            ),
+        }),
+    ...options,
+  });
+}

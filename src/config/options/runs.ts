@@ -1,0 +1,42 @@
+import { filled, jsonMap, keyText } from '../parse.ts';
+import type { OptionTable } from './option.ts';
+
+/** Which runs, and what becomes of one. */
+export const RUN_OPTIONS = {
+  runName: {
+    doc: 'The name of the run; in a list what the names begin with',
+    flag: 'name',
+    value: 'NAME',
+    parse: keyText,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  cancelReason: {
+    doc: 'Why; it is kept with the run',
+    flag: 'reason',
+    value: 'TEXT',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
+  forkStep: {
+    doc: 'The step after which the fork goes on, by its key, or "start"',
+    flag: 'step',
+    value: 'KEY',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'the last',
+  },
+  changes: {
+    doc: 'Entries of the context to change; null takes one away',
+    flag: 'set',
+    value: 'JSON',
+    parse: jsonMap,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'nothing',
+  },
+} as const satisfies OptionTable;

@@ -1,0 +1,46 @@
+/** What the keys of a journal are called where people read them. */
+import { isStepKey, stepOfKey } from '../../flow/machine/history/run-history.ts';
+import { stepHead } from '../../flow/machine/history/step-head.ts';
+
+/** `fetch#2`: the third step of that name. */
+const NTH = /^(.*)#(\d+)$/s;
+const PART = /^s:\d{6,}\/(.+)$/s;
+
+export interface StepName {
+  readonly name: string;
+  readonly step?: number;
+  readonly via?: readonly string[];
+  readonly passed?: readonly string[];
+}
+
+/** `states`: those of the steps that are known, by the keys of the steps. */
+export function nameOf(key: string, head: string | undefined, states: ReadonlyMap<string, string>): StepName {
+  const step = stepOfKey(key);
+  if (step === undefined) return { name: plainName(key) };
+  const own = isStepKey(key) && head !== undefined ? stepHead(head) : undefined;
+  if (own !== undefined) {
+    const { state, via, passed } = own;
+    return { name: state, step, ...(via.length === 0 ? {} : { via }), ...(passed.length === 0 ? {} : { passed }) };
+  }
+  const state = states.get(key.split('/', 1)[0] as string);
+  return { name: partName(PART.exec(key)?.[1], state ?? `step ${step}`), step };
+}
+
+/** Of a part of a step: what a tool loop did, or a machine that was started. */
+function partName(part: string | undefined, state: string): string {
+  if (part === undefined || part.startsWith('mid:')) return state;
+  const [, kind, which] = /^([mtbc]):(.*)$/s.exec(part) ?? [];
+  if (kind === 'm') return `${state}: answer ${Number(which) + 1}`;
+  if (kind === 't') return `${state}: tool ${which}`;
+  if (kind === 'b') return `${state}: tool ${which} begun`;
+  if (kind === 'c') return `${state}: context ${which}`;
+  const [, launched, nth] = /^(l?)(\d+)$/.exec(part) ?? [];
+  if (nth === undefined) return `${state}: ${part}`;
+  return `${state}: ${launched === 'l' ? 'launched' : 'machine'} ${Number(nth) + 1}`;
+}
+
+function plainName(key: string): string {
+  const [, name, nth] = NTH.exec(key) ?? [];
+  if (name === undefined || name === '') return key;
+  return nth === '0' ? name : `${name} (${Number(nth) + 1})`;
+}

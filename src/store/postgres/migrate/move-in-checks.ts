@@ -1,0 +1,78 @@
+/** How a move from SQLite is checked before it is committed. */
+import { PRIO } from './move-in-tables.ts';
+
+/** One query for both sides when all rows have arrived. The answers must be equal, row by row. */
+export interface Check {
+  readonly what: string;
+  readonly sqlite: string;
+  /** `{s}` is the schema. */
+  readonly postgres: string;
+}
+
+const SOME = `count(*), coalesce(sum(attempt), 0), coalesce(sum(tries), 0), coalesce(sum(length(payload)), 0), max(id),
+  coalesce(sum(parent), 0), coalesce(sum(root), 0)`;
+const SUMS = ['ready', 'running', 'scheduled', 'waiting', 'completed', 'failed', 'cancelled']
+  .map((state) => `sum(${state})`)
+  .join(', ');
+const both = (what: string, columns: string, table: string): Check => ({
+  what,
+  sqlite: `SELECT ${columns} FROM ${table}`,
+  postgres: `SELECT ${columns} FROM {s}.${table}`,
+});
+
+export const CHECKS: readonly Check[] = [
+  {
+    what: 'tasks in each state',
+    sqlite: `SELECT state, ${SOME}, sum(${PRIO}), coalesce(sum(length(result)), 0) FROM task WHERE lane > 0
+      GROUP BY state ORDER BY state`,
+    postgres: `SELECT state, ${SOME}, sum(prio), coalesce(sum(length(result)), 0) FROM (
+        SELECT id, state, attempt, tries, prio, payload, parent, root, NULL AS result FROM {s}.task
+        UNION ALL SELECT id, state, attempt, tries, prio, payload, parent, root, result FROM {s}.done) t
+      GROUP BY state ORDER BY state`,
+  },
+  both('counters', SUMS, 'qstat'),
+  both('queues', 'count(*), max(id)', 'queue'),
+  both('lanes', 'count(*), max(id), sum(length(placement)), sum(length(limits))', 'lane'),
+  both('limits', 'count(*), max(id), sum(revision), sum(length(body))', 'limit_def'),
+  both('changes of limits', 'count(*), max(id), sum(length(body))', 'limit_change'),
+  both('slots', 'count(*), max(id), sum(active), sum(cap), sum(length(key))', 'slot'),
+  both('slots of lanes', 'count(*), sum(lane), sum(slot), sum(weight)', 'lane_slot'),
+  both('settings of workers', 'count(*), sum(priority), sum(length(tags))', 'worker_setting'),
+  both('totals of workers', 'count(*), sum(ended), sum(length(name))', 'worker_total'),
+  both('specs', 'count(*), max(id), sum(length(body))', 'spec'),
+  both('attempts', 'count(*), sum(attempt), sum(outcome), sum(length(error))', 'attempt'),
+  both('bodies', 'count(*), sum(length(data))', 'body'),
+  both('dependencies', 'count(*), sum(up), sum(down), sum(gen)', 'dep'),
+  both('dependencies to see to', 'count(*), sum(up)', 'dep_carry'),
+  both('unique keys', 'count(*), max(task), sum(length(key))', 'uniq'),
+  both('operations', 'count(*), sum(length(answer))', 'op'),
+  both(
+    'workers',
+    'count(*), max(id), sum(priority), sum(revision), sum(length(address)), sum(length(pool)), sum(stale_ms)',
+    'worker',
+  ),
+  both('events', 'count(*), sum(n), min(seq), max(seq + n)', 'event'),
+  both('triggers', 'count(*), max(next_at)', 'trigger_def'),
+  both('log lines', 'count(*), sum(seq), max(at)', 'log'),
+  both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
+  both('signals', 'count(*), max(id), sum(length(body))', 'signal'),
+  both(
+    'tokens',
+    'count(*), max(id), count(revoked_at), count(used_at), max(expires_at), sum(length(hash))',
+    'entry_token',
+  ),
+  both('browser sessions', 'count(*), max(id), sum(token), max(expires_at), sum(length(hash))', 'browser_session'),
+  both('documents', 'count(*), max(num), sum(task), sum(run), sum(version), sum(length(body))', 'task_document'),
+  both('saved views', 'count(*), max(saved_at), sum(length(name)), sum(length(query))', 'saved_view'),
+  both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'worker_schema'),
+  both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
+  both('definitions', 'count(*), max(used_at), sum(length(hash)), sum(length(body))', 'definition'),
+  both('runs', 'count(*), max(task), sum(forked_from), max(cancel_at), sum(length(name)), sum(length(labels))', 'run'),
+  both('budgets', 'count(*), sum(root), sum(unit), sum(soft), sum(hard), sum(taken), sum(told)', 'budget'),
+  both('allowances', 'count(*), sum(task), sum(granted), sum(spent), sum(reserved)', 'allowance'),
+  both(
+    'journals',
+    'count(*), sum(attempt), sum(kind), sum(ref), sum(began), sum(length(usage)), sum(length(value))',
+    'journal',
+  ),
+];

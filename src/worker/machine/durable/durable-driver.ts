@@ -1,0 +1,500 @@
+/**
+ * Runs a machine as a task, over the turns of its attempt: whatever process goes on with it finds in the journal where it stands.
+ *
+ * A state is committed when the next effect is about to begin, so there is one commit for each state that does anything, and all that was done
+ * before an effect is stored before it begins. A crash repeats at most the effects of one state.
+ */
+import { isEngineError } from '../../../core/errors.ts';
+import type { Amount } from '../../../core/limits/budget.ts';
+import type { World } from '../../../core/world.ts';
+import { isMap, type Value } from '../../../flow/expression/values.ts';
+import type { AgentSpent, Command, HookName, MachineEvent } from '../../../flow/machine/commands.ts';
+import type { State } from '../../../flow/machine/definition.ts';
+import { BrokenHistory } from '../../../flow/machine/history/checked.ts';
+import { applyPatch, type SnapshotPatch } from '../../../flow/machine/history/patch.ts';
+import { RunHistory, type StepDone, stepKey } from '../../../flow/machine/history/run-history.ts';
+import { begin, type MachineWorld, reduce, start } from '../../../flow/machine/reduce.ts';
+import { StateError, transitionOf } from '../../../flow/machine/scopes.ts';
+import { emptySnapshot, type Snapshot } from '../../../flow/machine/snapshot.ts';
+import type { ChildRequest, JournalValue, TurnEntry, Turned, TurnThen } from '../../../protocol/link.ts';
+import { AgentFailed } from '../../agents/agent-failed.ts';
+import { withinMs } from '../../agents/within.ts';
+import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
+import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
+import { faultOf, MachineFailed } from '../machine-failed.ts';
+import { DurableChildren } from './durable-children.ts';
+import { invokeInline } from './inline-children.ts';
+import { JournalLedger } from './journal-ledger.ts';
+import { Spending } from './spending.ts';
+import { timeout } from './timeout.ts';
+import { unheard } from './unheard.ts';
+
+/** One attempt at a run. */
+export interface DurableRun {
+  readonly executionId: string;
+  readonly parentExecutionId?: string | undefined;
+  readonly depth?: number | undefined;
+  readonly maxDepth?: number | undefined;
+  readonly input: Value;
+  /** Where a fork begins, as a patch of the empty snapshot. */
+  readonly from?: SnapshotPatch | undefined;
+  /** The first attempt of a task finds an empty journal. */
+  readonly attempt: number;
+  readonly stop: AbortSignal;
+}
+
+export interface DurableDeps {
+  readonly world: World;
+  readonly session: AttemptSession;
+  /** The task that runs a machine of this one: `peer` is the name that this machine has for it. */
+  readonly childTask: (peer: string, input: Value, of: Snapshot) => ChildRequest;
+  /** Before each command: where the run stands, and what is done next. It then stops at every state and every transition. */
+  readonly onStep?: ((snapshot: Snapshot, command: Command | undefined) => void) | undefined;
+}
+
+/** The lease is gone: the task waits, or has ended. */
+const OVER = Symbol('over');
+
+/** As `#childEntries` makes them. */
+const CHILD_KEY = /^s:\d+\/l?\d+$/;
+
+/** How long a run keeps the process to itself. */
+const TURN_MS = 20;
+/** A move of the reducer goes through so many states at most, and then the process has its turn. */
+const STATES_A_MOVE = 50;
+const STEPS: ReadonlySet<HookName> = new Set(['on_state_enter', 'on_state_exit', 'on_transition']);
+
+/** Never rejects but for faults of the attempt itself: a lost lease, a stop. */
+export function driveMachine(runnable: RunnableMachine, run: DurableRun, deps: DurableDeps): Promise<RunOutcome> {
+  return new DurableDriver(runnable, run, deps).drive();
+}
+
+class DurableDriver {
+  readonly #runnable: RunnableMachine;
+  readonly #run: DurableRun;
+  readonly #deps: DurableDeps;
+  readonly #history: RunHistory;
+  readonly #journal = new Map<string, string>();
+  readonly #children: DurableChildren;
+  /** What was done since the last commit; undefined: nothing. */
+  #done: Mutable<StepDone> | undefined;
+  /** What calls have used since the last commit. */
+  readonly #spending = new Spending();
+  /** Machines that are launched with the next commit. */
+  #launched: TurnEntry[] = [];
+  #via: string[] = [];
+  #entered = 0;
+  #turnAt: number;
+  /** How the run failed, for the hooks around it. */
+  #failure: MachineFailed | undefined;
+  /** Calls of agents, which may outlive their timeout: a program takes a moment to end. */
+  readonly #calls = new Set<Promise<unknown>>();
+
+  constructor(runnable: RunnableMachine, run: DurableRun, deps: DurableDeps) {
+    this.#runnable = runnable;
+    this.#run = run;
+    this.#deps = deps;
+    this.#history = new RunHistory(run.input, run.from);
+    this.#turnAt = deps.world.clock.monotonic();
+    this.#children = new DurableChildren({
+      session: deps.session,
+      journal: this.#journal,
+      commit: (entries, then, snapshot) => this.#commit(snapshot, entries, then),
+      mayHaveWaited: run.attempt > 1,
+    });
+  }
+
+  async drive(): Promise<RunOutcome> {
+    const { machine, hooks } = this.#runnable;
+    const { executionId, stop } = this.#run;
+    let outcome: RunOutcome | undefined;
+    const drive = async (): Promise<void> => {
+      outcome = await this.#drive();
+      if (this.#failure !== undefined) throw this.#failure;
+    };
+    try {
+      await hooks.around({ machine: machine.name, settings: machine.settings, executionId, stop }, drive);
+    } catch (error) {
+      if (outcome === undefined) throw error;
+    } finally {
+      await Promise.allSettled(this.#calls);
+    }
+    return outcome ?? { kind: 'failed', error: new Error('hooks around the run did not run it') };
+  }
+
+  async #drive(): Promise<RunOutcome> {
+    const { machine } = this.#runnable;
+    const { onStep } = this.#deps;
+    if (this.#run.attempt > 1) await this.#load();
+    const first = this.#history.snapshot ?? this.#begun();
+    if (first instanceof StateError) return this.#failed(first.type, first.message, machine.initial);
+    let reduced = start(machine, first, this.#world());
+    for (;;) {
+      const { snapshot, command } = reduced;
+      onStep?.(snapshot, command);
+      if (command === undefined) return this.#end(snapshot);
+      const event = await this.#perform(command, snapshot);
+      if (event === OVER) return { kind: 'parked' };
+      await this.#giveTurn();
+      this.#run.stop.throwIfAborted();
+      reduced = reduce(machine, snapshot, event, this.#world());
+    }
+  }
+
+  async #load(): Promise<void> {
+    const journal: readonly JournalValue[] = await this.#deps.session.journal();
+    for (const { key, value, child } of journal) {
+      // Who has written it would have this run read the result of any task.
+      if (child !== true && CHILD_KEY.test(key)) throw new BrokenHistory(`${key} is no child`);
+      this.#journal.set(key, value);
+    }
+    await this.#history.load(journal, (keys) => this.#children.results(keys));
+  }
+
+  #begun(): Snapshot | StateError {
+    const { executionId, parentExecutionId, depth, maxDepth, input, from } = this.#run;
+    if (from !== undefined) return forked(applyPatch(emptySnapshot(input), from, new Map()), executionId);
+    try {
+      return begin(this.#runnable.machine, {
+        executionId,
+        ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
+        ...(depth === undefined ? {} : { depth }),
+        ...(maxDepth === undefined ? {} : { maxDepth }),
+        input,
+        now: this.#deps.world.clock.wall(),
+      });
+    } catch (error) {
+      if (error instanceof StateError) return error;
+      throw error;
+    }
+  }
+
+  #world(): MachineWorld {
+    const { hooks } = this.#runnable;
+    const { onStep } = this.#deps;
+    const hooked: MachineWorld['hooked'] = (hook: HookName, state) => {
+      if (hook === 'on_state_enter') {
+        this.#via.push(state as string);
+        if (++this.#entered % STATES_A_MOVE === 0) return true;
+      }
+      return (onStep !== undefined && STEPS.has(hook)) || hooks.has(hook, state);
+    };
+    return { now: this.#deps.world.clock.wall(), hooked, about: { worker_id: this.#run.executionId } };
+  }
+
+  async #perform(command: Command, snapshot: Snapshot): Promise<MachineEvent | typeof OVER> {
+    try {
+      return await this.#do(command, snapshot);
+    } catch (error) {
+      this.#run.stop.throwIfAborted();
+      if (isEngineError(error, 'LEASE_LOST')) throw error;
+      // A wait that ran out is a result too: it is stored before anything that follows from it begins.
+      if (command.do === 'wait' || command.do === 'invoke') this.#begin(snapshot);
+      const { also = [], spent = {} } = error instanceof AgentFailed ? error : {};
+      if (error instanceof AgentFailed) this.#spent(this.#begin(snapshot), spent);
+      return { kind: 'failed', ...faultOf(error), also, spent };
+    }
+  }
+
+  async #do(command: Command, snapshot: Snapshot): Promise<MachineEvent | typeof OVER> {
+    switch (command.do) {
+      case 'wait':
+        return this.#wait(command, snapshot);
+      case 'launch':
+        return this.#launch(command, snapshot);
+      case 'invoke':
+        return this.#invoke(command, snapshot);
+      case 'hook':
+        return this.#hears(command)
+          ? this.#afterCommit(command, snapshot)
+          : { kind: 'answer', value: unheard(command) };
+      case 'action':
+      case 'agent':
+        return this.#afterCommit(command, snapshot);
+    }
+  }
+
+  /** All that was done in earlier states is stored before the next effect begins. */
+  async #afterCommit(
+    command: Command & { readonly do: 'hook' | 'action' | 'agent' },
+    snapshot: Snapshot,
+  ): Promise<MachineEvent | typeof OVER> {
+    const draw = command.do === 'agent' ? this.#drawFor(snapshot) : undefined;
+    if (draw !== undefined) {
+      // A budget that is short parks the run: the next attempt comes here again, and asks anew.
+      if ((await this.#commit(snapshot, [draw.mark], { go: 'on' }, draw.amounts)) === OVER) return OVER;
+      this.#spending.drew(draw.amounts);
+    } else if (this.#done !== undefined && this.#done.step !== snapshot.step) {
+      if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
+    }
+    return this.#effect(command, snapshot);
+  }
+
+  /** What a call of the agent of this state may cost. The mark is its receipt, one for each attempt. */
+  #drawFor({ state, step }: Snapshot): { readonly amounts: readonly Amount[]; readonly mark: TurnEntry } | undefined {
+    const amounts = this.#runnable.machine.states.get(state)?.draw ?? [];
+    if (amounts.length === 0) return undefined;
+    const key = `${stepKey(step)}/draw:${this.#run.attempt}`;
+    return { amounts, mark: { key, kind: 'mark', value: amounts } };
+  }
+
+  /** A state that only gives the process its turn has no hook. */
+  #hears(command: Command & { readonly do: 'hook' }): boolean {
+    const state = 'state' in command ? command.state : 'from' in command ? command.from : undefined;
+    return this.#runnable.hooks.has(command.hook, state);
+  }
+
+  async #effect(
+    command: Command & { readonly do: 'hook' | 'action' | 'agent' },
+    snapshot: Snapshot,
+  ): Promise<MachineEvent> {
+    const { hooks, agent } = this.#runnable;
+    const done = this.#begin(snapshot);
+    switch (command.do) {
+      case 'hook':
+        return { kind: 'answer', value: await hooks.call(command) };
+      case 'action': {
+        const acted = await this.#within(command.timeoutMs, () =>
+          hooks.act(snapshot.state, command.action, command.context),
+        );
+        if (!acted.same) done.out = acted.value;
+        return { kind: 'acted', ...acted };
+      }
+      case 'agent': {
+        done.given = command.input;
+        const call = await agent(command.agent);
+        const answer = await this.#within(command.timeoutMs, (stop) => {
+          const calling = call(command, stop, this.#around(snapshot));
+          this.#calls.add(calling);
+          const over = (): boolean => this.#calls.delete(calling);
+          calling.then(over, over);
+          return calling;
+        }).catch((error: unknown) => {
+          // It has not said what it cost.
+          if (!(error instanceof AgentFailed)) this.#spending.addCut();
+          throw error;
+        });
+        done.out = answer.output ?? answer.content;
+        this.#spent(done, answer);
+        return { kind: 'agent', answer };
+      }
+    }
+  }
+
+  /** Kept with the entry of the step, and settled in the budget with it. */
+  #spent(done: Mutable<StepDone>, spent: AgentSpent): void {
+    const before: AgentSpent = isMap(done.usage) ? done.usage : {};
+    const plus = (key: 'apiCalls' | 'tokens' | 'cost' | 'ms'): number => (before[key] ?? 0) + (spent[key] ?? 0);
+    done.usage = { apiCalls: plus('apiCalls'), tokens: plus('tokens'), cost: plus('cost'), ms: plus('ms') };
+    this.#spending.add(spent);
+  }
+
+  #within<T>(timeoutMs: number | undefined, body: (stop: AbortSignal) => Promise<T>): Promise<T> {
+    const { stop } = this.#run;
+    return timeoutMs === undefined ? body(stop) : withinMs(this.#deps.world.timers, timeoutMs, stop, body);
+  }
+
+  /** Notes that this state does something. */
+  #begin({ step, state }: Snapshot): Mutable<StepDone> {
+    if (this.#done !== undefined) return this.#done;
+    const via = this.#via.slice(0, -1);
+    this.#via = [state];
+    this.#done = {
+      step,
+      state,
+      mid: false,
+      via,
+      began: this.#deps.world.clock.wall(),
+      usage: undefined,
+      results: new Map(),
+    };
+    return this.#done;
+  }
+
+  #around({ state, step, input, output }: Snapshot): AgentAround {
+    const { machine, hooks } = this.#runnable;
+    const now = this.#deps.world.clock.wall();
+    return {
+      machine,
+      hooks,
+      transition: (context) =>
+        transitionOf(machine.states.get(state) as State, { context, input, output }, now, { conditional: true }),
+      ledger: new JournalLedger(this.#journal, stepKey(step), async (entries) => {
+        await this.#deps.session.turn({ entries, then: { go: 'on' } });
+      }),
+    };
+  }
+
+  async #wait(
+    { channel, timeoutMs }: Command & { readonly do: 'wait' },
+    snapshot: Snapshot,
+  ): Promise<MachineEvent | typeof OVER> {
+    const key = `${stepKey(snapshot.step)}/w`;
+    const waited = await this.#children.lastWait(key);
+    if (waited?.outcome === 'timed_out') throw timeout(timeoutMs);
+    const body =
+      waited?.outcome === 'woken' && waited.body !== undefined
+        ? waited.body
+        : await this.#park(snapshot, { key, channel, ...timeoutOf(waited?.leftMs ?? timeoutMs) });
+    if (body === OVER) return OVER;
+    const value = body === undefined ? null : (JSON.parse(body) as Value);
+    this.#begin(snapshot).out = value;
+    return { kind: 'answer', value };
+  }
+
+  async #park(
+    snapshot: Snapshot,
+    wait: Omit<TurnThen & { readonly go: 'park' }, 'go'>,
+  ): Promise<string | undefined | typeof OVER> {
+    const turned = await this.#commit(snapshot, [], { go: 'park', ...wait });
+    return turned === OVER ? OVER : turned.body;
+  }
+
+  /** They start with the commit of the state that launches them. */
+  async #launch(
+    { children }: Command & { readonly do: 'launch' },
+    snapshot: Snapshot,
+  ): Promise<MachineEvent | typeof OVER> {
+    if (this.#done !== undefined && this.#done.step !== snapshot.step) {
+      if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
+    }
+    const entries = await this.#childEntries(children, snapshot, 'l');
+    this.#begin(snapshot);
+    this.#launched.push(...entries);
+    return { kind: 'launched' };
+  }
+
+  async #invoke(command: Command & { readonly do: 'invoke' }, snapshot: Snapshot): Promise<MachineEvent | typeof OVER> {
+    if (this.#keepsChildren) return this.#invokeInline(command, snapshot);
+    const entries = await this.#childEntries(command.children, snapshot, '');
+    const ends = await this.#children.ends(entries, command, snapshot);
+    if (ends === 'over') return OVER;
+    const done = this.#begin(snapshot);
+    done.results = new Map(
+      ends.flatMap((end, i) => (end?.ok === true ? [[(entries[i] as TurnEntry).key, end.output] as const] : [])),
+    );
+    return { kind: 'invoked', ends };
+  }
+
+  /** A machine that works for a pool holds what it has claimed only in this process: it does not leave it to wait. */
+  get #keepsChildren(): boolean {
+    const { settings } = this.#runnable.machine;
+    if (settings['children'] !== undefined) return settings['children'] === 'inline';
+    return (settings['worker_pool'] ?? settings['heartbeat_interval'] ?? null) !== null;
+  }
+
+  /** Within this attempt: a crash repeats all of it. */
+  async #invokeInline(
+    command: Command & { readonly do: 'invoke' },
+    snapshot: Snapshot,
+  ): Promise<MachineEvent | typeof OVER> {
+    if (this.#done !== undefined && this.#done.step !== snapshot.step) {
+      if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
+    }
+    const done = this.#begin(snapshot);
+    const { world } = this.#deps;
+    const onSpent = (spent: AgentSpent): void => this.#spent(done, spent);
+    const ends = await this.#within(command.timeoutMs, (stop) =>
+      invokeInline(this.#runnable, command, snapshot, { world, stop, onSpent }),
+    );
+    return { kind: 'invoked', ends };
+  }
+
+  async #childEntries(
+    children: (Command & { readonly do: 'invoke' })['children'],
+    snapshot: Snapshot,
+    mark: '' | 'l',
+  ): Promise<readonly (TurnEntry & { readonly kind: 'child' })[]> {
+    for (const machine of new Set(children.map((child) => child.machine))) await this.#runnable.peer(machine);
+    const key = stepKey(snapshot.step);
+    return children.map(({ machine, input }, i) => ({
+      key: `${key}/${mark}${i}`,
+      kind: 'child',
+      child: this.#deps.childTask(machine, input, snapshot),
+    }));
+  }
+
+  /** What was done since the last commit, with these entries. */
+  async #commit(
+    snapshot: Snapshot,
+    entries: readonly TurnEntry[],
+    then: TurnThen,
+    draw?: readonly Amount[],
+  ): Promise<Turned | typeof OVER> {
+    const done = this.#done;
+    const history =
+      done === undefined
+        ? undefined
+        : this.#history.entriesFor(snapshot, {
+            ...done,
+            mid: done.step === snapshot.step && then.go !== 'complete',
+            passed: this.#via.slice(1, -1),
+          });
+    const launched = this.#launched;
+    const all = [...(history?.values ?? []), ...launched, ...entries];
+    // A call that was cut off may end late: without an entry its cost waits for the next commit that has one.
+    const settles = all.length > 0 || then.go === 'complete';
+    const turned = await this.#deps.session.turn({
+      entries: all,
+      then,
+      ...(draw === undefined ? {} : { draw }),
+      ...(settles ? this.#spending.spend : {}),
+    });
+    for (const [i, { key }] of all.entries()) {
+      const text = turned.entries[i];
+      if (typeof text === 'string') this.#journal.set(key, text);
+    }
+    history?.stored();
+    this.#done = undefined;
+    this.#launched = [];
+    if (settles) this.#spending.clear();
+    this.#via = [snapshot.state];
+    return turned.went === 'on' || turned.went === 'woken' ? turned : OVER;
+  }
+
+  async #end(snapshot: Snapshot): Promise<RunOutcome> {
+    const { end, state } = snapshot;
+    if (end?.kind === 'completed') {
+      // The output is kept with the task.
+      const { end: _, ...last } = { ...snapshot, output: null };
+      await this.#commit(last, [], { go: 'complete', result: end.output });
+      return { kind: 'parked' };
+    }
+    const { type, message } = end?.error ?? { type: 'Error', message: 'it has not ended' };
+    return this.#failed(type, message, state);
+  }
+
+  /** What the state did is not stored: when the run is tried again, the state begins anew. */
+  async #failed(type: string, message: string, state: string): Promise<RunOutcome> {
+    const error = { name: type, message, state };
+    this.#failure = new MachineFailed(type, message, state);
+    const receipt: TurnEntry = { key: `failed:${this.#run.attempt}`, kind: 'mark', value: error };
+    await this.#deps.session.turn({
+      entries: this.#spending.isEmpty ? [] : [receipt],
+      then: { go: 'fail', error, giveUp: true },
+      ...this.#spending.spend,
+    });
+    return { kind: 'parked' };
+  }
+
+  /** Signals of the system, timers and sockets are only heard between turns of the process. */
+  async #giveTurn(): Promise<void> {
+    const { clock, timers } = this.#deps.world;
+    if (clock.monotonic() - this.#turnAt < TURN_MS) return;
+    await new Promise<void>((go) => timers.soon(go));
+    this.#turnAt = clock.monotonic();
+  }
+}
+
+/** A run of its own from where another one stood: also what its machine knows of itself. */
+function forked(at: Snapshot, executionId: string): Snapshot {
+  const { machine } = at.context;
+  if (!isMap(machine)) return { ...at, executionId };
+  const about = { ...machine, execution_id: executionId, worker_id: executionId };
+  return { ...at, executionId, context: { ...at.context, machine: about } };
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+const timeoutOf = (timeoutMs: number | undefined): { readonly timeoutMs?: number } =>
+  timeoutMs === undefined ? {} : { timeoutMs };

@@ -1,0 +1,6 @@
+import { StateError } from '../../../flow/machine/scopes.ts';
+
+/** The error of a wait that took too long. */
+export function timeout(ms: number | undefined): StateError {
+  return new StateError('TimeoutError', ms === undefined ? 'it took too long' : `nothing came within ${ms} ms`);
+}

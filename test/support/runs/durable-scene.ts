@@ -1,0 +1,224 @@
+/** Durable runs in tests: a real engine in virtual time, or on a Postgres whose clock is ours, worked on by hand, with a crash after any commit. */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { DirectLink } from '../../../src/app/link/direct-link.ts';
+import { openNode } from '../../../src/app/node.ts';
+import { isFinal } from '../../../src/core/task/task.ts';
+import type { World } from '../../../src/core/world.ts';
+import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES } from '../../../src/flow/machine/machine-run.ts';
+import type { Assignment, Session } from '../../../src/protocol/link.ts';
+import { VirtualWorld } from '../../../src/store/conformance/kit/virtual-world.ts';
+import { type AgentFunction, AgentRegistry } from '../../../src/worker/agents/registry.ts';
+import type { AnyTask } from '../../../src/worker/define/definition.ts';
+import { bundleMachine } from '../../../src/worker/machine/durable/bundle.ts';
+import { machineTask } from '../../../src/worker/machine/durable/machine-task.ts';
+import { HooksRegistry } from '../../../src/worker/machine/hooks-registry.ts';
+import type { MachineSource } from '../../../src/worker/machine/loader-options.ts';
+import type { MachineHooks } from '../../../src/worker/machine/machine-hooks.ts';
+import type { AttemptSession } from '../../../src/worker/runner/runner.ts';
+
+/** A store that is in another process. */
+export interface Elsewhere {
+  readonly path: string;
+  /** What waits for that process waits in real time. */
+  readonly world: World;
+  /** What passes for machines passes there too. */
+  readonly elapse: (ms: number) => Promise<void>;
+}
+
+export interface DurableSceneOptions {
+  readonly url?: string;
+  /** In place of `url`. */
+  readonly elsewhere?: Elsewhere;
+  readonly hooks?: readonly MachineHooks[];
+  readonly agents?: Readonly<Record<string, AgentFunction>>;
+  readonly tools?: Readonly<Record<string, Parameters<AgentRegistry['tool']>[1]>>;
+  readonly machines?: ReadonlyMap<string, MachineSource>;
+}
+
+/** The process is gone: nothing that comes after it has any effect. */
+class Crashed extends Error {}
+
+interface Deaths {
+  readonly crashAt?: number | undefined;
+  readonly crashBefore?: number | undefined;
+}
+
+export class DurableScene {
+  readonly engine: Awaited<ReturnType<typeof openNode>>['engine'];
+  /** That of machines and their agents. */
+  readonly world: VirtualWorld;
+  /** Commits so far. */
+  turns = 0;
+  crashes = 0;
+  readonly #session: Session;
+  readonly #task: AnyTask;
+  readonly #tick: (duty: 'reaper' | 'stager') => Promise<unknown>;
+  readonly #bundles = new Map<string, string>();
+  readonly #machines: ReadonlyMap<string, MachineSource>;
+  readonly #elsewhere: Elsewhere | undefined;
+
+  private constructor(
+    node: Awaited<ReturnType<typeof openNode>>,
+    world: VirtualWorld,
+    session: Session,
+    { elsewhere, hooks = [], agents = {}, tools = {}, machines = new Map() }: DurableSceneOptions,
+  ) {
+    this.engine = node.engine;
+    this.world = world;
+    this.#session = session;
+    this.#tick = (duty) => node.roster.tick(duty);
+    this.#machines = machines;
+    this.#elsewhere = elsewhere;
+    const registry = new AgentRegistry();
+    for (const [name, run] of Object.entries(agents)) registry.agent(name, run);
+    for (const [name, tool] of Object.entries(tools)) registry.tool(name, tool);
+    this.#task = machineTask({
+      world,
+      hooks: new HooksRegistry({ onLog: () => {} }),
+      agents: registry,
+      environment: () => ({}),
+      own: hooks,
+      bundles: this.#bundles,
+    });
+  }
+
+  static async open(t: Pick<TestContext, 'after'>, options: DurableSceneOptions = {}): Promise<DurableScene> {
+    const world = new VirtualWorld();
+    const { elsewhere, url = 'memory:' } = options;
+    const node = await openNode(elsewhere?.path ?? url, {
+      world: elsewhere?.world ?? world,
+      duties: false,
+      housekeeping: false,
+      dutyMs: 86_400_000,
+    });
+    t.after(() => node.close());
+    const session = await new DirectLink(node.engine, undefined).open({
+      name: 'w',
+      incarnation: 'i',
+      slots: 8,
+      tags: [],
+      handlers: [MACHINE_HANDLER],
+      queues: undefined,
+    });
+    return new DurableScene(node, world, session, options);
+  }
+
+  /** Pushes a run of this machine. */
+  async start(source: MachineSource, input: unknown = {}, more: object = {}): Promise<number> {
+    const { hash, text } = await bundleMachine(source, { machines: this.#machines });
+    this.#bundles.set(hash, text);
+    const { task } = await this.engine.push({
+      queue: MACHINE_QUEUE,
+      handler: MACHINE_HANDLER,
+      input: { definition: hash, input, executionId: 'run', ...more },
+      maxAttempts: MACHINE_TRIES,
+    });
+    return task;
+  }
+
+  /**
+   * Runs whatever is ready until nothing is, and time until nothing comes of it. `crashAt`: the process dies right after the commit of this
+   * number, and another one goes on when the lease has run out. `crashBefore`: it dies right before that commit.
+   */
+  async work({ crashAt, crashBefore }: Deaths = {}): Promise<void> {
+    for (let idle = 0; idle < 3; ) {
+      await this.#tick('stager');
+      await this.#tick('reaper');
+      const [assignment] = await this.#session.claim({ max: 1, waitMs: 0, signal: new AbortController().signal });
+      if (assignment === undefined) {
+        idle++;
+        await this.#pass(60_000);
+        continue;
+      }
+      idle = 0;
+      await this.#run(assignment, { crashAt, crashBefore });
+    }
+  }
+
+  async #pass(ms: number): Promise<void> {
+    await this.#elsewhere?.elapse(ms);
+    await this.world.advance(ms);
+  }
+
+  /** One attempt, as a worker makes it. */
+  async #run(assignment: Assignment, deaths: Deaths): Promise<void> {
+    const stop = new AbortController();
+    const session = this.#attemptSession(assignment, deaths);
+    const drive = this.#task.drive;
+    assert.ok(drive);
+    const { task, attempt, id, queue, handler, payload, tries, maxTries } = assignment;
+    const request = { task, attempt, id, queue, handler, payload, tries, maxTries, alone: false };
+    try {
+      const driving = drive(JSON.parse(payload), {
+        request,
+        session,
+        signal: stop.signal,
+        log: () => {},
+        progress: () => {},
+      });
+      const outcome = await this.#meanwhile(driving);
+      if (outcome.kind === 'parked') return;
+      assert.ok('error' in outcome, outcome.kind);
+      await this.#session.fail(assignment, String(outcome.error), { giveUp: outcome.kind === 'giveUp' });
+    } catch (error) {
+      if (!(error instanceof Crashed)) throw error;
+      this.crashes++;
+      // Its lease runs out.
+      await this.#pass(120_000);
+    }
+  }
+
+  /** Retries of agents wait within their slot: time goes on for them. */
+  async #meanwhile<T>(driving: Promise<T>): Promise<T> {
+    let over = false;
+    const ended = (): void => void (over = true);
+    driving.then(ended, ended);
+    for (let n = 0; !over && n < 10_000; n++) {
+      await this.world.settle();
+      // An answer of another process takes real time.
+      if (!over && this.#elsewhere !== undefined) await pause(1);
+      if (!over) await this.world.advance(100);
+    }
+    return driving;
+  }
+
+  #attemptSession(lease: Assignment, { crashAt, crashBefore }: Deaths): AttemptSession {
+    const session = this.#session;
+    let dead = false;
+    const alive =
+      <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
+      (...args: A): Promise<R> =>
+        dead ? Promise.reject(new Crashed('it is dead')) : call(...args);
+    return {
+      journal: alive(() => session.journal(lease)),
+      waited: alive(() => session.waited(lease)),
+      results: alive((tasks) => session.results(lease, tasks)),
+      dependencies: alive(() => session.dependencies(lease)),
+      definition: alive((hash) => session.definition(lease, hash)),
+      cancelChildren: alive((tasks) => session.cancelChildren(lease, tasks)),
+      turn: alive(async (turn) => {
+        if (this.turns + 1 !== crashBefore || this.crashes > 0) {
+          const turned = await session.turn(lease, turn);
+          this.turns++;
+          if (this.turns !== crashAt) return turned;
+        }
+        dead = true;
+        throw new Crashed('it dies here');
+      }),
+    };
+  }
+
+  /** What became of a run. */
+  async end(task: number): Promise<{ readonly state: string; readonly output: unknown }> {
+    const record = await this.engine.get(task);
+    assert.ok(record);
+    const { state, result } = record;
+    return { state, output: isFinal(state) && result !== undefined ? JSON.parse(result) : undefined };
+  }
+
+  async journal(task: number): Promise<readonly string[]> {
+    return (await this.engine.journal(task)).map(({ key }) => key);
+  }
+}
