@@ -94,6 +94,13 @@ test('a draw that is refused in one unit draws in none, and gives back what is n
   assert.equal(shown(meter(budgets, has(30, 2, 10), both)), 'tokens 9/9/0 -21, short of calls');
 });
 
+test('a draw that is refused counts what is still drawn for other calls as spent', () => {
+  assert.equal(
+    shown(meter(budget(30, 35), has(30, 5, 20), { spend: [spend(3, 8)], ...draw(20) })),
+    'tokens 20/20/0 -10, short of tokens',
+  );
+});
+
 test('a task that leaves gives back what it has not spent; with a lost lease what it had drawn counts as spent', () => {
   assert.equal(shown(leave(has(30, 5, 10), false)), 'tokens 5/5/0 -25');
   assert.equal(shown(leave(has(30, 5, 10), true)), 'tokens 15/15/0 -15');

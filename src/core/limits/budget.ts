@@ -57,7 +57,7 @@ export interface Metered {
   readonly allowances: ReadonlyMap<Unit, Allowance>;
   /** By how much `taken` of each budget changes; without those that stay. */
   readonly taken: ReadonlyMap<Unit, number>;
-  /** The unit that has not enough left: nothing was drawn, and all that the task has not spent is given back. */
+  /** The unit that has not enough left: nothing was drawn, and all that the task has neither spent nor reserved is given back. */
   readonly short: Unit | undefined;
 }
 
@@ -89,7 +89,8 @@ export function meter(
     const old = allowances.get(unit)?.granted ?? 0;
     const has = drawn.get(unit) ?? allowances.get(unit) ?? NONE;
     const grant = grantFor({ ...budget, taken: budget.taken + has.granted - old }, missing(has, amount));
-    if (grant === undefined) return changed(allowances, settled(new Map([...allowances, ...spent])), unit);
+    // The task stops: what is still reserved is for calls under way, which are cut off with it.
+    if (grant === undefined) return changed(allowances, settled(new Map([...allowances, ...spent]), true), unit);
     drawn.set(unit, { ...has, granted: has.granted + grant, reserved: has.reserved + amount });
   }
   return changed(allowances, drawn, undefined);

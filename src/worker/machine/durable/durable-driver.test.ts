@@ -355,6 +355,69 @@ describe('a run with a budget', () => {
     const spent = Object.fromEntries((await scene.engine.budgets.get(task)).map((one) => [one.unit, one.spent]));
     assert.deepEqual([spent['tokens'], spent['calls']], [70, 7]);
   });
+
+  const fanOut = (draw: object, states: object = {}): MachineSource => {
+    const child = (asking(draw).value as { readonly data: object }).data;
+    return machine({
+      settings: { children: 'inline' },
+      machines: { child: peer(child) },
+      states: {
+        all: { foreach: '{{ range(3) }}', machine: 'child', transitions: [{ to: 'end' }], ...states },
+        end: { type: 'final', output: { ok: true } },
+      },
+    });
+  };
+  const spentOf = async (scene: DurableScene, task: number): Promise<unknown> =>
+    Object.fromEntries((await scene.engine.budgets.get(task)).map(({ unit, spent }) => [unit, spent]));
+
+  test('machines that run within it make no call that could go beyond it, and begin again when it is raised', async (t) => {
+    const calls: number[] = [];
+    const scene = await DurableScene.open(t, { agents: writer(10, calls) });
+    const task = await scene.start(fanOut({ tokens: 10, calls: 1 }));
+    await scene.engine.budgets.set(task, { tokens: { hard: 500 }, calls: { hard: 7 } });
+    await scene.work();
+    assert.equal((await scene.end(task)).state, 'waiting');
+    assert.equal(calls.length, 7);
+    assert.deepEqual(await spentOf(scene, task), { tokens: 70, calls: 7 });
+    await scene.engine.budgets.set(task, { tokens: { hard: 500 }, calls: { hard: 7 + 12 } });
+    await scene.work();
+    assert.deepEqual(await scene.end(task), { state: 'completed', output: { ok: true } });
+    assert.deepEqual(await spentOf(scene, task), { tokens: 190, calls: 19 });
+  });
+
+  test('a call under way is cut off when another finds too little left, and counts with all that was drawn for it', async (t) => {
+    const begun: AbortSignal[] = [];
+    const agents = {
+      // One call of each machine but the last is under way when the last one asks.
+      writer: (_input: unknown, { signal }: { readonly signal: AbortSignal }) => {
+        begun.push(signal);
+        return new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut off'))));
+      },
+    };
+    const scene = await DurableScene.open(t, { agents });
+    const task = await scene.start(fanOut({ tokens: 100 }));
+    await scene.engine.budgets.set(task, { tokens: { hard: 250 } });
+    await scene.work();
+    assert.equal((await scene.end(task)).state, 'waiting');
+    assert.deepEqual(
+      begun.map(({ aborted }) => aborted),
+      [true, true],
+    );
+    assert.deepEqual(await spentOf(scene, task), { tokens: 200 });
+  });
+
+  test('machines within it that are too slow count with all that was drawn for their calls', async (t) => {
+    const agents = {
+      writer: (_input: unknown, { signal }: { readonly signal: AbortSignal }) =>
+        new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    };
+    const scene = await DurableScene.open(t, { agents });
+    const task = await scene.start(fanOut({ tokens: 100 }, { timeout: 1, on_error: 'end' }));
+    await scene.engine.budgets.set(task, { tokens: { hard: 1000 }, calls: { hard: 99 } });
+    await scene.work();
+    assert.deepEqual(await scene.end(task), { state: 'completed', output: { ok: true } });
+    assert.deepEqual(await spentOf(scene, task), { tokens: 300, calls: 3 });
+  });
 });
 
 /** Runs the machine with a crash after each of its commits in turn, and compares what it gave and did with an undisturbed run. */

@@ -7,15 +7,15 @@
 import { isEngineError } from '../../../core/errors.ts';
 import type { Amount } from '../../../core/limits/budget.ts';
 import type { World } from '../../../core/world.ts';
-import { isMap, type Value } from '../../../flow/expression/values.ts';
+import type { Value } from '../../../flow/expression/values.ts';
 import type { AgentSpent, Command, HookName, MachineEvent } from '../../../flow/machine/commands.ts';
 import type { State } from '../../../flow/machine/definition.ts';
 import { BrokenHistory } from '../../../flow/machine/history/checked.ts';
-import { applyPatch, type SnapshotPatch } from '../../../flow/machine/history/patch.ts';
+import type { SnapshotPatch } from '../../../flow/machine/history/patch.ts';
 import { RunHistory, type StepDone, stepKey } from '../../../flow/machine/history/run-history.ts';
-import { begin, type MachineWorld, reduce, start } from '../../../flow/machine/reduce.ts';
+import { type MachineWorld, reduce, start } from '../../../flow/machine/reduce.ts';
 import { StateError, transitionOf } from '../../../flow/machine/scopes.ts';
-import { emptySnapshot, type Snapshot } from '../../../flow/machine/snapshot.ts';
+import type { Snapshot } from '../../../flow/machine/snapshot.ts';
 import type { ChildRequest, JournalValue, TurnEntry, Turned, TurnThen } from '../../../protocol/link.ts';
 import { AgentFailed } from '../../agents/agent-failed.ts';
 import { withinMs } from '../../agents/within.ts';
@@ -23,9 +23,11 @@ import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
 import { DurableChildren } from './durable-children.ts';
+import { firstSnapshot } from './first-snapshot.ts';
 import { invokeInline } from './inline-children.ts';
+import { InlineMeter } from './inline-meter.ts';
 import { JournalLedger } from './journal-ledger.ts';
-import { Spending } from './spending.ts';
+import { Spending, usageWith } from './spending.ts';
 import { timeout } from './timeout.ts';
 import { unheard } from './unheard.ts';
 
@@ -126,7 +128,7 @@ class DurableDriver {
     const { machine } = this.#runnable;
     const { onStep } = this.#deps;
     if (this.#run.attempt > 1) await this.#load();
-    const first = this.#history.snapshot ?? this.#begun();
+    const first = this.#history.snapshot ?? firstSnapshot(machine, this.#run, this.#deps.world.clock.wall());
     if (first instanceof StateError) return this.#failed(first.type, first.message, machine.initial);
     let reduced = start(machine, first, this.#world());
     for (;;) {
@@ -151,24 +153,6 @@ class DurableDriver {
     await this.#history.load(journal, (keys) => this.#children.results(keys));
   }
 
-  #begun(): Snapshot | StateError {
-    const { executionId, parentExecutionId, depth, maxDepth, input, from } = this.#run;
-    if (from !== undefined) return forked(applyPatch(emptySnapshot(input), from, new Map()), executionId);
-    try {
-      return begin(this.#runnable.machine, {
-        executionId,
-        ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
-        ...(depth === undefined ? {} : { depth }),
-        ...(maxDepth === undefined ? {} : { maxDepth }),
-        input,
-        now: this.#deps.world.clock.wall(),
-      });
-    } catch (error) {
-      if (error instanceof StateError) return error;
-      throw error;
-    }
-  }
-
   #world(): MachineWorld {
     const { hooks } = this.#runnable;
     const { onStep } = this.#deps;
@@ -191,7 +175,6 @@ class DurableDriver {
       // A wait that ran out is a result too: it is stored before anything that follows from it begins.
       if (command.do === 'wait' || command.do === 'invoke') this.#begin(snapshot);
       const { also = [], spent = {} } = error instanceof AgentFailed ? error : {};
-      if (error instanceof AgentFailed) this.#spent(this.#begin(snapshot), spent);
       return { kind: 'failed', ...faultOf(error), also, spent };
     }
   }
@@ -223,19 +206,21 @@ class DurableDriver {
     if (draw !== undefined) {
       // A budget that is short parks the run: the next attempt comes here again, and asks anew.
       if ((await this.#commit(snapshot, [draw.mark], { go: 'on' }, draw.amounts)) === OVER) return OVER;
-      this.#spending.drew(draw.amounts);
     } else if (this.#done !== undefined && this.#done.step !== snapshot.step) {
       if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
     }
-    return this.#effect(command, snapshot);
+    return this.#effect(command, snapshot, draw?.amounts ?? []);
   }
 
   /** What a call of the agent of this state may cost. The mark is its receipt, one for each attempt. */
   #drawFor({ state, step }: Snapshot): { readonly amounts: readonly Amount[]; readonly mark: TurnEntry } | undefined {
     const amounts = this.#runnable.machine.states.get(state)?.draw ?? [];
     if (amounts.length === 0) return undefined;
-    const key = `${stepKey(step)}/draw:${this.#run.attempt}`;
-    return { amounts, mark: { key, kind: 'mark', value: amounts } };
+    return { amounts, mark: { key: this.#drawKey(step), kind: 'mark', value: amounts } };
+  }
+
+  #drawKey(step: number): string {
+    return `${stepKey(step)}/draw:${this.#run.attempt}`;
   }
 
   /** A state that only gives the process its turn has no hook. */
@@ -247,6 +232,7 @@ class DurableDriver {
   async #effect(
     command: Command & { readonly do: 'hook' | 'action' | 'agent' },
     snapshot: Snapshot,
+    drawn: readonly Amount[],
   ): Promise<MachineEvent> {
     const { hooks, agent } = this.#runnable;
     const done = this.#begin(snapshot);
@@ -262,7 +248,10 @@ class DurableDriver {
       }
       case 'agent': {
         done.given = command.input;
-        const call = await agent(command.agent);
+        const call = await agent(command.agent).catch((error: unknown) => {
+          this.#spending.end({}, drawn);
+          throw error;
+        });
         const answer = await this.#within(command.timeoutMs, (stop) => {
           const calling = call(command, stop, this.#around(snapshot));
           this.#calls.add(calling);
@@ -270,23 +259,26 @@ class DurableDriver {
           calling.then(over, over);
           return calling;
         }).catch((error: unknown) => {
-          // It has not said what it cost.
-          if (!(error instanceof AgentFailed)) this.#spending.addCut();
-          throw error;
+          throw this.#cost(error, done, drawn);
         });
         done.out = answer.output ?? answer.content;
-        this.#spent(done, answer);
+        this.#spent(done, answer, drawn);
         return { kind: 'agent', answer };
       }
     }
   }
 
   /** Kept with the entry of the step, and settled in the budget with it. */
-  #spent(done: Mutable<StepDone>, spent: AgentSpent): void {
-    const before: AgentSpent = isMap(done.usage) ? done.usage : {};
-    const plus = (key: 'apiCalls' | 'tokens' | 'cost' | 'ms'): number => (before[key] ?? 0) + (spent[key] ?? 0);
-    done.usage = { apiCalls: plus('apiCalls'), tokens: plus('tokens'), cost: plus('cost'), ms: plus('ms') };
-    this.#spending.add(spent);
+  #spent(done: Mutable<StepDone>, spent: AgentSpent, drawn: readonly Amount[]): void {
+    done.usage = usageWith(done.usage, spent);
+    this.#spending.end(spent, drawn);
+  }
+
+  /** A call that failed may say what it has used. */
+  #cost(error: unknown, done: Mutable<StepDone>, drawn: readonly Amount[]): unknown {
+    if (error instanceof AgentFailed) this.#spent(done, error.spent, drawn);
+    else this.#spending.endCut(drawn);
+    return error;
   }
 
   #within<T>(timeoutMs: number | undefined, body: (stop: AbortSignal) => Promise<T>): Promise<T> {
@@ -392,12 +384,21 @@ class DurableDriver {
       if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
     }
     const done = this.#begin(snapshot);
-    const { world } = this.#deps;
-    const onSpent = (spent: AgentSpent): void => this.#spent(done, spent);
-    const ends = await this.#within(command.timeoutMs, (stop) =>
-      invokeInline(this.#runnable, command, snapshot, { world, stop, onSpent }),
-    );
-    return { kind: 'invoked', ends };
+    const { world, session } = this.#deps;
+    const onSpent = (spent: AgentSpent): void => {
+      done.usage = usageWith(done.usage, spent);
+    };
+    const key = this.#drawKey(snapshot.step);
+    const meter = new InlineMeter({ session, spending: this.#spending, key, onSpent });
+    try {
+      const ends = await this.#within(command.timeoutMs, (stop) =>
+        invokeInline(this.#runnable, command, snapshot, { world, stop: AbortSignal.any([stop, meter.over]), meter }),
+      );
+      return { kind: 'invoked', ends };
+    } catch (error) {
+      if (meter.over.aborted) return OVER;
+      throw error;
+    }
   }
 
   async #childEntries(
@@ -434,12 +435,9 @@ class DurableDriver {
     const all = [...(history?.values ?? []), ...launched, ...entries];
     // A call that was cut off may end late: without an entry its cost waits for the next commit that has one.
     const settles = all.length > 0 || then.go === 'complete';
-    const turned = await this.#deps.session.turn({
-      entries: all,
-      then,
-      ...(draw === undefined ? {} : { draw }),
-      ...(settles ? this.#spending.spend : {}),
-    });
+    const turn = (told: object): Promise<Turned> =>
+      this.#deps.session.turn({ entries: all, then, ...(draw === undefined ? {} : { draw }), ...told });
+    const turned = await (settles ? this.#spending.tellWith(turn) : turn({}));
     for (const [i, { key }] of all.entries()) {
       const text = turned.entries[i];
       if (typeof text === 'string') this.#journal.set(key, text);
@@ -447,7 +445,6 @@ class DurableDriver {
     history?.stored();
     this.#done = undefined;
     this.#launched = [];
-    if (settles) this.#spending.clear();
     this.#via = [snapshot.state];
     return turned.went === 'on' || turned.went === 'woken' ? turned : OVER;
   }
@@ -469,11 +466,10 @@ class DurableDriver {
     const error = { name: type, message, state };
     this.#failure = new MachineFailed(type, message, state);
     const receipt: TurnEntry = { key: `failed:${this.#run.attempt}`, kind: 'mark', value: error };
-    await this.#deps.session.turn({
-      entries: this.#spending.isEmpty ? [] : [receipt],
-      then: { go: 'fail', error, giveUp: true },
-      ...this.#spending.spend,
-    });
+    const entries = this.#spending.isEmpty ? [] : [receipt];
+    await this.#spending.tellWith((told) =>
+      this.#deps.session.turn({ entries, then: { go: 'fail', error, giveUp: true }, ...told }),
+    );
     return { kind: 'parked' };
   }
 
@@ -484,14 +480,6 @@ class DurableDriver {
     await new Promise<void>((go) => timers.soon(go));
     this.#turnAt = clock.monotonic();
   }
-}
-
-/** A run of its own from where another one stood: also what its machine knows of itself. */
-function forked(at: Snapshot, executionId: string): Snapshot {
-  const { machine } = at.context;
-  if (!isMap(machine)) return { ...at, executionId };
-  const about = { ...machine, execution_id: executionId, worker_id: executionId };
-  return { ...at, executionId, context: { ...at.context, machine: about } };
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

@@ -1,13 +1,13 @@
 /** Machines that run within the attempt of the machine around them, by its setting. */
 import type { World } from '../../../core/world.ts';
-import type { AgentSpent, Child, ChildEnd, Command } from '../../../flow/machine/commands.ts';
+import type { Child, ChildEnd, Command } from '../../../flow/machine/commands.ts';
 import { StateError } from '../../../flow/machine/scopes.ts';
 import type { Snapshot } from '../../../flow/machine/snapshot.ts';
-import { AgentFailed } from '../../agents/agent-failed.ts';
 import { childId } from '../child-id.ts';
 import { type RunnableMachine, runInline } from '../inline-driver.ts';
 import { faultOf } from '../machine-failed.ts';
 import { LocalSignals } from '../signals.ts';
+import type { InlineMeter } from './inline-meter.ts';
 
 /** A wait would hold the slot, and would be forgotten by a crash. */
 class NoSignals extends LocalSignals {
@@ -22,17 +22,13 @@ export async function invokeInline(
   runnable: RunnableMachine,
   { children, mode, losers }: Command & { readonly do: 'invoke' },
   { executionId, step, depth, maxDepth }: Snapshot,
-  {
-    world,
-    stop,
-    onSpent,
-  }: { readonly world: World; readonly stop: AbortSignal; readonly onSpent: (spent: AgentSpent) => void },
+  { world, stop, meter }: { readonly world: World; readonly stop: AbortSignal; readonly meter: InlineMeter },
 ): Promise<readonly (ChildEnd | undefined)[]> {
   const lost = new AbortController();
   const own = losers === 'cancel' ? AbortSignal.any([stop, lost.signal]) : stop;
   const one = async ({ machine, input }: Child, i: number): Promise<unknown> =>
     runInline(
-      telling(await runnable.peer(machine), onSpent),
+      metered(await runnable.peer(machine), meter),
       {
         executionId: childId(executionId, step, `machine ${i}`),
         parentExecutionId: executionId,
@@ -60,23 +56,11 @@ export async function invokeInline(
   return settled;
 }
 
-/** Says what each call of an agent has used, also of machines within. One that was cut off is a call of which nothing else is known. */
-function telling(runnable: RunnableMachine, onSpent: (spent: AgentSpent) => void): RunnableMachine {
+/** Also for machines within. */
+function metered(runnable: RunnableMachine, meter: InlineMeter): RunnableMachine {
   return {
     ...runnable,
-    peer: async (name) => telling(await runnable.peer(name), onSpent),
-    agent: async (name) => {
-      const call = await runnable.agent(name);
-      return async (...given) => {
-        try {
-          const answer = await call(...given);
-          onSpent(answer);
-          return answer;
-        } catch (error) {
-          onSpent(error instanceof AgentFailed ? error.spent : { apiCalls: 1 });
-          throw error;
-        }
-      };
-    },
+    peer: async (name) => metered(await runnable.peer(name), meter),
+    agent: async (name) => meter.metered(await runnable.agent(name)),
   };
 }
