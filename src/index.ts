@@ -8,6 +8,7 @@ export type {
   Handle,
   Leasehold,
 } from './app/library/leasehold.ts';
+export { type MachinesOptions, machines } from './app/library/machines.ts';
 export type {
   AppRuns,
   ForkRun,

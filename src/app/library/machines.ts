@@ -1,0 +1,53 @@
+/** What runs machines in a worker of a program. */
+import { checkOptions } from '../../engine/check.ts';
+import { type AgentFunction, AgentRegistry } from '../../worker/agents/registry.ts';
+import type { AgentTool } from '../../worker/agents/tools.ts';
+import type { AnyTask } from '../../worker/define/definition.ts';
+import { HooksRegistry } from '../../worker/machine/hooks-registry.ts';
+import type { HooksFactory, MachineHooks } from '../../worker/machine/machine-hooks.ts';
+import { machineHandler } from '../machines/machine-handler.ts';
+
+export interface MachinesOptions {
+  /** Agents that are functions, before those of the same name that a machine brings. */
+  readonly agents?: Readonly<Record<string, AgentFunction>>;
+  /** Tools for agents in tool loops. */
+  readonly tools?: Readonly<Record<string, AgentTool | AgentTool['run']>>;
+  /** Hooks by the names that machines have for them. A function makes them anew for each attempt, with the arguments of the machine. */
+  readonly hooks?: Readonly<Record<string, MachineHooks | HooksFactory>>;
+  /** Private addresses that agents and webhooks may reach besides public ones, as `--allow-http` takes them; default none. */
+  readonly allowHttp?: readonly string[];
+  /** Machines may start programs as their agents; default false, because whoever starts a run brings its machine. */
+  readonly programs?: boolean;
+  /** Machines may import hooks from modules in this folder; default: from none. */
+  readonly modules?: string;
+  readonly onWarning?: (text: string) => void;
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'agents',
+  'tools',
+  'hooks',
+  'allowHttp',
+  'programs',
+  'modules',
+  'onWarning',
+] satisfies (keyof MachinesOptions)[]);
+
+/** The handler `machine`: `app.worker({ tasks: [machines({ agents: { writer } })] })`. */
+export function machines(options: MachinesOptions = {}): AnyTask {
+  checkOptions('machines options', options, KNOWN);
+  const { agents = {}, tools = {}, hooks = {}, allowHttp = [], programs = false, modules, onWarning } = options;
+  const registry = new AgentRegistry();
+  for (const [name, run] of Object.entries(agents)) registry.agent(name, run);
+  for (const [name, tool] of Object.entries(tools)) registry.tool(name, tool);
+  const named = new HooksRegistry({ allow: allowHttp });
+  for (const [name, one] of Object.entries(hooks)) named.register(name, typeof one === 'function' ? one : () => one);
+  return machineHandler({
+    agents: registry,
+    hooks: named,
+    allowHttp,
+    programs,
+    ...(modules === undefined ? {} : { folder: modules, modules }),
+    ...(onWarning === undefined ? {} : { onWarning }),
+  });
+}
