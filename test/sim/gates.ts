@@ -134,6 +134,7 @@ export const MACHINE_GATES = [
   'loser was asked to stop',
   'run waited for its budget',
   'draw of a lost lease counted as spent',
+  'calls cut off by a budget that was short',
   'budget raised',
   'given back budget woke a run',
 ] as const;

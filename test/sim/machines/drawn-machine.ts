@@ -48,6 +48,9 @@ const SAID = 30;
 /** Long enough to be pointed to. */
 export const long = (about: string): string => `${about} `.repeat(Math.ceil(300 / (about.length + 1)));
 
+/** The name of a machine whose machines run within its attempt. */
+export const OFFICE = 'office';
+
 const end = (output: object): object => ({ type: 'final', output });
 const double = { action: 'double', transitions: [to('end')] };
 const worker = machine({
@@ -85,13 +88,29 @@ const clerk = machine({
     end: end({ text: '{{ context.text }}' }),
   },
 });
+/** Two of them within its own attempt: their calls are under way at once. */
+const office = machine({
+  settings: { children: 'inline' },
+  machines: { clerk },
+  states: {
+    all: {
+      foreach: '{{ [1, 2] }}',
+      as: 'n',
+      machine: 'clerk',
+      input: { n: '{{ n + input.n }}' },
+      output_to_context: { all: '{{ output }}' },
+      transitions: [to('end')],
+    },
+    end: end({ all: '{{ context.all }}' }),
+  },
+});
 /** Fails before any other has completed. */
 const broken = machine({ states: { a: { transitions: [to('b', 'input.never')] }, b: end({}) } });
 const around = machine({
   machines: { stuck },
   states: { go: { machine: 'stuck', transitions: [to('end')] }, end: end({}) },
 });
-const MACHINES = { worker, stuck, boss, clerk, broken, around };
+const MACHINES = { worker, stuck, boss, clerk, [OFFICE]: office, broken, around };
 
 /** What a machine does at one of its places. */
 const PARTS = {
@@ -125,7 +144,7 @@ const PARTS = {
     children: 1,
   }),
   fan: ({ name, i, next, rng, items }) => {
-    const which = rng.pick(['worker', 'worker', 'boss', 'clerk']);
+    const which = rng.pick(['worker', 'worker', 'boss', 'clerk', OFFICE]);
     return {
       states: {
         [name]: {

@@ -13,6 +13,8 @@ const plant = (what: string, ...edits: readonly (readonly [file: string, before:
 const DRIVER = 'durable-driver.ts';
 const CHILDREN = 'durable-children.ts';
 const HISTORY = 'run-history.ts';
+const SPENDING = 'spending.ts';
+const METER = 'inline-meter.ts';
 
 /** What somebody might break one day of the driver of machines. The simulator must notice each. */
 export const DRIVER_DEFECTS = {
@@ -79,20 +81,29 @@ export const DRIVER_DEFECTS = {
   ]),
   'lease-lost-ignored': plant('the driver goes on after its lease was lost', [
     DRIVER,
-    '      ...(settles ? this.#spending.spend : {}),\n    });\n    for (const [i,',
-    `      ...(settles ? this.#spending.spend : {}),
-    }).catch((error: unknown): Turned => {
-      if (!isEngineError(error, 'LEASE_LOST')) throw error;
-      return { went: 'on', state: undefined, body: undefined, entries: [] };
-    });
-    for (const [i,`,
+    '...told });\n    const turned',
+    `...told }).catch((error: unknown): Turned => {
+        if (!isEngineError(error, 'LEASE_LOST')) throw error;
+        return { went: 'on', state: undefined, body: undefined, entries: [] };
+      });
+    const turned`,
   ]),
   'usage-settled-twice': plant('what calls have used is said again with the next commit', [
-    DRIVER,
-    '    if (settles) this.#spending.clear();\n',
+    SPENDING,
+    '    this.#sums.clear();\n',
     '',
   ]),
-  'usage-forgotten': plant('nobody says what calls have used', [DRIVER, '    this.#spending.add(spent);\n', '']),
+  'usage-forgotten': plant('nobody says what calls have used', [DRIVER, '    this.#spending.end(spent, drawn);\n', '']),
+  'inline-usage-forgotten': plant('nobody says what calls of machines within the attempt have used', [
+    METER,
+    '      spending.end(spent, drawn);\n',
+    '',
+  ]),
+  'inline-undrawn': plant('machines within the attempt draw nothing for their calls', [
+    METER,
+    'if (drawn.length > 0) await this.#draw(drawn);',
+    '',
+  ]),
   'timeout-forgotten': plant('a run that is woken because its time is over waits again', [
     DRIVER,
     "    if (waited?.outcome === 'timed_out') throw timeout(timeoutMs);\n",

@@ -64,6 +64,7 @@ export class BudgetModel {
         () => `${task} waits for a budget that it has not`,
       );
       this.#board.gates.reach('run waited for its budget');
+      this.#cutOff({ task, attempt }, () => this.#board.gates.reach('calls cut off by a budget that was short'));
       return;
     }
     for (const { unit, amount } of draw) {
@@ -73,13 +74,19 @@ export class BudgetModel {
   }
 
   /** Nobody knows what became of the calls that an attempt had drawn for which ended without completing its task: they count. */
-  cut({ task, attempt }: Lease, how: 'lost' | 'given up'): void {
+  cut(lease: Lease, how: 'lost' | 'given up'): void {
+    this.#cutOff(lease, () => {
+      if (how === 'lost') this.#board.gates.reach('draw of a lost lease counted as spent');
+    });
+  }
+
+  #cutOff({ task, attempt }: Lease, onCut: () => void): void {
     for (const unit of this.#hard.get(this.#rootOf(task))?.keys() ?? []) {
       const own = this.#allowances.get(`${task} ${unit}`);
       if (own === undefined || own.attempt !== attempt || own.reserved === 0) continue;
       own.spent += own.reserved;
       own.reserved = 0;
-      if (how === 'lost') this.#board.gates.reach('draw of a lost lease counted as spent');
+      onCut();
     }
   }
 

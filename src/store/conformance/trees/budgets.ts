@@ -217,8 +217,19 @@ export const BUDGETS: Topic = {
         did('on', [STORED], { budget: {} }),
         'of one turn, what was used comes first',
       );
-      assert.deepEqual(plainly(await draw(scene, grant, 1)), waits([STORED]));
-      assert.equal(await shown(scene, grant.task), '15 taken, 15 spent, 1 waiting');
+      assert.deepEqual(plainly(await draw(scene, grant, 100, { spend: used(5) })), waits([STORED]));
+      assert.equal(await shown(scene, grant.task), '20 taken, 20 spent, 1 waiting');
+    },
+
+    'what is still reserved for other calls counts as spent where a draw is refused: they are cut off': async (
+      scene,
+    ) => {
+      const grant = await root(scene, 100);
+      await draw(scene, grant, 20);
+      await draw(scene, grant, 30);
+      await turn(scene, grant, [value('first')], ON, { spend: used(10, 20) });
+      assert.deepEqual(plainly(await draw(scene, grant, 70)), waits([STORED]));
+      assert.equal(await shown(scene, grant.task), '40 taken, 40 spent, 1 waiting');
     },
 
     'a cost beyond what was reserved is counted, even beyond the hard bound': async (scene) => {
@@ -320,13 +331,14 @@ export const BUDGETS: Topic = {
       await scene.store.budgetSet({ root: grant.task, unit: 'calls', hard: 1 });
       const both = [...tokens(5), { unit: 'calls', amount: 1 }] as const;
       assert.equal((await turn(scene, grant, [value('a')], ON, { draw: both })).kind, 'done');
-      assert.deepEqual(plainly(await turn(scene, grant, [value('b')], ON, { draw: both })), waits([STORED]));
+      const again = { draw: both, spend: used(0) };
+      assert.deepEqual(plainly(await turn(scene, grant, [value('b')], ON, again)), waits([STORED]));
       const records = await scene.store.budgetGet({ root: grant.task });
       assert.deepEqual(
         records.map(({ unit, taken, waiting }) => [unit, taken, waiting]),
         [
           ['tokens', 0, 0],
-          ['calls', 0, 1],
+          ['calls', 1, 1],
         ],
       );
     },
@@ -335,7 +347,7 @@ export const BUDGETS: Topic = {
       const grant = await root(scene, 1);
       await scene.store.taskCancel({ tasks: [grant.task] });
       assert.equal(((await draw(scene, grant, 1)) as { went?: string }).went, 'on', 'it may still draw');
-      const answer = await draw(scene, grant, 1);
+      const answer = await draw(scene, grant, 2, { spend: used(0) });
       assert.ok(answer.kind === 'done');
       assert.deepEqual([answer.went, answer.cancelRequested], ['cancelled', true]);
       assert.equal((await scene.get(grant.task)).state, 'cancelled');

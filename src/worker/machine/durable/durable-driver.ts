@@ -11,7 +11,6 @@ import type { Value } from '../../../flow/expression/values.ts';
 import type { AgentSpent, Command, HookName, MachineEvent } from '../../../flow/machine/commands.ts';
 import type { State } from '../../../flow/machine/definition.ts';
 import { BrokenHistory } from '../../../flow/machine/history/checked.ts';
-import type { SnapshotPatch } from '../../../flow/machine/history/patch.ts';
 import { RunHistory, type StepDone, stepKey } from '../../../flow/machine/history/run-history.ts';
 import { type MachineWorld, reduce, start } from '../../../flow/machine/reduce.ts';
 import { StateError, transitionOf } from '../../../flow/machine/scopes.ts';
@@ -23,7 +22,7 @@ import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
 import { DurableChildren } from './durable-children.ts';
-import { firstSnapshot } from './first-snapshot.ts';
+import { firstSnapshot, type RunGiven } from './first-snapshot.ts';
 import { invokeInline } from './inline-children.ts';
 import { InlineMeter } from './inline-meter.ts';
 import { JournalLedger } from './journal-ledger.ts';
@@ -32,14 +31,7 @@ import { timeout } from './timeout.ts';
 import { unheard } from './unheard.ts';
 
 /** One attempt at a run. */
-export interface DurableRun {
-  readonly executionId: string;
-  readonly parentExecutionId?: string | undefined;
-  readonly depth?: number | undefined;
-  readonly maxDepth?: number | undefined;
-  readonly input: Value;
-  /** Where a fork begins, as a patch of the empty snapshot. */
-  readonly from?: SnapshotPatch | undefined;
+export interface DurableRun extends RunGiven {
   /** The first attempt of a task finds an empty journal. */
   readonly attempt: number;
   readonly stop: AbortSignal;

@@ -1,13 +1,23 @@
-import { isMap } from '../../../flow/expression/values.ts';
+import { isMap, type Value } from '../../../flow/expression/values.ts';
 import type { Machine } from '../../../flow/machine/definition.ts';
-import { applyPatch } from '../../../flow/machine/history/patch.ts';
+import { applyPatch, type SnapshotPatch } from '../../../flow/machine/history/patch.ts';
 import { begin } from '../../../flow/machine/reduce.ts';
 import { StateError } from '../../../flow/machine/scopes.ts';
 import { emptySnapshot, type Snapshot } from '../../../flow/machine/snapshot.ts';
-import type { DurableRun } from './durable-driver.ts';
+
+/** What a run is given. */
+export interface RunGiven {
+  readonly executionId: string;
+  readonly parentExecutionId?: string | undefined;
+  readonly depth?: number | undefined;
+  readonly maxDepth?: number | undefined;
+  readonly input: Value;
+  /** Where a fork begins, as a patch of the empty snapshot. */
+  readonly from?: SnapshotPatch | undefined;
+}
 
 /** Where a run begins of which nothing is stored. */
-export function firstSnapshot(machine: Machine, run: DurableRun, now: number): Snapshot | StateError {
+export function firstSnapshot(machine: Machine, run: RunGiven, now: number): Snapshot | StateError {
   const { executionId, parentExecutionId, depth, maxDepth, input, from } = run;
   if (from !== undefined) return forked(applyPatch(emptySnapshot(input), from, new Map()), executionId);
   try {
