@@ -75,6 +75,8 @@ class DurableDriver {
   readonly #deps: DurableDeps;
   readonly #history: RunHistory;
   readonly #journal = new Map<string, string>();
+  /** The tasks of children by their keys: those that the node says were born, never what a worker has written. */
+  readonly #born = new Map<string, number>();
   readonly #children: DurableChildren;
   /** What was done since the last commit; undefined: nothing. */
   #done: Mutable<StepDone> | undefined;
@@ -98,7 +100,7 @@ class DurableDriver {
     this.#turnAt = deps.world.clock.monotonic();
     this.#children = new DurableChildren({
       session: deps.session,
-      journal: this.#journal,
+      born: this.#born,
       commit: (entries, then, snapshot) => this.#commit(snapshot, entries, then),
       mayHaveWaited: run.attempt > 1,
     });
@@ -144,11 +146,19 @@ class DurableDriver {
   async #load(): Promise<void> {
     const journal: readonly JournalValue[] = await this.#deps.session.journal();
     for (const { key, value, child } of journal) {
+      if (child === true) this.#born.set(key, taskIn(value));
       // Who has written it would have this run read the result of any task.
-      if (child !== true && CHILD_KEY.test(key)) throw new BrokenHistory(`${key} is no child`);
-      this.#journal.set(key, value);
+      else if (CHILD_KEY.test(key)) throw new BrokenHistory(`${key} is no child`);
+      else this.#journal.set(key, value);
     }
     await this.#history.load(journal, (keys) => this.#children.results(keys));
+    const { snapshot } = this.#history;
+    if (snapshot === undefined) return;
+    // Machines within it and hooks would take it for that run.
+    if (snapshot.executionId !== this.#run.executionId) throw new BrokenHistory('it is that of another run');
+    // A worker of another release may have it: a machine can be one that its worker has by a name.
+    if (!this.#runnable.machine.states.has(snapshot.state))
+      throw new Error(`the machine has no state ${JSON.stringify(snapshot.state.slice(0, 80))}`);
   }
 
   #begun(): Snapshot | StateError {
@@ -440,9 +450,11 @@ class DurableDriver {
       ...(draw === undefined ? {} : { draw }),
       ...(settles ? this.#spending.spend : {}),
     });
-    for (const [i, { key }] of all.entries()) {
+    for (const [i, { key, kind }] of all.entries()) {
       const text = turned.entries[i];
-      if (typeof text === 'string') this.#journal.set(key, text);
+      if (typeof text !== 'string') continue;
+      if (kind === 'child') this.#born.set(key, taskIn(text));
+      else this.#journal.set(key, text);
     }
     history?.stored();
     this.#done = undefined;
@@ -493,6 +505,9 @@ function forked(at: Snapshot, executionId: string): Snapshot {
   const about = { ...machine, execution_id: executionId, worker_id: executionId };
   return { ...at, executionId, context: { ...at.context, machine: about } };
 }
+
+/** As the node tells of a child. */
+const taskIn = (text: string): number => (JSON.parse(text) as { readonly task: number }).task;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
