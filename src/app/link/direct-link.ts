@@ -126,6 +126,9 @@ const MOST_ENDED = 1000;
 
 const NOTHING_GIVEN: GivenToName = { tags: [], grant: {} };
 
+/** Keys of children that handlers spawn begin so, and no other keys do. */
+const SPAWNED = 'spawn:';
+
 const NOT_HERE = { host: undefined, pid: undefined };
 
 interface ClaimFilter {
@@ -290,10 +293,11 @@ class DirectSession implements Session {
   async journal(lease: Assignment): Promise<readonly JournalValue[]> {
     await this.#requireHeld(lease);
     const entries = await this.#engine.journal(lease.task);
-    return entries.map(({ key, value = 'null', ref }) => {
-      if (ref === undefined) return { key, value };
+    return entries.flatMap(({ key, value = 'null', ref }): readonly JournalValue[] => {
+      // A worker has forged it: whoever goes on would take any task for a child of its own, and read it.
+      if (ref === undefined) return key.startsWith(SPAWNED) ? [] : [{ key, value }];
       const id = this.#engine.idOf({ task: ref, createdAt: Number(value) });
-      return { key, value: JSON.stringify({ id, task: ref }), child: true };
+      return [{ key, value: JSON.stringify({ id, task: ref }), child: true }];
     });
   }
 

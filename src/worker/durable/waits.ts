@@ -65,7 +65,7 @@ export class Waits {
       this.#before = own.catch(() => {});
       const { outcome, value, apart } = await own;
       if (children === undefined) return { outcome, value };
-      return { outcome, value: apart === true ? await this.#again(value as ChildResult[]) : value };
+      return { outcome, value: apart === true ? await this.#again(value as ChildResult[], children) : value };
     });
 
   async #outcome(place: string, request: WaitFor, children: readonly ChildRef[] | undefined): Promise<WaitOutcome> {
@@ -119,10 +119,16 @@ export class Waits {
     );
   }
 
-  /** The end of a task does not change, so the results of ended children can be read at any time. */
-  async #again(then: readonly ChildResult[]): Promise<readonly ChildResult[]> {
-    const now = await this.#results(then.map(({ id }) => id));
-    return then.map((child, i) => (child.state !== 'gone' && isFinal(child.state) ? (now[i] as ChildResult) : child));
+  /**
+   * The end of a task does not change, so the results of ended children can be read at any time: of those that the handler waits for. What
+   * an earlier attempt has written may name any task.
+   */
+  async #again(then: readonly ChildResult[], children: readonly ChildRef[]): Promise<readonly ChildResult[]> {
+    const now = await this.#results(children);
+    return now.map((child, i) => {
+      const known = then[i];
+      return known === undefined || (known.state !== 'gone' && isFinal(known.state)) ? child : known;
+    });
   }
 
   async #results(children: readonly ChildRef[]): Promise<readonly ChildResult[]> {

@@ -112,7 +112,7 @@ export const DRIVER_DEFECTS = {
   'timeout-restarted': plant('a run whose machines took too long waits for them anew', [
     CHILDREN,
     "if (waited?.outcome === 'timed_out') {",
-    "if (waited?.outcome === 'timed_out' && this.#deps.journal.size === 0) {",
+    "if (waited?.outcome === 'timed_out' && this.#deps.born.size === 0) {",
   ]),
   'heard-forgotten': plant('an attempt does not ask what the wait of the one before has come to', [
     DRIVER,

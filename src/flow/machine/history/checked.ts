@@ -1,7 +1,7 @@
 /** What a journal must be before it is believed. Workers of other hosts write it, and a node and other workers read it. */
 import { isList, isMap, type Value, type ValueMap } from '../../expression/values.ts';
 import { MOST_DEPTH, MOST_SIZE } from '../sizes.ts';
-import type { Snapshot } from '../snapshot.ts';
+import { ASKED_IN, type End, type Phase, type Snapshot, type Waiting } from '../snapshot.ts';
 import type { MapPatch, SnapshotPatch } from './patch.ts';
 
 /** The journal is not that of a machine, or more than can be read. */
@@ -76,6 +76,18 @@ interface Extent {
   readonly depth: number;
 }
 
+const ENDS: ReadonlySet<unknown> = new Set(['completed', 'failed'] satisfies End['kind'][]);
+const PHASES: ReadonlySet<unknown> = new Set([
+  'started?',
+  'enter',
+  'entered?',
+  'recovered?',
+  'close',
+  'ended',
+  ...(Object.keys(ASKED_IN) as Waiting[]),
+  ...Object.values(ASKED_IN),
+] satisfies Phase[]);
+
 export function checkSnapshot(snapshot: Snapshot): Snapshot {
   const { context } = snapshot;
   const texts = [snapshot.executionId, snapshot.state, snapshot.phase];
@@ -84,11 +96,15 @@ export function checkSnapshot(snapshot: Snapshot): Snapshot {
   const isOne =
     texts.every((one) => typeof one === 'string') &&
     numbers.every((one) => typeof one === 'number') &&
+    // Keys are made of it.
+    isCount(step) &&
     isMap(context) &&
     isMap(snapshot.sessions as Value) &&
     Array.isArray(snapshot.results) &&
     (snapshot.items === null || Array.isArray(snapshot.items)) &&
-    [snapshot.end, snapshot.error].every((one) => one === undefined || isMap(one as Value));
+    PHASES.has(snapshot.phase) &&
+    (snapshot.end === undefined || ENDS.has((snapshot.end as Partial<End> | null)?.kind)) &&
+    (snapshot.error === undefined || isMap(snapshot.error as unknown as Value));
   if (!isOne) throw new BrokenHistory('it is not where a machine stands');
   return snapshot;
 }

@@ -2,6 +2,7 @@
 import { isFinal } from '../../../core/task/task.ts';
 import type { Value } from '../../../flow/expression/values.ts';
 import type { ChildEnd, Command } from '../../../flow/machine/commands.ts';
+import { BrokenHistory } from '../../../flow/machine/history/checked.ts';
 import { stepKey } from '../../../flow/machine/history/run-history.ts';
 import type { Snapshot } from '../../../flow/machine/snapshot.ts';
 import type { TaskResult, TurnEntry, Turned, TurnThen, Waited } from '../../../protocol/link.ts';
@@ -13,8 +14,8 @@ type Invoke = Command & { readonly do: 'invoke' };
 
 export interface ChildrenDeps {
   readonly session: AttemptSession;
-  /** JSON texts by key, of earlier attempts and of this one. */
-  readonly journal: ReadonlyMap<string, string>;
+  /** The tasks of children by their keys, of earlier attempts and of this one. */
+  readonly born: ReadonlyMap<string, number>;
   /** Stores what was done so far together with these entries. A symbol: the lease is gone. */
   readonly commit: (entries: readonly TurnEntry[], then: TurnThen, snapshot: Snapshot) => Promise<Turned | symbol>;
   /** An earlier attempt may have left a wait. */
@@ -65,7 +66,7 @@ export class DurableChildren {
     const key = `${stepKey(snapshot.step)}/w`;
     const park = (open: readonly string[], born: readonly ChildEntry[], left: number | undefined) =>
       this.#park({ key, open, born, need: mode === 'any' ? 1 : undefined, timeoutMs: left }, snapshot);
-    const fresh = children.filter((child) => !this.#deps.journal.has(child.key));
+    const fresh = children.filter((child) => !this.#deps.born.has(child.key));
     if (fresh.length > 0) {
       const last = await this.#start(fresh, snapshot);
       if (last === 'over' || (await park(keys, last, timeoutMs)) === 'over') return 'over';
@@ -120,7 +121,7 @@ export class DurableChildren {
       {
         go: 'park',
         key,
-        children: open.map((child) => (this.#deps.journal.has(child) ? this.#refOf(child) : { child })),
+        children: open.map((child) => (this.#deps.born.has(child) ? this.#refOf(child) : { child })),
         ...(need === undefined ? {} : { need }),
         ...(timeoutMs === undefined ? {} : { timeoutMs }),
       },
@@ -143,9 +144,9 @@ export class DurableChildren {
   }
 
   #refOf(key: string): number {
-    const text = this.#deps.journal.get(key);
-    if (text === undefined) throw new Error(`the journal has no child ${key}`);
-    return (JSON.parse(text) as { readonly task: number }).task;
+    const task = this.#deps.born.get(key);
+    if (task === undefined) throw new BrokenHistory(`${key} is no child`);
+    return task;
   }
 }
 

@@ -69,6 +69,8 @@ class DurableDriver {
   readonly #deps: DurableDeps;
   readonly #history: RunHistory;
   readonly #journal = new Map<string, string>();
+  /** The tasks of children by their keys: those that the node says were born, never what a worker has written. */
+  readonly #born = new Map<string, number>();
   readonly #children: DurableChildren;
   /** What was done since the last commit; undefined: nothing. */
   #done: Mutable<StepDone> | undefined;
@@ -92,7 +94,7 @@ class DurableDriver {
     this.#turnAt = deps.world.clock.monotonic();
     this.#children = new DurableChildren({
       session: deps.session,
-      journal: this.#journal,
+      born: this.#born,
       commit: (entries, then, snapshot) => this.#commit(snapshot, entries, then),
       mayHaveWaited: run.attempt > 1,
     });
@@ -138,11 +140,19 @@ class DurableDriver {
   async #load(): Promise<void> {
     const journal: readonly JournalValue[] = await this.#deps.session.journal();
     for (const { key, value, child } of journal) {
+      if (child === true) this.#born.set(key, taskIn(value));
       // Who has written it would have this run read the result of any task.
-      if (child !== true && CHILD_KEY.test(key)) throw new BrokenHistory(`${key} is no child`);
-      this.#journal.set(key, value);
+      else if (CHILD_KEY.test(key)) throw new BrokenHistory(`${key} is no child`);
+      else this.#journal.set(key, value);
     }
     await this.#history.load(journal, (keys) => this.#children.results(keys));
+    const { snapshot } = this.#history;
+    if (snapshot === undefined) return;
+    // Machines within it and hooks would take it for that run.
+    if (snapshot.executionId !== this.#run.executionId) throw new BrokenHistory('it is that of another run');
+    // A worker of another release may have it: a machine can be one that its worker has by a name.
+    if (!this.#runnable.machine.states.has(snapshot.state))
+      throw new Error(`the machine has no state ${JSON.stringify(snapshot.state.slice(0, 80))}`);
   }
 
   #world(): MachineWorld {
@@ -430,9 +440,11 @@ class DurableDriver {
     const turn = (told: object): Promise<Turned> =>
       this.#deps.session.turn({ entries: all, then, ...(draw === undefined ? {} : { draw }), ...told });
     const turned = await (settles ? this.#spending.tellWith(turn) : turn({}));
-    for (const [i, { key }] of all.entries()) {
+    for (const [i, { key, kind }] of all.entries()) {
       const text = turned.entries[i];
-      if (typeof text === 'string') this.#journal.set(key, text);
+      if (typeof text !== 'string') continue;
+      if (kind === 'child') this.#born.set(key, taskIn(text));
+      else this.#journal.set(key, text);
     }
     history?.stored();
     this.#done = undefined;
@@ -473,6 +485,9 @@ class DurableDriver {
     this.#turnAt = clock.monotonic();
   }
 }
+
+/** As the node tells of a child. */
+const taskIn = (text: string): number => (JSON.parse(text) as { readonly task: number }).task;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
