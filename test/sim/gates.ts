@@ -136,6 +136,7 @@ export const MACHINE_GATES = [
   'draw of a lost lease counted as spent',
   'calls cut off by a budget that was short',
   'budget raised',
+  'list of an agent gone on with',
   'given back budget woke a run',
 ] as const;
 export type Gate = (typeof GATES)[number] | (typeof MACHINE_GATES)[number];

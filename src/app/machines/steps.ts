@@ -1,6 +1,6 @@
 /** What happens in a run, for whoever watches it: a line of progress, a log, a test. */
 import { isMap } from '../../flow/expression/values.ts';
-import type { Child, Command } from '../../flow/machine/commands.ts';
+import type { AgentCommand, Child, Command } from '../../flow/machine/commands.ts';
 import type { Snapshot } from '../../flow/machine/snapshot.ts';
 
 /** Which run it happened in. A machine within another has its own. */
@@ -21,7 +21,8 @@ export type MachineStep = Place &
     | { readonly kind: 'action'; readonly action: string }
     | { readonly kind: 'wait'; readonly channel: string; readonly timeoutMs: number | undefined }
     | { readonly kind: 'launch' | 'invoke'; readonly children: readonly Child[] }
-    | { readonly kind: 'agent'; readonly agent: string; readonly input: unknown }
+    /** `calls`: it is asked so often, and `input` is a list. */
+    | { readonly kind: 'agent'; readonly agent: string; readonly input: unknown; readonly calls?: number }
     | { readonly kind: 'exit'; readonly output: unknown }
     | { readonly kind: 'transition'; readonly to: string }
     | { readonly kind: 'completed'; readonly output: unknown }
@@ -66,7 +67,16 @@ export class StepReporter {
         return this.#report({ ...place, kind: command.do, children: command.children });
       case 'agent':
         return this.#report({ ...place, kind: 'agent', agent: command.agent, input: command.input });
+      case 'agents':
+        return this.#calls(place, command.calls);
     }
+  }
+
+  #calls(place: Place, calls: readonly AgentCommand[]): void {
+    const [first] = calls;
+    if (first === undefined) return;
+    const input = calls.map((one) => one.input);
+    this.#report({ ...place, kind: 'agent', agent: first.agent, input, calls: calls.length });
   }
 
   #hook(place: Place, context: Snapshot['context'], command: Command & { readonly do: 'hook' }): void {

@@ -61,7 +61,7 @@ function actLines(act: DryAct, paint: Out['paint'], depth: number): readonly str
       return [under(`waits for signal ${textOf(act.channel)}${most}`)];
     }
     case 'agent':
-      return [under(`agent ${safeLine(act.agent)} ${paint('dim', `with ${jsonOf(act.input)}`)}`)];
+      return [under(`agent ${safeLine(act.agent)}${eachText(act.each)} ${paint('dim', `with ${jsonOf(act.input)}`)}`)];
     case 'machine':
     case 'launch': {
       const any = act.mode === 'any' ? ', the first that completes' : '';

@@ -40,7 +40,7 @@ export class RunProgress {
       case 'action':
         return this.#does(step, `action ${step.action}`);
       case 'agent':
-        this.#does(step, `agent ${step.agent}`);
+        this.#does(step, `agent ${step.agent}${step.calls === undefined ? '' : ` ×${step.calls}`}`);
         return verbose ? this.#does(step, `input ${jsonOf(step.input)}`) : undefined;
       case 'launch':
         return this.#children(step, 'launch', step.children);

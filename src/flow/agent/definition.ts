@@ -1,6 +1,7 @@
 /** An agent as it is run: every field read, its profile resolved, its prompts parsed. */
 import type { ValueMap } from '../expression/values.ts';
 import type { Template } from '../template/template.ts';
+import type { McpConfig } from './mcp.ts';
 import type { OutputFields } from './output-fields.ts';
 import type { Profile } from './profiles.ts';
 import type { ToolDefinition } from './result.ts';
@@ -16,6 +17,8 @@ export interface Agent {
   /** Empty: any text is an answer. */
   readonly output: OutputFields;
   readonly tools: readonly AgentToolDefinition[];
+  /** Servers that have more of them. */
+  readonly mcp: McpConfig | undefined;
   readonly metadata: ValueMap;
 }
 

@@ -19,8 +19,14 @@ export function promptOf(source: string): Template {
 }
 
 /** Throws a `StateError` that says which prompt cannot be rendered. */
-export function renderPrompts({ profile, system, user, suffix }: Agent, input: Value): Prompts {
-  const scope: ValueMap = { input, tools: [], tools_prompt: '', model: profile.config };
+export function renderPrompts(
+  { profile, system, user, suffix, mcp }: Agent,
+  input: Value,
+  tools: readonly Value[] = [],
+): Prompts {
+  const told =
+    mcp?.prompt === undefined || tools.length === 0 ? '' : rendered('mcp.tool_prompt', mcp.prompt, { tools });
+  const scope: ValueMap = { input, tools, tools_prompt: told, model: profile.config };
   const own = rendered('user', user, scope);
   const after = suffix === undefined ? '' : rendered('instruction_suffix', suffix, scope);
   return {

@@ -70,7 +70,7 @@ describe('an agent', () => {
     const value = file({ user: 'x', mcp: { servers: {} } });
     assert.ok(readAgent(value).agent !== undefined);
     assert.equal(readAgent(value, { strict: true }).agent, undefined);
-    assert.match(problemsOf(value)[0] ?? '', /MCP servers are not connected here/);
+    assert.match(problemsOf(value)[0] ?? '', /data.mcp.servers: there is no server/);
   });
 
   test('a backend that needs a login is refused, and a key in a file is told', () => {

@@ -4,6 +4,7 @@ import { Fields, sayWrong } from '../machine/fields.ts';
 import { type Path, type Problem, Problems } from '../machine/problems.ts';
 import type { Template } from '../template/template.ts';
 import type { Agent, AgentToolDefinition } from './definition.ts';
+import { readMcp } from './mcp.ts';
 import { readOutputFields } from './output-fields.ts';
 import { NO_PROFILES, type Profile, type Profiles, profileOf, readProfiles, resolveProfile } from './profiles.ts';
 import { promptOf } from './prompt.ts';
@@ -71,21 +72,22 @@ function readEnvelope(value: ValueMap, surroundings: AgentSurroundings, problems
   const prompts = new Fields(prompt, path, problems);
   const metadata = top.map('metadata');
   const metaName = metadata['name'];
-  if (prompts.value('mcp') !== undefined) {
-    problems.warning(
-      prompts.pathOf('mcp'),
-      'MCP servers are not connected here, so the agent runs without their tools: give them by get_tool_provider of the hooks',
-    );
+  const mcp = readMcp(prompts, problems, (inner, name) => template(inner, name, problems));
+  const profile = checked(profileIn(data, surroundings, problems), problems);
+  if (mcp !== undefined && profile.runtime !== 'llm') {
+    const problem = `an agent of the type "${profile.runtime}" has tools of its own: these servers are not connected`;
+    problems.warning(prompts.pathOf('mcp'), problem);
   }
   return {
     name: prompts.text('name') ?? fields.text('name') ?? (typeof metaName === 'string' ? metaName : 'unnamed-agent'),
     specVersion,
-    profile: checked(profileIn(data, surroundings, problems), problems),
+    profile,
     system: template(prompts, 'system', problems),
     user: template(prompts, 'user', problems) ?? { kind: 'literal', text: '' },
     suffix: template(prompts, 'instruction_suffix', problems),
     output: readOutputFields(prompts.value('output'), prompts.pathOf('output'), problems),
     tools: toolsIn(prompts.value('tools'), prompts.pathOf('tools'), problems),
+    mcp,
     metadata,
   };
 }

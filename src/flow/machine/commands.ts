@@ -19,22 +19,36 @@ export type Command =
       readonly losers: 'cancel' | 'keep';
       readonly timeoutMs: number | undefined;
     }
+  | AgentCommand
   | {
-      readonly do: 'agent';
-      readonly agent: string;
-      readonly state: string;
-      /** Names this step of this run, whichever attempt makes it. */
-      readonly key: string;
-      readonly context: ValueMap;
-      readonly input: Value;
-      /** By which this agent said that it goes on, when it was last called. */
-      readonly session: string | undefined;
-      readonly execution: ValueMap | undefined;
-      readonly toolLoop: Value;
-      /** `session_id` of the state: calls with the same one go on with one conversation. */
-      readonly sessionId: string | undefined;
+      /** The agent of a state with `foreach`, called for each item. */
+      readonly do: 'agents';
+      /** Calls of one `sessionId` go on with one conversation, one after the other. */
+      readonly calls: readonly AgentCommand[];
+      /** So many at once. */
+      readonly most: number;
+      readonly mode: 'settled' | 'any';
+      readonly losers: 'cancel' | 'keep';
+      /** Of all of them together. */
       readonly timeoutMs: number | undefined;
     };
+
+export interface AgentCommand {
+  readonly do: 'agent';
+  readonly agent: string;
+  readonly state: string;
+  /** Names this step of this run, whichever attempt makes it. */
+  readonly key: string;
+  readonly context: ValueMap;
+  readonly input: Value;
+  /** By which this agent said that it goes on, when it was last called. */
+  readonly session: string | undefined;
+  readonly execution: ValueMap | undefined;
+  readonly toolLoop: Value;
+  /** `session_id` of the state: calls with the same one go on with one conversation. */
+  readonly sessionId: string | undefined;
+  readonly timeoutMs: number | undefined;
+}
 
 export interface Child {
   readonly machine: string;
@@ -111,6 +125,11 @@ export interface AgentAnswer extends AgentSpent {
   readonly to?: string;
 }
 
+/** What became of one of several calls. */
+export type AgentEnd =
+  | { readonly ok: true; readonly answer: AgentAnswer }
+  | { readonly ok: false; readonly type: string; readonly message: string; readonly spent?: AgentSpent };
+
 /** What a driver tells: the answer to the last command, or that it failed. */
 export type MachineEvent =
   | { readonly kind: 'go' }
@@ -122,6 +141,8 @@ export type MachineEvent =
   /** In the order of the children; undefined for one that had not ended when another had won. */
   | { readonly kind: 'invoked'; readonly ends: readonly (ChildEnd | undefined)[] }
   | { readonly kind: 'agent'; readonly answer: AgentAnswer }
+  /** In the order of the calls; undefined for one that had not ended, or not begun, when another had won. */
+  | { readonly kind: 'agents'; readonly ends: readonly (AgentEnd | undefined)[] }
   /** `also`: wider names of the error, for an `on_error` that does not know the type. */
   | {
       readonly kind: 'failed';

@@ -17,6 +17,10 @@ export interface Machine {
   readonly maxDepth: number;
   /** Undefined: as many as it makes. */
   readonly maxAgentCalls: number | undefined;
+  /** Ours: how many items of a list its agents are asked for at once. */
+  readonly maxParallel: number;
+  /** What is done with calls that cannot be made side by side. */
+  readonly parallelFallback: 'sequential' | 'error';
   readonly settings: ValueMap;
   /** As they are in the file, by name: the driver resolves them. */
   readonly agents: ValueMap;
@@ -95,4 +99,6 @@ export interface HookReference {
   readonly module: string | undefined;
   readonly class: string | undefined;
   readonly args: ValueMap;
+  /** Of those with `{{ }}`, which see the input of the run. */
+  readonly argTemplates?: ValueTemplate;
 }

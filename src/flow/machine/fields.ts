@@ -88,6 +88,12 @@ export class Fields {
     return value === undefined ? undefined : this.#templateOf(value, this.pathOf(name));
   }
 
+  /** A map in which only texts with `{{ }}` or `{% %}` are templates: any word may be a value. Undefined: it has none. */
+  marked(name: string): ValueTemplate | undefined {
+    const value = markedOnly(this.map(name), this.pathOf(name), (text, path) => this.#templateOf(text, path));
+    return value.kind === 'constant' ? undefined : value;
+  }
+
   /** A map whose values are templates, in the order of the file. */
   entries(name: string): Entries {
     return Object.entries(this.map(name)).map(([key, value]) => [
@@ -114,6 +120,17 @@ export class Fields {
     this.#problems.error(this.pathOf(name), `expected ${expected}, found ${kindOf(found)}`);
     return undefined;
   }
+}
+
+function markedOnly(value: Value, path: Path, read: (text: Value, path: Path) => ValueTemplate): ValueTemplate {
+  if (typeof value === 'string') return /\{[{%]/.test(value) ? read(value, path) : { kind: 'constant', value };
+  if (isList(value)) {
+    const items = value.map((item, i) => markedOnly(item, [...path, i], read));
+    return items.every(({ kind }) => kind === 'constant') ? { kind: 'constant', value } : { kind: 'list', items };
+  }
+  if (!isMap(value)) return { kind: 'constant', value };
+  const entries = Object.entries(value).map(([key, item]) => [key, markedOnly(item, [...path, key], read)] as const);
+  return entries.every(([, { kind }]) => kind === 'constant') ? { kind: 'constant', value } : { kind: 'map', entries };
 }
 
 /** For a word that is none of these. */

@@ -94,8 +94,8 @@ describe('a machine that the original would take', () => {
       assert.match(failed ?? '', /^ForeachError: .* not a text/, text);
     }
     assert.match(
-      problemsOf({ states: { a: { foreach: 'input.list', agent: 'x', transitions: [next('b')] }, b: end() } }).join(),
-      /warning data.states.a.foreach: .*an agent is asked once/,
+      problemsOf({ states: { a: { foreach: 'input.list', transitions: [next('b')] }, b: end() } }).join(),
+      /warning data.states.a.foreach: there is nothing to do for each item/,
     );
   });
 

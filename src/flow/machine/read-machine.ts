@@ -28,6 +28,9 @@ const ENGINES = ['simple', 'cel'] as const;
 const DEFAULT_MAX_STEPS = 1000;
 /** Of machines within machines. */
 const DEFAULT_MAX_DEPTH = 32;
+/** Items of a list that an agent is asked for at once: a model has its limits, and a program a process. */
+const USUAL_PARALLEL = 8;
+const MOST_PARALLEL = 1000;
 /** The versions whose fields are read. */
 const NEWEST_MAJOR = 4;
 
@@ -85,8 +88,6 @@ function readData(data: ValueMap, specVersion: string, metadata: ValueMap, probl
   if (initial === undefined) return undefined;
   checkTargets(states, problems);
   const setting = new Fields(settings, ['data', 'settings'], problems);
-  // Machines always run side by side here: there is nothing to fall back from.
-  setting.oneOf('parallel_fallback', ['sequential', 'error'], 'sequential');
   return {
     name: fields.text('name') ?? 'unnamed-machine',
     specVersion,
@@ -101,6 +102,8 @@ function readData(data: ValueMap, specVersion: string, metadata: ValueMap, probl
     maxSteps: atLeast(1, setting, 'max_steps', problems) ?? DEFAULT_MAX_STEPS,
     maxDepth: atLeast(0, setting, 'max_depth', problems) ?? DEFAULT_MAX_DEPTH,
     maxAgentCalls: atLeast(0, setting, 'max_agent_calls', problems),
+    maxParallel: Math.min(atLeast(1, setting, 'max_parallel', problems) ?? USUAL_PARALLEL, MOST_PARALLEL),
+    parallelFallback: setting.oneOf('parallel_fallback', ['sequential', 'error'], 'sequential'),
     settings,
     agents: fields.map('agents'),
     machines: fields.map('machines'),

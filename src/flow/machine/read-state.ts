@@ -57,9 +57,9 @@ export function readState(
   const action = fields.name('action');
   const launch = fields.texts('launch');
   const foreach = fields.filled('foreach');
-  if (foreach !== undefined && machine === undefined && action === undefined && launch.length === 0) {
-    const what = 'a machine, a launch or an action is done for each item; an agent is asked once';
-    problems.warning(fields.pathOf('foreach'), what);
+  const agent = fields.name('agent');
+  if (foreach !== undefined && [machine, action, agent].every((one) => one === undefined) && launch.length === 0) {
+    problems.warning(fields.pathOf('foreach'), 'there is nothing to do for each item');
   }
   return {
     name,
@@ -70,7 +70,7 @@ export function readState(
     launchInput: fields.template('launch_input') ?? NOTHING,
     machines: machine === undefined ? [] : readMachines(machine, fields, problems),
     several: isList(machine),
-    agent: fields.name('agent'),
+    agent,
     execution: fields.value('execution') === undefined ? undefined : fields.map('execution'),
     sessionId: fields.filled('session_id'),
     toolLoop: fields.value('tool_loop') === false ? undefined : fields.template('tool_loop'),
@@ -180,12 +180,14 @@ export function readHooks(value: Value, path: Path, problems: Problems): readonl
   }
   const fields = new Fields(value, path, problems);
   fields.known(new Set(['name', 'file', 'module', 'class', 'args']));
+  const argTemplates = fields.marked('args');
   const reference = {
     name: fields.text('name'),
     file: fields.text('file'),
     module: fields.text('module'),
     class: fields.text('class'),
     args: fields.map('args'),
+    ...(argTemplates === undefined ? {} : { argTemplates }),
   };
   if (reference.name !== undefined || reference.file !== undefined || reference.module !== undefined)
     return [reference];

@@ -1,11 +1,11 @@
 import { isList, isMap, mapOf, type Value, type ValueMap, withAll } from '../expression/values.ts';
 import { actedCount, actedResults, withResult } from './acted-items.ts';
-import { mapFrom, valueOf, withAnswer, without, withSpent } from './answers.ts';
+import { mapFrom, valueOf, without, withSpent } from './answers.ts';
+import { type Asking, answeredBy, askedOf, spentBy } from './asked.ts';
 import { gathered, invokedBy, itemsOfState, launchedBy, outputOf, scopeWith } from './children.ts';
 import type { Command, HookName, MachineEvent } from './commands.ts';
 import type { Entries, Machine, State } from './definition.ts';
 import { fitting, fittingContext, renderField, StateError, transitionOf } from './scopes.ts';
-import { type SessionPlace, sessionPlace } from './sessions.ts';
 import { noteWrite, totalWith } from './sizes.ts';
 import {
   ASKED_IN,
@@ -371,41 +371,22 @@ class Run {
   }
 
   #agent(): Next {
-    const { agent, execution, toolLoop, input } = this.#state;
+    const { agent } = this.#state;
     if (agent === undefined) {
       // Otherwise the machine has done it. A state that only routes may write to the context as well.
       if (this.#state.machines.length === 0) this.#toContext();
       return this.#go('exit');
     }
-    const { maxAgentCalls = Number.POSITIVE_INFINITY } = this.#machine;
-    if (this.#at.agentCalls >= maxAgentCalls) {
-      throw new StateError('MaxAgentCallsExceeded', `the machine has called agents ${maxAgentCalls} times`);
-    }
-    const render = (field: string, template: typeof input | undefined): Value =>
-      template === undefined ? null : renderField(this.#machine, field, template, this.#names);
-    return this.#ask('answered?', {
-      do: 'agent',
-      agent,
-      state: this.#at.state,
-      key: `${this.#at.executionId}/s:${String(this.#at.step).padStart(6, '0')}`,
-      context: this.#at.context,
-      session: this.#at.sessions[this.#session.key],
-      input: render('input', input),
-      execution,
-      toolLoop: render('tool_loop', toolLoop),
-      sessionId: this.#session.name,
-      timeoutMs: this.#timeoutMs(),
-    });
+    return this.#ask('answered?', askedOf({ ...this.#asking(agent), timeoutMs: this.#timeoutMs() }));
   }
 
-  get #session(): SessionPlace {
-    return sessionPlace(this.#machine, this.#state, this.#names);
+  #asking(agent: string): Omit<Asking, 'timeoutMs'> {
+    return { machine: this.#machine, state: { ...this.#state, agent }, names: this.#names, at: this.#at };
   }
 
   #agentAnswered(event: Exclude<MachineEvent, { kind: 'go' | 'failed' }>): Next {
-    const answer = event.kind === 'agent' ? event.answer : {};
-    this.#at = withSpent(this.#at, answer);
-    this.#at = withAnswer(this.#at, answer, this.#session.key);
+    this.#at = spentBy(event, this.#at);
+    this.#at = answeredBy(event, this.#asking(this.#state.agent ?? ''));
     this.#toContext();
     return this.#go('exit');
   }

@@ -1,6 +1,6 @@
 /** Drives a machine in a test: commands are answered by plain functions, at once. */
 import type { Value, ValueMap } from '../expression/values.ts';
-import type { AgentAnswer, ChildEnd, Command, HookName, MachineEvent } from './commands.ts';
+import type { AgentAnswer, AgentEnd, ChildEnd, Command, HookName, MachineEvent } from './commands.ts';
 import type { Machine } from './definition.ts';
 import { readMachine } from './read-machine.ts';
 import { begin, type MachineWorld, type NewRun, reduce, start } from './reduce.ts';
@@ -85,6 +85,19 @@ function answerOf(command: Command, { actions, machines, agents, signals, hooks 
       return { kind: 'invoked', ends: command.children.map(({ machine, input }) => endOf(machines?.[machine], input)) };
     case 'agent':
       return { kind: 'agent', answer: agents?.[command.agent]?.(command.input) ?? {} };
+    case 'agents':
+      return {
+        kind: 'agents',
+        ends: command.calls.map(({ agent, input }) => agentEndOf(() => agents?.[agent]?.(input) ?? {})),
+      };
+  }
+}
+
+function agentEndOf(ask: () => AgentAnswer): AgentEnd {
+  try {
+    return { ok: true, answer: ask() };
+  } catch (error) {
+    return { ok: false, type: error instanceof StateError ? error.type : 'Error', message: (error as Error).message };
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { machineOf } from '../../flow/machine/test-driver.ts';
 import { HookChain } from '../machine/hook-chain.ts';
+import { RunScope } from '../machine/run-scope.ts';
 import { agentCall } from './agent-call.ts';
 import type { AgentExecutor } from './executor.ts';
 import { MemoryLedger } from './ledger.ts';
@@ -46,7 +47,7 @@ test('hooks hear every event in order, and none after the answer is no longer wa
       toolLoop: null,
       timeoutMs: undefined,
     } as const;
-    const around = { machine, hooks, ledger: new MemoryLedger(), transition: () => undefined };
+    const around = { machine, hooks, ledger: new MemoryLedger(), transition: () => undefined, scope: new RunScope() };
     await call(command, stopping.signal, around).catch(() => {});
     return heard;
   };

@@ -10,6 +10,7 @@ import type { AgentAround, AgentCall } from '../machine/inline-driver.ts';
 import { AgentFailed, agentFailed } from './agent-failed.ts';
 import { executeAgent } from './execution-types.ts';
 import type { AgentExecutor, CallOptions } from './executor.ts';
+import type { ConnectedTools } from './mcp/mcp-tools.ts';
 import { Meter } from './meter.ts';
 import { runToolLoop } from './tool-loop.ts';
 import { type AgentTool, ToolBox, type ToolProvider } from './tools.ts';
@@ -35,8 +36,9 @@ export function agentCall(executor: AgentExecutor, { world, tools }: AgentCallOp
       ...(events.onEvent === undefined ? {} : { onEvent: events.onEvent }),
     };
     const execution = withMetadata(readExecution(command.execution), executor.metadata);
-    const calling: Calling = { executor, command, call, around, meter, execution, world, tools };
+    const given: Calling = { executor, command, call, around, meter, execution, world, tools };
     try {
+      const calling = { ...given, call: { ...call, connected: await connected(given) } };
       const isLoop = command.toolLoop !== null && command.toolLoop !== undefined && command.toolLoop !== false;
       return { ...(isLoop ? await looped(calling) : await called(calling)), ...meter.spent };
     } catch (error) {
@@ -55,6 +57,34 @@ interface Calling extends AgentCallOptions {
   readonly around: AgentAround;
   readonly meter: Meter;
   readonly execution: Execution;
+}
+
+/** Its servers, tried again as its calls are. */
+async function connected({
+  executor,
+  call,
+  around,
+  execution,
+  world,
+  meter,
+}: Calling): Promise<ConnectedTools | undefined> {
+  const { connect } = executor;
+  if (connect === undefined) return undefined;
+  let tools: ConnectedTools | undefined;
+  const run = async (): Promise<AgentResult> => {
+    try {
+      tools = await connect(around.scope, call.signal);
+      return {};
+    } catch (error) {
+      call.signal.throwIfAborted();
+      const message = error instanceof Error ? error.message : String(error);
+      return { error: { code: 'server_error', type: 'McpError', message, retryable: true } };
+    }
+  };
+  const retry: Execution = execution.type === 'retry' ? { ...execution, retryOnEmpty: false } : { type: 'default' };
+  const { error } = await executeAgent(retry, run, { world, metadata: {}, signal: call.signal });
+  if (error !== undefined) throw agentFailed(error, around.machine.specVersion, meter.spent);
+  return tools;
 }
 
 async function called({ executor, command, call, around, meter, execution, world }: Calling): Promise<AgentAnswer> {
@@ -122,7 +152,7 @@ async function looped(calling: Calling): Promise<AgentAnswer> {
     },
     {
       options: readToolLoop(command.toolLoop, machine.specVersion, machine.settings),
-      tools: await ToolBox.of(tools, isObject(provider) ? provider : undefined, executor.tools),
+      tools: await ToolBox.of(tools, isObject(provider) ? provider : undefined, executor.tools, call.connected),
       ledger,
       meter,
       world,

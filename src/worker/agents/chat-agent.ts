@@ -9,12 +9,15 @@ import { StateError } from '../../flow/machine/scopes.ts';
 import { askEndpoint, type Reach } from './chat-endpoint.ts';
 import type { AgentExecutor, CallOptions, ToolTurn } from './executor.ts';
 import { heldToOutput } from './held-to-output.ts';
+import { connectedTools } from './mcp/mcp-tools.ts';
 import { type ModelSettings, modelSettings } from './model-settings.ts';
 
 export interface ChatSurroundings {
   readonly environment: () => Readonly<Record<string, string | undefined>>;
   readonly world: Pick<World, 'clock' | 'timers'>;
   readonly reach: Reach;
+  /** Where servers of its tools run that are programs; false: none are started. Default: in this folder. */
+  readonly folder?: string | false;
 }
 
 const DEFAULT_SYSTEM = 'You are a helpful assistant.';
@@ -22,16 +25,21 @@ const DEFAULT_SYSTEM = 'You are a helpful assistant.';
 /** An agent that is a prompt and a model behind an endpoint. */
 export function chatAgent(agent: Agent, around: ChatSurroundings): AgentExecutor {
   const chat = new ChatAgent(agent, around);
+  const { mcp } = agent;
+  const { folder = '.', environment, reach } = around;
   return {
+    ...(mcp === undefined
+      ? {}
+      : { connect: (scope, signal) => connectedTools(mcp, { folder, environment, reach }, scope, signal) }),
     metadata: agent.metadata,
     tools: agent.tools,
     execute: async (input, call) => {
-      const { system, user } = chat.prompts(input);
+      const { system, user } = chat.prompts(input, call);
       const tools = agent.tools.map(({ type, function: inner }) => ({ type, function: inner }));
       return heldToOutput(agent, await chat.ask([system, { role: 'user', content: user }], { tools }, call));
     },
     executeWithTools: async (input, turn, call) => {
-      const { system, user } = chat.prompts(input);
+      const { system, user } = chat.prompts(input, call);
       const { messages } = turn;
       const own = messages ?? [{ role: 'user', content: user }];
       const result = await chat.ask([system, ...own], turn, call);
@@ -49,8 +57,8 @@ class ChatAgent {
     this.#around = around;
   }
 
-  prompts(input: Value): { readonly system: Message; readonly user: string } {
-    const { system = DEFAULT_SYSTEM, user }: Prompts = renderPrompts(this.#agent, input);
+  prompts(input: Value, { connected }: CallOptions): { readonly system: Message; readonly user: string } {
+    const { system = DEFAULT_SYSTEM, user }: Prompts = renderPrompts(this.#agent, input, connected?.listed);
     const instruction = outputInstruction(this.#agent);
     const content = instruction === undefined ? system : `${system}\n\n${instruction}`;
     return { system: { role: 'system', content }, user };

@@ -2,6 +2,8 @@
 import type { AgentToolDefinition } from '../../flow/agent/definition.ts';
 import type { AgentResult, Message, ToolDefinition } from '../../flow/agent/result.ts';
 import type { Value, ValueMap } from '../../flow/expression/values.ts';
+import type { RunScope } from '../machine/run-scope.ts';
+import type { ConnectedTools } from './mcp/mcp-tools.ts';
 
 /** What comes with the input of a call. */
 export interface CallOptions {
@@ -14,6 +16,8 @@ export interface CallOptions {
   readonly key: string;
   /** Aborted when the answer is no longer wanted. The call then rejects with its reason. */
   readonly signal: AbortSignal;
+  /** Of its servers. */
+  readonly connected?: ConnectedTools | undefined;
   /** What the agent tells while it works. */
   readonly onEvent?: (event: ValueMap) => void;
 }
@@ -28,6 +32,8 @@ export interface AgentExecutor {
   readonly metadata: ValueMap;
   /** Those that the agent's own file names. */
   readonly tools: readonly AgentToolDefinition[];
+  /** Connects its servers for a run. Undefined: it has none. */
+  readonly connect?: ((scope: RunScope, signal: AbortSignal) => Promise<ConnectedTools>) | undefined;
   execute(input: Value, call: CallOptions): Promise<AgentResult>;
   /** One turn of a tool loop. Undefined: the agent calls its tools itself. */
   executeWithTools?(input: Value, turn: ToolTurn, call: CallOptions): Promise<AgentResult>;

@@ -67,3 +67,32 @@ export class LedgerWriter {
     await this.#ledger.commit(entries);
   }
 }
+
+/** One ledger for several calls at once: each has a part of its names, and their commits come one after the other. */
+export class SharedLedger {
+  readonly #ledger: Ledger;
+  #line: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  part(prefix: string): Ledger {
+    return {
+      read: (key) => this.#ledger.read(`${prefix}${key}`),
+      commit: (entries) => {
+        const named = entries.map((entry) => ({ ...entry, key: `${prefix}${entry.key}` }));
+        const done = this.#line.then(() => (this.#isClosed ? undefined : this.#ledger.commit(named)));
+        this.#line = done.catch(() => {});
+        return done;
+      },
+    };
+  }
+
+  /** The step goes on: what calls that nobody waits for still do is not kept. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#line;
+  }
+}

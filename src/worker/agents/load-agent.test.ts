@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { completion, json, openAiServer, toolCall } from '../../../test/support/agents/openai-server.ts';
 import { realWorld } from '../../app/world.ts';
 import { readProfiles } from '../../flow/agent/profiles.ts';
+import { readAgent } from '../../flow/agent/read-agent.ts';
 import type { ValueMap } from '../../flow/expression/values.ts';
 import type { Command } from '../../flow/machine/commands.ts';
 import { Problems } from '../../flow/machine/problems.ts';
@@ -199,8 +200,8 @@ describe('an agent of a machine', () => {
     const agent = flatagent({ model: { name: 'm', base_url: server.baseUrl }, mcp: { servers: {} } });
     const folder = await filesIn(t, { 'machine.json': machine({ poet: agent }) });
     const { warnings } = await run(folder);
-    assert.equal(warnings.filter((text) => /MCP servers are not connected/.test(text)).length, 1);
-    await assert.rejects(run(folder, { strict: true }), /MCP servers are not connected/);
+    assert.equal(warnings.filter((text) => /mcp.servers: there is no server/.test(text)).length, 1);
+    await assert.rejects(run(folder, { strict: true }), /mcp.servers: there is no server/);
   });
 });
 
@@ -209,8 +210,9 @@ describe('the page about agents', () => {
   const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => parseMachineText(text, 'page').value);
 
   test('has a machine, a catalogue of profiles and an agent that are read without a problem', () => {
-    const [machineOf, profiles, agents] = blocks as [ValueMap, ValueMap, ValueMap];
+    const [machineOf, served, profiles, agents] = blocks as [ValueMap, ValueMap, ValueMap, ValueMap];
     assert.deepEqual(readMachine(machineOf, { strict: true }).problems, []);
+    assert.deepEqual(readAgent(served, { strict: true }).problems, []);
     const problems = new Problems();
     const { named } = readProfiles(profiles, problems);
     assert.deepEqual([problems.all, [...named.keys()]], [[], ['cheap', 'local', 'coder']]);

@@ -155,7 +155,10 @@ export class AgentLoader {
   #runs(agent: Agent, folder: string, place: MachinePlace): AgentExecutor {
     const { environment, world, allowHttp, programs = (own: string) => own } = this.#options;
     const { runtime } = agent.profile;
-    if (MODEL_TYPES.has(runtime)) return chatAgent(agent, { environment, world, reach: reachOf(allowHttp) });
+    if (MODEL_TYPES.has(runtime)) {
+      const own = programs === false ? false : agent.mcp === undefined ? folder : programs(folder);
+      return chatAgent(agent, { environment, world, reach: reachOf(allowHttp), folder: own });
+    }
     if (isCommandRuntime(runtime)) {
       if (programs === false) throw refusal(place, agent.name, 'this worker starts no programs (see --allow shell)');
       return commandAgent(agent, { folder: programs(folder), environment, timers: world.timers });
@@ -213,7 +216,7 @@ const sourceIn = ({ folder, name }: MachinePlace, agent: string, value: Value): 
 
 /** A type with settings, as an agent with a profile. It is asked what its input says, unless its settings have prompts. */
 function wrapped(name: string, type: string, ref: Value, settings: ValueMap): ValueMap {
-  const { system, user, instruction_suffix: suffix, output, tools, ...profile } = settings;
+  const { system, user, instruction_suffix: suffix, output, tools, mcp, ...profile } = settings;
   const isModel = MODEL_TYPES.has(type);
   const prompts = {
     ...(system === undefined ? {} : { system }),
@@ -222,10 +225,12 @@ function wrapped(name: string, type: string, ref: Value, settings: ValueMap): Va
     // For a program `output` may say in which form it writes, and `tools` which of its own it may use.
     ...(isMap(output) ? { output } : {}),
     ...(isModel && tools !== undefined ? { tools } : {}),
+    ...(isModel && mcp !== undefined ? { mcp } : {}),
   };
   const rest = {
     ...(typeof output === 'string' ? { output } : {}),
     ...(!isModel && tools !== undefined ? { tools } : {}),
+    ...(!isModel && mcp !== undefined ? { mcp } : {}),
     ...(ref === undefined || isModel ? {} : { ref }),
   };
   const own = isModel

@@ -9,14 +9,15 @@
  */
 import type { World } from '../../core/world.ts';
 import type { AgentResult, Message, ToolCall } from '../../flow/agent/result.ts';
-import type { ToolLoopOptions } from '../../flow/agent/tool-loop-options.ts';
+import type { ReplayPolicy, ToolLoopOptions } from '../../flow/agent/tool-loop-options.ts';
 import { isList, isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import type { AgentCallRecord } from '../../flow/machine/commands.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import type { CallOptions, ToolTurn } from './executor.ts';
 import { type Ledger, LedgerWriter } from './ledger.ts';
 import { type Meter, sum } from './meter.ts';
-import type { ToolBox, ToolResult } from './tools.ts';
+import type { ToolResult } from './tool-result.ts';
+import type { ToolBox } from './tools.ts';
 import { withinMs } from './within.ts';
 
 /** What a loop needs besides its agent. */
@@ -199,7 +200,8 @@ class ToolLoop {
   }
 
   #isAllowed(name: string, { allowed, denied }: ToolLoopOptions): boolean {
-    return !denied.has(name) && (allowed.size === 0 || allowed.has(name));
+    const names = this.#around.tools.namesOf(name);
+    return !names.some((one) => denied.has(one)) && (allowed.size === 0 || names.some((one) => allowed.has(one)));
   }
 
   /** From the ledger, or by the tool. An effect that may have happened already is left to its policy. */
@@ -210,7 +212,7 @@ class ToolLoop {
       this.#replayed(known);
       return { content: String(known['content']), isError: known['isError'] === true };
     }
-    const policy = this.#around.options.policies.get(call.name) ?? this.#around.tools.policyOf(call.name);
+    const policy = this.#policyOf(call.name);
     const again = (await this.#ledger.read(`b:${place}`)) !== undefined;
     if (again && policy === 'exact') {
       throw new StateError(
@@ -227,6 +229,12 @@ class ToolLoop {
     const ms = Math.round(this.#around.world.clock.monotonic() - began);
     this.#ledger.note({ key: `t:${place}`, kind: 'element', value: { ...result, ms } });
     return result;
+  }
+
+  #policyOf(name: string): ReplayPolicy {
+    const { options, tools } = this.#around;
+    const said = tools.namesOf(name).find((one) => options.policies.has(one));
+    return options.policies.get(said ?? name) ?? tools.policyOf(name);
   }
 
   async #run(call: ToolCall, place: string, again: boolean): Promise<ToolResult> {

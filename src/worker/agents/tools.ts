@@ -5,6 +5,9 @@ import type { ToolDefinition } from '../../flow/agent/result.ts';
 import { type ReplayPolicy, replayPolicyOf } from '../../flow/agent/tool-loop-options.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 
+import type { ConnectedTools } from './mcp/mcp-tools.ts';
+import type { ToolResult } from './tool-result.ts';
+
 /** What comes with the arguments of a tool call. */
 export interface ToolCallOptions {
   readonly id: string;
@@ -31,11 +34,6 @@ export interface ToolProvider {
   executeTool?(name: string, id: string, args: Readonly<Record<string, unknown>>, call: ToolCallOptions): unknown;
 }
 
-export interface ToolResult {
-  readonly content: string;
-  readonly isError: boolean;
-}
-
 /** More than this of a result is cut off: it goes into the next prompt, and into every one after it. */
 const MOST_CONTENT = 256 * 1024;
 
@@ -43,22 +41,30 @@ export class ToolBox {
   readonly #tools: ReadonlyMap<string, AgentTool>;
   readonly #provider: ToolProvider | undefined;
   readonly #definitions: ReadonlyMap<string, AgentToolDefinition>;
+  /** Tools of servers, but for those that a function or the provider stands in for. */
+  readonly #connected: ConnectedTools | undefined;
+  readonly #ofServers: ReadonlySet<string>;
 
   private constructor(
     tools: ReadonlyMap<string, AgentTool>,
     provider: ToolProvider | undefined,
     definitions: ReadonlyMap<string, AgentToolDefinition>,
+    connected: ConnectedTools | undefined,
+    ofServers: ReadonlySet<string>,
   ) {
+    this.#connected = connected;
+    this.#ofServers = ofServers;
     this.#tools = tools;
     this.#provider = provider;
     this.#definitions = definitions;
   }
 
-  /** The provider of the hooks goes before functions, and both before what the agent's file says of a tool. */
+  /** The provider of the hooks goes before functions, these before servers, and all before what the agent's file says of a tool. */
   static async of(
     tools: ReadonlyMap<string, AgentTool>,
     provider: ToolProvider | undefined,
     own: readonly AgentToolDefinition[],
+    connected?: ConnectedTools,
   ): Promise<ToolBox> {
     const given = provider === undefined ? undefined : await methodOf(provider, 'getToolDefinitions')?.call(provider);
     const provided = (Array.isArray(given) ? given : []).flatMap((one: unknown) => toolDefinitionOf(one) ?? []);
@@ -75,12 +81,17 @@ export class ToolBox {
         ...(replay === undefined ? {} : { replay }),
       };
     });
+    const served = connected?.definitions ?? [];
     // Functions that the file does not name are for other agents, unless it names none at all.
+    const named = [...own, ...served];
     const meant = registered.filter(
-      ({ function: { name } }) => own.length === 0 || own.some((one) => one.function.name === name),
+      ({ function: { name } }) => named.length === 0 || named.some((one) => one.function.name === name),
     );
-    const all = [...own, ...meant, ...provided];
-    return new ToolBox(tools, provider, new Map(all.map((one) => [one.function.name, one])));
+    const others = new Set([...meant, ...provided].map((one) => one.function.name));
+    const ofServers = served.map((one) => one.function.name).filter((name) => !others.has(name));
+    const all = [...own, ...served, ...meant, ...provided];
+    const definitions = new Map(all.map((one) => [one.function.name, one]));
+    return new ToolBox(tools, provider, definitions, connected, new Set(ofServers));
   }
 
   /** What the model is told of them. */
@@ -88,6 +99,12 @@ export class ToolBox {
     return [...this.#definitions.values()]
       .filter((one) => isAllowed(one.function.name))
       .map(({ type, function: inner }) => ({ type, function: inner }));
+  }
+
+  /** The names by which a machine may mean this tool. */
+  namesOf(name: string): readonly string[] {
+    const qualified = this.#ofServers.has(name) ? this.#connected?.qualified(name) : undefined;
+    return qualified === undefined ? [name] : [name, qualified];
   }
 
   /** A tool that nobody has said anything about may do anything. */
@@ -98,6 +115,8 @@ export class ToolBox {
   /** Rejects with what the tool throws. */
   async run(name: string, args: Value, call: ToolCallOptions): Promise<ToolResult> {
     if (!isMap(args)) return { content: `The arguments of '${name}' are not a JSON object.`, isError: true };
+    if (this.#ofServers.has(name) && this.#connected !== undefined)
+      return toolResultOf(await this.#connected.run(name, args, call.signal));
     const provider = this.#provider;
     const execute = provider === undefined ? undefined : methodOf(provider, 'executeTool');
     const tool = this.#tools.get(name);

@@ -1,12 +1,21 @@
 /** Runs machines within this process, from the first state to the last. What is written down of them, `persistence/` writes. */
 import type { World } from '../../core/world.ts';
 import type { ValueMap } from '../../flow/expression/values.ts';
-import type { AgentAnswer, Child, ChildEnd, Command, HookName, MachineEvent } from '../../flow/machine/commands.ts';
+import type {
+  AgentAnswer,
+  AgentEnd,
+  Child,
+  ChildEnd,
+  Command,
+  HookName,
+  MachineEvent,
+} from '../../flow/machine/commands.ts';
 import type { Machine, State } from '../../flow/machine/definition.ts';
 import { begin, type MachineWorld, reduce, start } from '../../flow/machine/reduce.ts';
 import { StateError, transitionOf } from '../../flow/machine/scopes.ts';
 import type { Snapshot } from '../../flow/machine/snapshot.ts';
 import { AgentFailed } from '../agents/agent-failed.ts';
+import { AskEach, askEach } from '../agents/ask-each.ts';
 import { type Ledger, MemoryLedger } from '../agents/ledger.ts';
 import { withinMs } from '../agents/within.ts';
 import { childId } from './child-id.ts';
@@ -17,12 +26,15 @@ import type { ResultBackend } from './persistence/backends.ts';
 import { KeptRun, type RunPlace } from './persistence/kept-run.ts';
 import { keptWait } from './persistence/kept-wait.ts';
 import { resultUri } from './persistence/results.ts';
+import { RunScope } from './run-scope.ts';
 import type { LocalSignals } from './signals.ts';
 
 /** A machine with what it needs to run. */
 export interface RunnableMachine {
   readonly machine: Machine;
   readonly hooks: HookChain;
+  /** Of a machine whose hooks have arguments that depend on the input of a run: they are made for each. */
+  readonly hooksFor?: (input: unknown) => Promise<HookChain>;
   /** What its paths begin with. */
   readonly folder?: string;
   /** What it was read from. */
@@ -42,6 +54,8 @@ export type AgentCall = (
 export interface AgentAround {
   readonly machine: Machine;
   readonly hooks: HookChain;
+  /** What the run holds for its agents until it ends. */
+  readonly scope: RunScope;
   /** What this step has done so far, also in an earlier attempt. */
   readonly ledger: Ledger;
   /** The state that a conditional transition of this state leads to, with this context. */
@@ -122,23 +136,45 @@ export async function runInline(runnable: RunnableMachine, run: InlineRun, optio
 }
 
 /** The run is free for others before the machines that it launched have ended. */
-async function runOrLeave(runnable: RunnableMachine, run: InlineRun, options: InlineOptions): Promise<unknown> {
-  const { machine, hooks } = runnable;
+async function runOrLeave(given: RunnableMachine, run: InlineRun, options: InlineOptions): Promise<unknown> {
   const { executionId, stop } = run;
-  const kept = await keptOf(runnable, run, options);
+  const kept = await keptOf(given, run, options);
+  let runnable: RunnableMachine;
+  try {
+    runnable = await withHooks(given, kept?.from?.input ?? run.from?.input ?? run.input);
+  } catch (error) {
+    await kept?.release();
+    await kept?.close();
+    throw error;
+  }
+  const { machine, hooks } = runnable;
   return hooks.around({ machine: machine.name, settings: machine.settings, executionId, stop }, async () => {
     const launched: Promise<void>[] = [];
+    const scope = new RunScope();
     try {
       try {
-        return await new InlineDriver(runnable, run, options, launched, kept).drive();
+        return await new InlineDriver(runnable, run, options, { launched, kept, scope }).drive();
       } finally {
         await kept?.release();
       }
     } finally {
       await Promise.all(launched);
+      await scope.close();
       await kept?.close();
     }
   });
+}
+
+/** The machine with the hooks of a run with this input. */
+export async function withHooks(runnable: RunnableMachine, input: unknown): Promise<RunnableMachine> {
+  const { hooksFor, machine } = runnable;
+  if (hooksFor === undefined) return runnable;
+  try {
+    return { ...runnable, hooks: await hooksFor(input) };
+  } catch (error) {
+    if (error instanceof StateError) throw new MachineFailed(error.type, error.message, machine.initial);
+    throw error;
+  }
 }
 
 async function keptOf(runnable: RunnableMachine, run: InlineRun, options: InlineOptions): Promise<KeptRun | undefined> {
@@ -159,6 +195,7 @@ class InlineDriver {
   readonly #launched: Promise<void>[];
   readonly #family: Family;
   readonly #kept: KeptRun | undefined;
+  readonly #scope: RunScope;
   /** Children that this process has launched. */
   readonly #launchedIds = new Set<string>();
   #entered = 0;
@@ -168,14 +205,14 @@ class InlineDriver {
     runnable: RunnableMachine,
     run: InlineRun,
     options: InlineOptions,
-    launched: Promise<void>[],
-    kept: KeptRun | undefined,
+    { launched, kept, scope }: { launched: Promise<void>[]; kept: KeptRun | undefined; scope: RunScope },
   ) {
     this.#runnable = runnable;
     this.#run = run;
     this.#options = options;
     this.#launched = launched;
     this.#kept = kept;
+    this.#scope = scope;
     this.#family = run.family ?? { started: 0 };
     this.#turnAt = options.world.clock.monotonic();
   }
@@ -267,7 +304,22 @@ class InlineDriver {
         return { kind: 'invoked', ends: await this.#invoke(command, snapshot, stop) };
       case 'agent':
         return { kind: 'agent', answer: await (await agent(command.agent))(command, stop, this.#around(snapshot)) };
+      case 'agents':
+        return { kind: 'agents', ends: await this.#askEach(command, snapshot, stop) };
     }
+  }
+
+  #askEach(
+    command: Command & { readonly do: 'agents' },
+    snapshot: Snapshot,
+    stop: AbortSignal,
+  ): Promise<readonly (AgentEnd | undefined)[]> {
+    const around = this.#around(snapshot);
+    const asking = new AskEach(command, {
+      ledger: around.ledger,
+      ask: async (call, own, ledger) => (await this.#runnable.agent(call.agent))(call, own, { ...around, ledger }),
+    });
+    return askEach(asking, (body) => body(stop));
   }
 
   async #signal(command: Command & { readonly do: 'wait' }, snapshot: Snapshot, stop: AbortSignal): Promise<unknown> {
@@ -292,7 +344,7 @@ class InlineDriver {
     const now = this.#options.world.clock.wall();
     const transition = (context: ValueMap): string | undefined =>
       transitionOf(machine.states.get(state) as State, { context, input, output }, now, { conditional: true });
-    return { machine, hooks, ledger, transition };
+    return { machine, hooks, ledger, transition, scope: this.#scope };
   }
 
   /** Those that an earlier process had launched, and that have no result. */

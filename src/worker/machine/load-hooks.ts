@@ -2,14 +2,35 @@
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fault } from '../../core/errors.ts';
+import type { Value, ValueMap } from '../../flow/expression/values.ts';
 import type { HookReference, Machine } from '../../flow/machine/definition.ts';
+import { renderField, StateError } from '../../flow/machine/scopes.ts';
 import { HookChain } from './hook-chain.ts';
 import type { LoaderOptions } from './loader-options.ts';
 import type { MachineHooks } from './machine-hooks.ts';
 
-/** Hooks that the caller gave come instead of those of the machine. Those of single states are looked up all the same. */
-export async function hooksOf(machine: Machine, folder: string, options: LoaderOptions): Promise<HookChain> {
-  const maker = new HookMaker(folder, options);
+/** Whether its hooks depend on the input of a run. */
+export function hooksSeeInput({ hooks, lifecycleHooks, states }: Machine): boolean {
+  const all = [...hooks, ...lifecycleHooks, ...[...states.values()].flatMap((state) => state.hooks)];
+  return all.some(({ argTemplates }) => argTemplates !== undefined);
+}
+
+/**
+ * Hooks that the caller gave come instead of those of the machine. Those of single states are looked up all the same. Throws a `StateError` if
+ * their arguments cannot be rendered.
+ */
+export async function hooksOf(
+  machine: Machine,
+  folder: string,
+  options: LoaderOptions,
+  input: Value = {},
+): Promise<HookChain> {
+  const withArgs = (reference: HookReference): HookReference => {
+    const { argTemplates, ...others } = reference;
+    if (argTemplates === undefined) return reference;
+    return { ...others, args: renderField(machine, 'hooks.args', argTemplates, { input }) as ValueMap };
+  };
+  const maker = new HookMaker(folder, options, withArgs);
   const { own = [], inherited = [] } = options;
   const [hooks, lifecycle] =
     own.length > 0 ? [own, []] : [await maker.all(machine.hooks), await maker.all(machine.lifecycleHooks)];
@@ -41,8 +62,11 @@ class HookMaker {
   /** References that could not be made, and were spoken of: many states may share one. */
   readonly #missed = new Set<string>();
 
-  constructor(folder: string, options: LoaderOptions) {
+  readonly #withArgs: (reference: HookReference) => HookReference;
+
+  constructor(folder: string, options: LoaderOptions, withArgs: (reference: HookReference) => HookReference) {
     this.#folder = folder;
+    this.#withArgs = withArgs;
     this.#options = options;
   }
 
@@ -53,9 +77,9 @@ class HookMaker {
     const made = await Promise.all(
       references.map(async (reference) => {
         try {
-          return await this.#one(reference);
+          return await this.#one(this.#withArgs(reference));
         } catch (error) {
-          if (!standIn) throw error;
+          if (!standIn || error instanceof StateError) throw error;
           const key = JSON.stringify(reference);
           if (!this.#missed.has(key)) {
             onWarning?.(`${nameOf(reference)}: ${error instanceof Error ? error.message : String(error)}`);

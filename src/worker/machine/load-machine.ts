@@ -6,8 +6,9 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import { type Problem, pathText } from '../../flow/machine/problems.ts';
 import { readMachine } from '../../flow/machine/read-machine.ts';
+import { HookChain } from './hook-chain.ts';
 import type { RunnableMachine } from './inline-driver.ts';
-import { hooksOf } from './load-hooks.ts';
+import { hooksOf, hooksSeeInput } from './load-hooks.ts';
 import type { LoaderOptions, MachineSource } from './loader-options.ts';
 import { MOST_BYTES, parseMachineText } from './machine-file.ts';
 
@@ -66,11 +67,13 @@ export async function loadMachine(source: MachineSource, options: LoaderOptions)
   const { own = [], inherited = [], ...others } = options;
   const forPeers: LoaderOptions = { ...others, inherited: own.length > 0 ? own : inherited };
   const peers = new Map<string, Promise<RunnableMachine>>();
+  const ofRun = hooksSeeInput(machine);
   return {
     machine,
     folder: source.folder,
     config: source.value,
-    hooks: await hooksOf(machine, source.folder, options),
+    hooks: ofRun ? new HookChain([], machine.specVersion) : await hooksOf(machine, source.folder, options),
+    ...(ofRun ? { hooksFor: (input: unknown) => hooksOf(machine, source.folder, options, input) } : {}),
     agent: (name) => options.agent(name, { machine, folder: source.folder, name: source.name }),
     peer: (name) => {
       const known = peers.get(name) ?? peerOf(machine, name, source, forPeers);

@@ -48,8 +48,9 @@ const SAID = 30;
 /** Long enough to be pointed to. */
 export const long = (about: string): string => `${about} `.repeat(Math.ceil(300 / (about.length + 1)));
 
-/** The name of a machine whose machines run within its attempt. */
+/** The name of a machine whose machines run within its attempt, and of one that asks its agent for each item of a list. */
 export const OFFICE = 'office';
+export const PANEL = 'panel';
 
 const end = (output: object): object => ({ type: 'final', output });
 const double = { action: 'double', transitions: [to('end')] };
@@ -104,13 +105,29 @@ const office = machine({
     end: end({ all: '{{ context.all }}' }),
   },
 });
+/** More items than it asks for at once. */
+const panel = machine({
+  settings: { max_parallel: 2 },
+  agents: { writer: { type: 'function' } },
+  states: {
+    all: {
+      foreach: '{{ [0, 1, 2, 3] }}',
+      agent: 'writer',
+      draw: { tokens: DRAW },
+      input: { about: 'item {{ item }}', step: '{{ context.machine.step }}' },
+      output_to_context: { all: '{{ output }}' },
+      transitions: [to('end')],
+    },
+    end: end({ all: '{{ context.all }}' }),
+  },
+});
 /** Fails before any other has completed. */
 const broken = machine({ states: { a: { transitions: [to('b', 'input.never')] }, b: end({}) } });
 const around = machine({
   machines: { stuck },
   states: { go: { machine: 'stuck', transitions: [to('end')] }, end: end({}) },
 });
-const MACHINES = { worker, stuck, boss, clerk, [OFFICE]: office, broken, around };
+const MACHINES = { worker, stuck, boss, clerk, [OFFICE]: office, [PANEL]: panel, broken, around };
 
 /** What a machine does at one of its places. */
 const PARTS = {
@@ -144,7 +161,7 @@ const PARTS = {
     children: 1,
   }),
   fan: ({ name, i, next, rng, items }) => {
-    const which = rng.pick(['worker', 'worker', 'boss', 'clerk', OFFICE]);
+    const which = rng.pick(['worker', 'worker', 'boss', 'clerk', OFFICE, PANEL]);
     return {
       states: {
         [name]: {

@@ -40,9 +40,8 @@ export const DRIVER_DEFECTS = {
   ]),
   'effect-before-commit': plant('an effect begins before the one before it is stored', [
     DRIVER,
-    `    } else if (this.#done !== undefined && this.#done.step !== snapshot.step) {
-      if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;`,
-    '',
+    '    } else if ((await this.#storeEarlier(snapshot)) === OVER) return OVER;',
+    '    }',
   ]),
   'drop-forgotten': plant('what was taken out of the context comes back', [
     'patch.ts',
@@ -102,6 +101,11 @@ export const DRIVER_DEFECTS = {
   'inline-undrawn': plant('machines within the attempt draw nothing for their calls', [
     METER,
     'if (drawn.length > 0) await this.#draw(drawn);',
+    '',
+  ]),
+  'item-asked-again': plant('an agent is asked again for items that it has answered', [
+    'ask-each.ts',
+    'if (known !== undefined) return known as unknown as AgentEnd;',
     '',
   ]),
   'timeout-forgotten': plant('a run that is woken because its time is over waits again', [

@@ -76,7 +76,7 @@ function optionsOf(run: Run, process: SimProcess, model: RunModel): Parameters<D
     },
   };
   const agents = new AgentRegistry().agent('writer', async ({ about, step }) => {
-    const acting = await effect(Number(step), 'writer');
+    const acting = await effect(Number(step), `writer, ${String(about)}`);
     model.used(acting, COST);
     return answerOf(about);
   });

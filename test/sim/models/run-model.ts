@@ -2,7 +2,7 @@ import type { Lease } from '../../../src/core/task/lease.ts';
 import { isFinal } from '../../../src/core/task/task.ts';
 import { isStepKey, type StepEntry, stepKey, stepOfKey } from '../../../src/flow/machine/history/run-history.ts';
 import type { NewChild, Turn, TurnAnswer } from '../../../src/store/store.ts';
-import { OFFICE } from '../machines/drawn-machine.ts';
+import { OFFICE, PANEL } from '../machines/drawn-machine.ts';
 import { must } from '../trace.ts';
 import type { Model } from './model.ts';
 
@@ -21,7 +21,7 @@ interface Effect {
 
 /** What the driver says of one run, by its commits. */
 interface Known {
-  /** Entries of states, and how many there are. */
+  /** Entries of states, and how many there are; receipts of draws. */
   readonly keys: Set<string>;
   entries: number;
   readonly effects: Effect[];
@@ -92,6 +92,10 @@ export class RunModel {
     for (const [i, entry] of turn.entries.entries()) {
       const said = answer.entries[i];
       if (entry.kind === 'child' && said?.kind === 'child') this.#bore(turn, run, entry, said.task);
+      if (entry.kind === 'element') this.#answered(turn, run, entry.key);
+      // The receipt of a draw, which tells what calls before it have used.
+      if (entry.kind === 'mark' && !run.keys.has(entry.key)) fresh = true;
+      if (entry.kind === 'mark') run.keys.add(entry.key);
       if (entry.kind !== 'value' || !isStepKey(entry.key)) continue;
       must(said?.kind === 'stored', 'run', () => `${entry.key} of ${turn.task} is written a second time, otherwise`);
       if (run.keys.has(entry.key)) continue;
@@ -100,6 +104,15 @@ export class RunModel {
     }
     if (fresh) this.#settled(turn);
     if (turn.then.go === 'end' && answer.went === 'ended') this.#ended(turn.task);
+  }
+
+  /** An agent has answered for one item of a list. */
+  #answered(turn: Turn, run: Known, key: string): void {
+    const [, step, item] = /^(s:\d+)\/i:(\d+)\/end$/.exec(key) ?? [];
+    for (const effect of run.effects) {
+      if (stepKey(effect.step) === step && effect.what.endsWith(`, item ${item}`)) effect.stored = true;
+    }
+    if (turn.attempt > 1) this.#model.gates.reach('list of an agent gone on with');
   }
 
   /** Entries follow one another, and each stands under the name of its step. */
@@ -141,9 +154,10 @@ export class RunModel {
     this.#unsettled.set(key, due - said);
   }
 
-  /** Its machines run within its attempt. */
+  /** Its machines run within its attempt, or it asks an agent for each item of a list. */
   #callsSeveral(task: number): boolean {
-    return this.#model.board.task(task).payload.includes(`"peers":["${OFFICE}"]`);
+    const { payload } = this.#model.board.task(task);
+    return [OFFICE, PANEL].some((name) => payload.includes(`"peers":["${name}"]`));
   }
 
   /** In one step each machine is started once with an input: those of one list differ. */

@@ -32,6 +32,7 @@ export interface DurableSceneOptions {
   /** In place of `url`. */
   readonly elsewhere?: Elsewhere;
   readonly hooks?: readonly MachineHooks[];
+  readonly registry?: HooksRegistry;
   readonly agents?: Readonly<Record<string, AgentFunction>>;
   readonly tools?: Readonly<Record<string, Parameters<AgentRegistry['tool']>[1]>>;
   readonly machines?: ReadonlyMap<string, MachineSource>;
@@ -63,7 +64,7 @@ export class DurableScene {
     node: Awaited<ReturnType<typeof openNode>>,
     world: VirtualWorld,
     session: Session,
-    { elsewhere, hooks = [], agents = {}, tools = {}, machines = new Map() }: DurableSceneOptions,
+    { elsewhere, hooks = [], registry: named, agents = {}, tools = {}, machines = new Map() }: DurableSceneOptions,
   ) {
     this.engine = node.engine;
     this.world = world;
@@ -76,7 +77,7 @@ export class DurableScene {
     for (const [name, tool] of Object.entries(tools)) registry.tool(name, tool);
     this.#task = machineTask({
       world,
-      hooks: new HooksRegistry({ onLog: () => {} }),
+      hooks: named ?? new HooksRegistry({ onLog: () => {} }),
       agents: registry,
       environment: () => ({}),
       own: hooks,

@@ -1,13 +1,15 @@
 /** Machines with what they give, however they are driven. */
 import type { AgentFunction } from '../../../src/worker/agents/registry.ts';
 import type { AgentTool } from '../../../src/worker/agents/tools.ts';
-import type { MachineHooks } from '../../../src/worker/machine/machine-hooks.ts';
+import type { HooksFactory, MachineHooks } from '../../../src/worker/machine/machine-hooks.ts';
 
 export interface MachineCase {
   readonly data: object;
   readonly version?: string;
   readonly input?: object;
   readonly hooks?: () => MachineHooks;
+  /** By the name "named". */
+  readonly named?: HooksFactory;
   readonly agents?: () => Readonly<Record<string, AgentFunction>>;
   readonly tools?: () => Readonly<Record<string, AgentTool['run']>>;
   /** Sent before it begins. */
@@ -68,7 +70,18 @@ const errorOf = (onError: unknown): object => ({
   },
 });
 const each = (more: object, states: object = {}): object => ({
-  machines: { doubling, broken, never: broken, slow, counts, hears, a: answers('a'), b: answers('b'), c: answers('c') },
+  machines: {
+    doubling,
+    broken,
+    never: broken,
+    slow,
+    counts,
+    hears,
+    hooked,
+    a: answers('a'),
+    b: answers('b'),
+    c: answers('c'),
+  },
   context: { list: '{{ input.list }}' },
   states: {
     all: {
@@ -95,6 +108,11 @@ const waiting = {
     no: { type: 'final', output: { answer: 'no', value: '{{ context.value }}' } },
   },
 };
+
+const hooked = peer({
+  hooks: { name: 'named', args: { by: '{{ input.by }}' } },
+  states: { a: { action: 'x', transitions: [to('end')] }, end: { type: 'final', output: { got: 'context.got' } } },
+});
 
 /** An agent that is tried again. */
 const trying = (execution: object): object => ({
@@ -160,6 +178,58 @@ const stubborn = (): Readonly<Record<string, AgentFunction>> => ({
   },
 });
 const looking = (): Readonly<Record<string, AgentTool['run']>> => ({ look: ({ n }) => `seen ${String(n)}` });
+
+/** An agent that is asked for each item of a list. */
+const asking = (more: object, settings: object = {}): object => ({
+  agents: { writer: { type: 'function' } },
+  settings,
+  context: { list: '{{ input.list }}' },
+  states: {
+    ask: {
+      foreach: '{{ context.list }}',
+      as: 'n',
+      agent: 'writer',
+      input: { n: '{{ n }}', of: '{{ context.list | length }}' },
+      output_to_context: { got: '{{ output }}' },
+      on_error: 'failed',
+      transitions: [to('end')],
+      ...more,
+    },
+    failed: { type: 'final', output: { type: '{{ context.last_error_type }}', said: '{{ context.last_error }}' } },
+    end: { type: 'final', output: { got: '{{ context.got }}', item: '{{ context.n }}' } },
+  },
+});
+/** It squares numbers, and does not like 13. The larger the number, the sooner it answers; without end it never does. */
+const squaring = (): Readonly<Record<string, AgentFunction>> => ({
+  writer: async (input, { signal }) => {
+    const n = Number(input['n']);
+    for (let turn = 10 - n; turn > 0; turn--) await Promise.resolve();
+    if (n === 13) throw Object.assign(new Error('no 13'), { name: 'Unlucky' });
+    if (n === 99) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return { output: { square: n * n, of: input['of'] } };
+  },
+});
+/** It says which of its conversations it goes on with, and that it has done so. */
+const talking = (): Readonly<Record<string, AgentFunction>> => ({
+  writer: async (input, { sessionId }) => {
+    await Promise.resolve();
+    const said = `${sessionId ?? 'new'}+${String(input['n'])}`;
+    return { output: { said }, session_id: said };
+  },
+});
+/** How many of it are under way at once, at most. */
+const crowding = (): Readonly<Record<string, AgentFunction>> => {
+  let open = 0;
+  let most = 0;
+  return {
+    writer: async () => {
+      most = Math.max(most, ++open);
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+      open--;
+      return { output: { most } };
+    },
+  };
+};
 
 export const MACHINE_CASES: Readonly<Record<string, MachineCase>> = {
   'a loop with an action': {
@@ -456,5 +526,141 @@ export const MACHINE_CASES: Readonly<Record<string, MachineCase>> = {
     agents: digger(1),
     tools: looking,
     gives: { stop: null, said: 'seen 0', calls: 1 },
+  },
+  'hooks with arguments by the input of the run': {
+    data: {
+      hooks: { name: 'named', args: { by: '{{ input.by }}', at: ['at {{ input.by }}'], word: 'input' } },
+      states: { a: { action: 'x', transitions: [to('end')] }, end: { type: 'final', output: { got: 'context.got' } } },
+    },
+    input: { by: 5 },
+    named: (args) => ({ onAction: () => ({ got: args }) }),
+    gives: { got: { by: 5, at: ['at 5'], word: 'input' } },
+  },
+  'machines within, each with hooks by its own input': {
+    data: each({
+      machine: 'hooked',
+      input: { by: '{{ n }}' },
+    }),
+    input: { list: [1, 2] },
+    named: ({ by }) => ({ onAction: () => ({ got: by }) }),
+    gives: { got: [{ got: 1 }, { got: 2 }] },
+  },
+  'hooks with an argument that cannot be rendered': {
+    data: {
+      hooks: { name: 'named', args: { by: '{{ input.by / 0 }}' } },
+      states: { a: { transitions: [to('end')] }, end: { type: 'final' } },
+    },
+    input: { by: 5 },
+    named: () => ({}),
+    gives: { failed: 'TemplateError', state: 'a' },
+  },
+  'an agent for each item, in the order of the items': {
+    data: asking({}),
+    input: { list: [3, 1, 2] },
+    agents: squaring,
+    gives: { got: [9, 1, 4].map((square) => ({ square, of: 3 })), item: null },
+  },
+  'an agent for each item, by their keys': {
+    data: asking({ key: 'k{{ n }}' }),
+    input: { list: [3, 1] },
+    agents: squaring,
+    gives: { got: { k3: { square: 9, of: 2 }, k1: { square: 1, of: 2 } }, item: null },
+  },
+  'an agent for two items with one key': {
+    data: asking({ key: 'k' }),
+    input: { list: [3, 1] },
+    agents: squaring,
+    gives: { type: 'DuplicateKey', said: 'two items have the key "k"' },
+  },
+  'an agent for no items': { data: asking({}), input: { list: [] }, agents: squaring, gives: { got: [], item: null } },
+  'an agent that fails for one of its items': {
+    data: asking({}),
+    input: { list: [13, 2] },
+    agents: squaring,
+    gives: {
+      got: [
+        { _error: 'no 13', _error_type: 'Unlucky' },
+        { square: 4, of: 2 },
+      ],
+      item: null,
+    },
+  },
+  'an agent that fails for one of its items, and the state with it': {
+    data: asking({ on_child_error: 'fail' }),
+    input: { list: [2, 13] },
+    agents: squaring,
+    gives: { type: 'Unlucky', said: 'no 13' },
+  },
+  'an agent for the first item that it answers': {
+    data: asking({ mode: 'any' }),
+    input: { list: [13, 99, 5] },
+    agents: squaring,
+    gives: { got: { square: 25, of: 3 }, item: null },
+  },
+  'an agent that takes too long for one of its items': {
+    data: asking({ timeout: 5 }),
+    input: { list: [1, 99] },
+    agents: squaring,
+    gives: { type: 'TimeoutError', said: 'it took more than 5 s' },
+  },
+  'an agent for more items than may be asked for': {
+    data: asking({}, { max_agent_calls: 2 }),
+    input: { list: [1, 2, 3] },
+    agents: squaring,
+    gives: {
+      type: 'MaxAgentCallsExceeded',
+      said: '3 calls more than the 0 so far are more than max_agent_calls 2',
+    },
+  },
+  'an agent for many items, eight of them at once': {
+    data: asking({ output_to_context: { got: '{{ output | map(attribute="most") | max }}' } }),
+    input: { list: [...Array(50).keys()] },
+    agents: crowding,
+    gives: { got: 8, item: null },
+  },
+  'an agent for many items, as many at once as the machine says': {
+    data: asking({ output_to_context: { got: '{{ output | map(attribute="most") | max }}' } }, { max_parallel: 3 }),
+    input: { list: [...Array(50).keys()] },
+    agents: crowding,
+    gives: { got: 3, item: null },
+  },
+  'items of one conversation, one after the other': {
+    data: asking({ session_id: '{{ "odd" if n % 2 else "even" }}' }),
+    input: { list: [1, 2, 3, 4] },
+    agents: talking,
+    gives: { got: ['new+1', 'new+2', 'new+1+3', 'new+2+4'].map((said) => ({ said })), item: null },
+  },
+  'items without a conversation, each for itself': {
+    data: asking({}),
+    input: { list: [1, 2] },
+    agents: talking,
+    gives: { got: ['new+1', 'new+2'].map((said) => ({ said })), item: null },
+  },
+  'items of one conversation that must not be one after the other': {
+    data: asking({ session_id: 'one' }, { parallel_fallback: 'error' }),
+    input: { list: [1, 2] },
+    agents: talking,
+    gives: {
+      type: 'ParallelError',
+      said: 'items with one session_id go on with one conversation, and cannot be asked at once (parallel_fallback: error)',
+    },
+  },
+  'an agent with tools for each item': {
+    data: {
+      agents: { digger: { type: 'function' } },
+      states: {
+        dig: {
+          foreach: '{{ [1, 2] }}',
+          agent: 'digger',
+          tool_loop: { policies: { look: 'repeat' } },
+          output_to_context: { all: '{{ output | map(attribute="content") | list }}' },
+          transitions: [to('end')],
+        },
+        end: { type: 'final', output: { all: '{{ context.all }}', calls: '{{ context._tool_calls_count }}' } },
+      },
+    },
+    agents: digger(2),
+    tools: looking,
+    gives: { all: ['seen 0, seen 1', 'seen 0, seen 1'], calls: 2 },
   },
 };

@@ -3,6 +3,7 @@
  * action nothing of the context is, for a hook may change all of it. A transition that depends on what is not known is undecided: then all ways are gone.
  */
 import { isList, isMap, mapOf, type Value, type ValueMap } from '../../expression/values.ts';
+import { asksForEach } from '../asked.ts';
 import type { Machine, State } from '../definition.ts';
 import { fittingContext } from '../scopes.ts';
 import { allKnown, decide, type Known, type KnownScope, knownWith, nothingKnown, reasonOf, show } from './known.ts';
@@ -33,7 +34,13 @@ export interface DryStep {
 export type DryAct =
   | { readonly do: 'action'; readonly action: string; readonly each?: Value }
   | { readonly do: 'wait'; readonly channel: Value; readonly timeout?: Value }
-  | { readonly do: 'agent'; readonly agent: string; readonly input: Value }
+  | {
+      readonly do: 'agent';
+      readonly agent: string;
+      readonly input: Value;
+      /** What `foreach` goes through, if that is not known. */
+      readonly each?: Value;
+    }
   | {
       readonly do: 'machine' | 'launch';
       readonly machine: string;
@@ -319,8 +326,8 @@ class Walk {
   }
 
   #agent(state: State, acted: Mutable): void {
-    const input = this.#show(state, 'input', acted.context).value;
-    acted.does.push({ do: 'agent', agent: state.agent as string, input });
+    const { inputs, each } = this.#inputs(state, 'input', acted.context, asksForEach(state));
+    for (const input of inputs) acted.does.push({ do: 'agent', agent: state.agent as string, input, ...each });
     // A tool loop leaves its own keys in the context, which nothing here knows of.
     if (state.toolLoop !== undefined) acted.context = { ...acted.context, open: true };
     this.#toContext(state, acted);

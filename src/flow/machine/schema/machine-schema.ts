@@ -49,7 +49,7 @@ const STATE: Schema = {
         { type: 'array', minItems: 1, items: { anyOf: [{ type: 'string' }, ref('invoked')] } },
       ],
     },
-    foreach: { description: 'A template that gives a list: machine, launch or action is done for each item.' },
+    foreach: { description: 'A template that gives a list: machine, launch, action or agent is done for each item.' },
     as: { ...NAME, default: 'item', description: 'The name of the item in templates.' },
     key: { description: 'A template for the key of each result; without it the results are a list.' },
     mode: {
@@ -237,6 +237,12 @@ const DATA: Schema = {
           minimum: 0,
           description: 'Calls of agents that a run may make.',
         },
+        max_parallel: {
+          type: ['number', 'string'],
+          minimum: 1,
+          default: 8,
+          description: 'Items of a list that an agent is asked for at once.',
+        },
         expression_engine: { enum: ['simple', 'cel'], description: 'As beside settings, which goes first.' },
         template_mode: {
           enum: ['native', 'v0', 'early'],
@@ -252,7 +258,8 @@ const DATA: Schema = {
         backends: { description: 'Where work and workers are kept.' },
         parallel_fallback: {
           enum: ['sequential', 'error'],
-          description: 'Without an effect: machines always run side by side.',
+          default: 'sequential',
+          description: 'What is done with calls that cannot be made side by side.',
         },
       }),
     },

@@ -32,6 +32,11 @@ function failureOf(error: unknown, { gives }: MachineCase): object {
   };
 }
 
+function registryOf({ named }: MachineCase): HooksRegistry {
+  const registry = new HooksRegistry({ onLog: () => {} });
+  return named === undefined ? registry : registry.register('named', named);
+}
+
 async function inline(one: MachineCase): Promise<unknown> {
   const world = new VirtualWorld();
   const registry = new AgentRegistry();
@@ -39,7 +44,7 @@ async function inline(one: MachineCase): Promise<unknown> {
   for (const [name, run] of Object.entries(one.tools?.() ?? {})) registry.tool(name, run);
   const loader = new AgentLoader({ registry, environment: () => ({}), world, folder: '/' });
   const loaded = await loadMachine(sourceOf(one), {
-    hooks: new HooksRegistry(),
+    hooks: registryOf(one),
     agent: loader.agent,
     ...(one.hooks === undefined ? {} : { own: [one.hooks()] }),
   });
@@ -66,6 +71,7 @@ async function durable(t: TestContext, one: MachineCase, where: DurableSceneOpti
   const scene = await DurableScene.open(t, {
     ...where,
     ...(one.hooks === undefined ? {} : { hooks: [one.hooks()] }),
+    registry: registryOf(one),
     ...(one.agents === undefined ? {} : { agents: one.agents() }),
     ...(one.tools === undefined ? {} : { tools: one.tools() }),
   });

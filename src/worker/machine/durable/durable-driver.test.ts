@@ -418,6 +418,62 @@ describe('a run with a budget', () => {
     assert.deepEqual(await scene.end(task), { state: 'completed', output: { ok: true } });
     assert.deepEqual(await spentOf(scene, task), { tokens: 300, calls: 3 });
   });
+
+  const askEach = (draw: object, most: number, more: object = {}): MachineSource =>
+    machine({
+      agents: { writer: { type: 'function' } },
+      states: {
+        ask: {
+          foreach: '{{ range(5) }}',
+          agent: 'writer',
+          input: { n: '{{ item }}' },
+          draw,
+          output_to_context: { got: '{{ output }}' },
+          transitions: [{ to: 'end' }],
+          ...more,
+        },
+        end: {
+          type: 'final',
+          output: { got: '{{ context.got }}', calls: '{{ context.machine.total_api_calls }}' },
+        },
+      },
+      settings: { max_parallel: most },
+    });
+
+  test('an agent is asked for the items for which the budget lasts, and for the others when it is raised', async (t) => {
+    const asked: unknown[] = [];
+    const agents = {
+      writer: ({ n }: { readonly n?: unknown }) => {
+        asked.push(n);
+        return { output: { n }, usage: { input_tokens: 10, output_tokens: 0 } };
+      },
+    };
+    const scene = await DurableScene.open(t, { agents });
+    const task = await scene.start(askEach({ tokens: 10 }, 1));
+    await scene.engine.budgets.set(task, { tokens: { hard: 30 }, calls: { hard: 99 } });
+    await scene.work();
+    assert.equal((await scene.end(task)).state, 'waiting');
+    assert.deepEqual(asked, [0, 1, 2]);
+    await scene.engine.budgets.set(task, { tokens: { hard: 50 } });
+    await scene.work();
+    const got = [0, 1, 2, 3, 4].map((n) => ({ n }));
+    assert.deepEqual(await scene.end(task), { state: 'completed', output: { got, calls: 5 } });
+    assert.deepEqual(asked, [0, 1, 2, 3, 4]);
+    assert.deepEqual(await spentOf(scene, task), { tokens: 50, calls: 5 });
+  });
+
+  test('a call for an item that nobody waits for any more counts with all that was drawn for it', async (t) => {
+    const agents = {
+      writer: (_input: unknown, { signal }: { readonly signal: AbortSignal }) =>
+        new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    };
+    const scene = await DurableScene.open(t, { agents });
+    const task = await scene.start(askEach({ tokens: 100 }, 2, { timeout: 1, on_error: 'end' }));
+    await scene.engine.budgets.set(task, { tokens: { hard: 1000 }, calls: { hard: 99 } });
+    await scene.work();
+    assert.equal((await scene.end(task)).state, 'completed');
+    assert.deepEqual(await spentOf(scene, task), { tokens: 200, calls: 2 });
+  });
 });
 
 /** Runs the machine with a crash after each of its commits in turn, and compares what it gave and did with an undisturbed run. */
@@ -489,6 +545,34 @@ describe('a crash after any commit', () => {
             if (turn === 2) return { content: 'gold', finish_reason: 'stop' };
             const calls = [0, 1].map((n) => ({ id: `${turn}-${n}`, name: 'look', arguments: { n: 2 * turn + n } }));
             return { finish_reason: 'tool_use', tool_calls: calls };
+          },
+        },
+      }),
+    ));
+
+  test('asks for no item again that an agent has answered', (t) =>
+    crashEverywhere(
+      t,
+      machine({
+        agents: { writer: { type: 'function' } },
+        settings: { max_parallel: 1 },
+        states: {
+          ask: {
+            foreach: '{{ range(4) }}',
+            agent: 'writer',
+            input: { n: '{{ item }}' },
+            output_to_context: { got: '{{ output }}' },
+            transitions: [{ to: 'end' }],
+          },
+          end: { type: 'final', output: { got: '{{ context.got }}', calls: '{{ context.machine.total_api_calls }}' } },
+        },
+      }),
+      {},
+      (effects) => ({
+        agents: {
+          writer: ({ n }) => {
+            effects.push(`asked ${String(n)}`);
+            return { output: { n } };
           },
         },
       }),

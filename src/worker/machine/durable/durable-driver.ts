@@ -12,6 +12,7 @@ import type { AgentSpent, Command, HookName, MachineEvent } from '../../../flow/
 import type { State } from '../../../flow/machine/definition.ts';
 import { BrokenHistory } from '../../../flow/machine/history/checked.ts';
 import { RunHistory, type StepDone, stepKey } from '../../../flow/machine/history/run-history.ts';
+import { isWithin } from '../../../flow/machine/history/text-length.ts';
 import { type MachineWorld, reduce, start } from '../../../flow/machine/reduce.ts';
 import { StateError, transitionOf } from '../../../flow/machine/scopes.ts';
 import type { Snapshot } from '../../../flow/machine/snapshot.ts';
@@ -21,13 +22,15 @@ import { withinMs } from '../../agents/within.ts';
 import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
+import { AgentCalls } from './agent-calls.ts';
 import { DurableChildren } from './durable-children.ts';
+import { FairTurn } from './fair-turn.ts';
 import { firstSnapshot, type RunGiven } from './first-snapshot.ts';
-import { invokeInline } from './inline-children.ts';
-import { InlineMeter } from './inline-meter.ts';
+import { invokeInline, keepsChildren } from './inline-children.ts';
+import { InlineMeter, type InlineMeterDeps } from './inline-meter.ts';
 import { JournalLedger } from './journal-ledger.ts';
 import { Spending, usageWith } from './spending.ts';
-import { timeout } from './timeout.ts';
+import { timeout, timeoutOf } from './timeout.ts';
 import { unheard } from './unheard.ts';
 
 /** One attempt at a run. */
@@ -52,10 +55,10 @@ const OVER = Symbol('over');
 /** As `#childEntries` makes them. */
 const CHILD_KEY = /^s:\d+\/l?\d+$/;
 
-/** How long a run keeps the process to itself. */
-const TURN_MS = 20;
 /** A move of the reducer goes through so many states at most, and then the process has its turn. */
 const STATES_A_MOVE = 50;
+/** Inputs of many calls are shown with their step if they are no longer. */
+const MOST_GIVEN = 64 * 1024;
 const STEPS: ReadonlySet<HookName> = new Set(['on_state_enter', 'on_state_exit', 'on_transition']);
 
 /** Never rejects but for faults of the attempt itself: a lost lease, a stop. */
@@ -80,18 +83,18 @@ class DurableDriver {
   #launched: TurnEntry[] = [];
   #via: string[] = [];
   #entered = 0;
-  #turnAt: number;
+  readonly #turn: FairTurn;
   /** How the run failed, for the hooks around it. */
   #failure: MachineFailed | undefined;
-  /** Calls of agents, which may outlive their timeout: a program takes a moment to end. */
-  readonly #calls = new Set<Promise<unknown>>();
+  readonly #calls: AgentCalls;
 
   constructor(runnable: RunnableMachine, run: DurableRun, deps: DurableDeps) {
     this.#runnable = runnable;
     this.#run = run;
+    this.#calls = new AgentCalls(runnable);
     this.#deps = deps;
     this.#history = new RunHistory(run.input, run.from);
-    this.#turnAt = deps.world.clock.monotonic();
+    this.#turn = new FairTurn(deps.world);
     this.#children = new DurableChildren({
       session: deps.session,
       born: this.#born,
@@ -113,7 +116,7 @@ class DurableDriver {
     } catch (error) {
       if (outcome === undefined) throw error;
     } finally {
-      await Promise.allSettled(this.#calls);
+      await this.#calls.ended();
     }
     return outcome ?? { kind: 'failed', error: new Error('hooks around the run did not run it') };
   }
@@ -131,7 +134,7 @@ class DurableDriver {
       if (command === undefined) return this.#end(snapshot);
       const event = await this.#perform(command, snapshot);
       if (event === OVER) return { kind: 'parked' };
-      await this.#giveTurn();
+      await this.#turn.give();
       this.#run.stop.throwIfAborted();
       reduced = reduce(machine, snapshot, event, this.#world());
     }
@@ -196,6 +199,8 @@ class DurableDriver {
       case 'action':
       case 'agent':
         return this.#afterCommit(command, snapshot);
+      case 'agents':
+        return this.#askEach(command, snapshot);
     }
   }
 
@@ -208,10 +213,13 @@ class DurableDriver {
     if (draw !== undefined) {
       // A budget that is short parks the run: the next attempt comes here again, and asks anew.
       if ((await this.#commit(snapshot, [draw.mark], { go: 'on' }, draw.amounts)) === OVER) return OVER;
-    } else if (this.#done !== undefined && this.#done.step !== snapshot.step) {
-      if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
-    }
+    } else if ((await this.#storeEarlier(snapshot)) === OVER) return OVER;
     return this.#effect(command, snapshot, draw?.amounts ?? []);
+  }
+
+  async #storeEarlier(snapshot: Snapshot): Promise<typeof OVER | undefined> {
+    if (this.#done === undefined || this.#done.step === snapshot.step) return undefined;
+    return (await this.#commit(snapshot, [], { go: 'on' })) === OVER ? OVER : undefined;
   }
 
   /** What a call of the agent of this state may cost. The mark is its receipt, one for each attempt. */
@@ -236,7 +244,7 @@ class DurableDriver {
     snapshot: Snapshot,
     drawn: readonly Amount[],
   ): Promise<MachineEvent> {
-    const { hooks, agent } = this.#runnable;
+    const { hooks } = this.#runnable;
     const done = this.#begin(snapshot);
     switch (command.do) {
       case 'hook':
@@ -250,17 +258,13 @@ class DurableDriver {
       }
       case 'agent': {
         done.given = command.input;
-        const call = await agent(command.agent).catch((error: unknown) => {
+        const call = await this.#calls.of(command.agent).catch((error: unknown) => {
           this.#spending.end({}, drawn);
           throw error;
         });
-        const answer = await this.#within(command.timeoutMs, (stop) => {
-          const calling = call(command, stop, this.#around(snapshot));
-          this.#calls.add(calling);
-          const over = (): boolean => this.#calls.delete(calling);
-          calling.then(over, over);
-          return calling;
-        }).catch((error: unknown) => {
+        const answer = await this.#within(command.timeoutMs, (stop) =>
+          call(command, stop, this.#around(snapshot)),
+        ).catch((error: unknown) => {
           throw this.#cost(error, done, drawn);
         });
         done.out = answer.output ?? answer.content;
@@ -268,6 +272,20 @@ class DurableDriver {
         return { kind: 'agent', answer };
       }
     }
+  }
+
+  /** Answers of an earlier attempt count in the usage of the step, and are paid already. */
+  #askEach(command: Command & { readonly do: 'agents' }, snapshot: Snapshot): Promise<MachineEvent | typeof OVER> {
+    return this.#metered(command, snapshot, { onSpent: () => {} }, async (meter, within) => {
+      const done = this.#begin(snapshot);
+      const inputs = command.calls.map(({ input }) => input);
+      if (isWithin(inputs, MOST_GIVEN)) done.given = inputs;
+      const onSpent = (spent: AgentSpent): void => {
+        done.usage = usageWith(undefined, spent);
+      };
+      const ends = await this.#calls.each(command, this.#around(snapshot), { within, meter, onSpent });
+      return { kind: 'agents', ends };
+    });
   }
 
   /** Kept with the entry of the step, and settled in the budget with it. */
@@ -311,6 +329,7 @@ class DurableDriver {
     return {
       machine,
       hooks,
+      scope: this.#calls.scope,
       transition: (context) =>
         transitionOf(machine.states.get(state) as State, { context, input, output }, now, { conditional: true }),
       ledger: new JournalLedger(this.#journal, stepKey(step), async (entries) => {
@@ -349,9 +368,7 @@ class DurableDriver {
     { children }: Command & { readonly do: 'launch' },
     snapshot: Snapshot,
   ): Promise<MachineEvent | typeof OVER> {
-    if (this.#done !== undefined && this.#done.step !== snapshot.step) {
-      if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
-    }
+    if ((await this.#storeEarlier(snapshot)) === OVER) return OVER;
     const entries = await this.#childEntries(children, snapshot, 'l');
     this.#begin(snapshot);
     this.#launched.push(...entries);
@@ -359,7 +376,7 @@ class DurableDriver {
   }
 
   async #invoke(command: Command & { readonly do: 'invoke' }, snapshot: Snapshot): Promise<MachineEvent | typeof OVER> {
-    if (this.#keepsChildren) return this.#invokeInline(command, snapshot);
+    if (keepsChildren(this.#runnable.machine)) return this.#invokeInline(command, snapshot);
     const entries = await this.#childEntries(command.children, snapshot, '');
     const ends = await this.#children.ends(entries, command, snapshot);
     if (ends === 'over') return OVER;
@@ -370,33 +387,34 @@ class DurableDriver {
     return { kind: 'invoked', ends };
   }
 
-  /** A machine that works for a pool holds what it has claimed only in this process: it does not leave it to wait. */
-  get #keepsChildren(): boolean {
-    const { settings } = this.#runnable.machine;
-    if (settings['children'] !== undefined) return settings['children'] === 'inline';
-    return (settings['worker_pool'] ?? settings['heartbeat_interval'] ?? null) !== null;
-  }
-
   /** Within this attempt: a crash repeats all of it. */
-  async #invokeInline(
-    command: Command & { readonly do: 'invoke' },
-    snapshot: Snapshot,
-  ): Promise<MachineEvent | typeof OVER> {
-    if (this.#done !== undefined && this.#done.step !== snapshot.step) {
-      if ((await this.#commit(snapshot, [], { go: 'on' })) === OVER) return OVER;
-    }
-    const done = this.#begin(snapshot);
-    const { world, session } = this.#deps;
+  #invokeInline(command: Command & { readonly do: 'invoke' }, snapshot: Snapshot): Promise<MachineEvent | typeof OVER> {
     const onSpent = (spent: AgentSpent): void => {
+      const done = this.#begin(snapshot);
       done.usage = usageWith(done.usage, spent);
     };
-    const key = this.#drawKey(snapshot.step);
-    const meter = new InlineMeter({ session, spending: this.#spending, key, onSpent });
-    try {
-      const ends = await this.#within(command.timeoutMs, (stop) =>
-        invokeInline(this.#runnable, command, snapshot, { world, stop: AbortSignal.any([stop, meter.over]), meter }),
-      );
+    return this.#metered(command, snapshot, { onSpent }, async (meter, within) => {
+      const { world } = this.#deps;
+      const ends = await within((stop) => invokeInline(this.#runnable, command, snapshot, { world, stop, meter }));
       return { kind: 'invoked', ends };
+    });
+  }
+
+  /** Many calls within one state, each of which draws for itself. */
+  async #metered(
+    { timeoutMs }: { readonly timeoutMs: number | undefined },
+    snapshot: Snapshot,
+    { onSpent }: Pick<InlineMeterDeps, 'onSpent'>,
+    body: (meter: InlineMeter, within: Within) => Promise<MachineEvent>,
+  ): Promise<MachineEvent | typeof OVER> {
+    if ((await this.#storeEarlier(snapshot)) === OVER) return OVER;
+    this.#begin(snapshot);
+    const { session } = this.#deps;
+    const meter = new InlineMeter({ session, spending: this.#spending, key: this.#drawKey(snapshot.step), onSpent });
+    try {
+      return await body(meter, (calls) =>
+        this.#within(timeoutMs, (stop) => calls(AbortSignal.any([stop, meter.over]))),
+      );
     } catch (error) {
       if (meter.over.aborted) return OVER;
       throw error;
@@ -476,20 +494,11 @@ class DurableDriver {
     );
     return { kind: 'parked' };
   }
-
-  /** Signals of the system, timers and sockets are only heard between turns of the process. */
-  async #giveTurn(): Promise<void> {
-    const { clock, timers } = this.#deps.world;
-    if (clock.monotonic() - this.#turnAt < TURN_MS) return;
-    await new Promise<void>((go) => timers.soon(go));
-    this.#turnAt = clock.monotonic();
-  }
 }
 
 /** As the node tells of a child. */
 const taskIn = (text: string): number => (JSON.parse(text) as { readonly task: number }).task;
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Within = <T>(calls: (stop: AbortSignal) => Promise<T>) => Promise<T>;
 
-const timeoutOf = (timeoutMs: number | undefined): { readonly timeoutMs?: number } =>
-  timeoutMs === undefined ? {} : { timeoutMs };
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };

@@ -1,6 +1,7 @@
 /** Machines that run within the attempt of the machine around them, by its setting. */
 import type { World } from '../../../core/world.ts';
 import type { Child, ChildEnd, Command } from '../../../flow/machine/commands.ts';
+import type { Machine } from '../../../flow/machine/definition.ts';
 import { StateError } from '../../../flow/machine/scopes.ts';
 import type { Snapshot } from '../../../flow/machine/snapshot.ts';
 import { childId } from '../child-id.ts';
@@ -15,6 +16,12 @@ class NoSignals extends LocalSignals {
     const problem = 'a machine that runs within the attempt of another cannot wait: take "children: inline" away';
     return Promise.reject(new StateError('WaitRefused', problem));
   }
+}
+
+/** A machine that works for a pool holds what it has claimed only in this process: it does not leave it to wait. */
+export function keepsChildren({ settings }: Machine): boolean {
+  if (settings['children'] !== undefined) return settings['children'] === 'inline';
+  return (settings['worker_pool'] ?? settings['heartbeat_interval'] ?? null) !== null;
 }
 
 /** In the order of the children; undefined for one that had not ended when another had won. */

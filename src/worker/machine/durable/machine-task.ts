@@ -19,9 +19,10 @@ import type { AnyTask, DrivenAttempt } from '../../define/definition.ts';
 import { task } from '../../define/task.ts';
 import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { HooksRegistry } from '../hooks-registry.ts';
-import type { RunnableMachine } from '../inline-driver.ts';
+import { type RunnableMachine, withHooks } from '../inline-driver.ts';
 import { loadMachine } from '../load-machine.ts';
 import type { LoaderOptions, MachineSource } from '../loader-options.ts';
+import { MachineFailed } from '../machine-failed.ts';
 import type { MachineHooks } from '../machine-hooks.ts';
 import { openBundle } from './bundle.ts';
 import { type DurableDeps, driveMachine } from './durable-driver.ts';
@@ -78,11 +79,15 @@ async function driveTask(
     payload = checkPayload(given);
     runnable = await loader.load(payload, session);
     for (const peer of payload.peers ?? []) runnable = await runnable.peer(peer);
+    runnable = await withHooks(runnable, payload.input ?? {});
   } catch (error) {
     // It is not known what there is to read: whoever has the lease next finds out.
     if (isEngineError(error, 'LEASE_LOST')) throw error;
     // Another try would read the same.
-    return { kind: 'giveUp', error };
+    if (!(error instanceof MachineFailed)) return { kind: 'giveUp', error };
+    const { type: name, message, state } = error;
+    await session.turn({ entries: [], then: { go: 'fail', error: { name, message, state }, giveUp: true } });
+    return { kind: 'parked' };
   }
   const { input = {}, executionId = request.id, from, peers = [], requires = [], parent, depth, maxDepth } = payload;
   const childTask = (
