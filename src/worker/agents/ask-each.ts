@@ -12,6 +12,11 @@ import { type Ledger, SharedLedger } from './ledger.ts';
 export interface AskEachOptions {
   readonly ledger: Ledger;
   readonly ask: (call: AgentCommand, stop: AbortSignal, ledger: Ledger) => Promise<AgentAnswer>;
+  /**
+   * One call at first, and with each answer one more at once. A budget that runs short cuts off the calls under way: begun at once by each
+   * attempt that a small raise wakes, they would be paid again and again, and none would be answered.
+   */
+  readonly careful?: boolean | undefined;
 }
 
 export class AskEach {
@@ -22,6 +27,8 @@ export class AskEach {
   readonly #lost = new AbortController();
   #lanes: (readonly number[])[];
   #won = false;
+  #runners = 0;
+  #onAnswer: () => unknown = () => {};
 
   constructor(command: Command & { readonly do: 'agents' }, options: AskEachOptions) {
     this.#command = command;
@@ -41,19 +48,29 @@ export class AskEach {
 
   /** In the order of the calls; undefined for one that had not ended, or not begun, when another had won. Rejects with the reason of the signal. */
   async run(stop: AbortSignal): Promise<readonly (AgentEnd | undefined)[]> {
-    const { most, losers } = this.#command;
+    const { losers } = this.#command;
     const own = losers === 'cancel' ? AbortSignal.any([stop, this.#lost.signal]) : stop;
-    const first = Promise.withResolvers<void>();
-    const runners = Array.from({ length: Math.min(most, this.#lanes.length) }, () =>
-      this.#runner(stop, own, first.resolve),
-    );
-    const all = Promise.all(runners);
-    await Promise.race([all, first.promise]);
+    const over = Promise.withResolvers<void>();
+    const begin = (): boolean => this.#begin(stop, own, over);
+    this.#onAnswer = begin;
+    if (!begin()) over.resolve();
+    else if (this.#options.careful !== true) while (begin());
+    await over.promise;
     stop.throwIfAborted();
     const ends = [...this.#ends];
     this.#lost.abort(new StateError('Cancelled', 'another call was first'));
     await this.#ledger.close();
     return ends;
+  }
+
+  /** One runner more, if there is anything left for it. `over`: all have ended, or one has won. */
+  #begin(stop: AbortSignal, own: AbortSignal, over: PromiseWithResolvers<void>): boolean {
+    if (this.#runners >= this.#command.most || this.#lanes.length === 0) return false;
+    this.#runners++;
+    this.#runner(stop, own, over.resolve).then(() => {
+      if (--this.#runners === 0) over.resolve();
+    }, over.reject);
+    return true;
   }
 
   async #runner(stop: AbortSignal, own: AbortSignal, onWon: () => void): Promise<void> {
@@ -98,6 +115,7 @@ export class AskEach {
     stop.throwIfAborted();
     if (end === undefined) return undefined;
     await ledger.commit([{ key: KEY, kind: 'element', value: end as unknown as ValueMap }]);
+    this.#onAnswer();
     return end;
   }
 }

@@ -10,7 +10,7 @@ export interface Edit {
 }
 
 /** The folders of the driver: all else is shared with the driver as it is. */
-const FOLDERS = ['/src/worker/machine/durable/', '/src/flow/machine/history/'];
+const FOLDERS = ['/src/worker/machine/durable/', '/src/flow/machine/history/', '/src/worker/agents/ask-each.ts'];
 const ENTRY = new URL('../../../src/worker/machine/durable/machine-task.ts', import.meta.url);
 
 /** The driver with these changes of its text, beside the one that is shipped. Product code knows nothing of it. */

@@ -1,11 +1,11 @@
 /** The calls that an attempt makes of the agents of its machine. */
 import type { AgentEnd, AgentSpent, Command } from '../../../flow/machine/commands.ts';
-import { AskEach, askEach } from '../../agents/ask-each.ts';
+import { AskEach, type AskEachOptions, askEach } from '../../agents/ask-each.ts';
 import type { AgentAround, AgentCall, RunnableMachine } from '../inline-driver.ts';
 import { RunScope } from '../run-scope.ts';
 import type { InlineMeter } from './inline-meter.ts';
 
-export interface EachDeps {
+export interface EachDeps extends Pick<AskEachOptions, 'careful'> {
   readonly within: Parameters<typeof askEach>[1];
   readonly meter: InlineMeter;
   /** Of all calls that have answered, also in an earlier attempt. */
@@ -37,9 +37,10 @@ export class AgentCalls {
   async each(
     command: Command & { readonly do: 'agents' },
     around: AgentAround,
-    { within, meter, onSpent }: EachDeps,
+    { within, onSpent, meter, ...options }: EachDeps,
   ): Promise<readonly (AgentEnd | undefined)[]> {
     const asking = new AskEach(command, {
+      ...options,
       ledger: around.ledger,
       ask: async (call, stop, ledger) => meter.metered(await this.of(call.agent))(call, stop, { ...around, ledger }),
     });

@@ -462,6 +462,28 @@ describe('a run with a budget', () => {
     assert.deepEqual(await spentOf(scene, task), { tokens: 50, calls: 5 });
   });
 
+  test('a list gets on by every raise that is enough for one call', async (t) => {
+    let calls = 0;
+    const agents = {
+      writer: async ({ n }: { readonly n?: unknown }) => {
+        calls++;
+        // Other calls ask for their part of the budget meanwhile.
+        for (let turns = 0; turns < 5; turns++) await new Promise<void>((go) => setImmediate(go));
+        return { output: { n }, usage: { input_tokens: 10, output_tokens: 0 } };
+      },
+    };
+    const scene = await DurableScene.open(t, { agents });
+    const task = await scene.start(askEach({ tokens: 10 }, 4));
+    let raises = 0;
+    for (let hard = 10; (await scene.end(task)).state !== 'completed' && raises < 20; hard += 10, raises++) {
+      await scene.engine.budgets.set(task, { tokens: { hard } });
+      await scene.work();
+    }
+    // Of the first attempt nobody knew that the budget is short: its one call was cut off.
+    assert.deepEqual([calls, raises], [6, 6]);
+    assert.deepEqual(await spentOf(scene, task), { tokens: 60 });
+  });
+
   test('a call for an item that nobody waits for any more counts with all that was drawn for it', async (t) => {
     const agents = {
       writer: (_input: unknown, { signal }: { readonly signal: AbortSignal }) =>

@@ -283,7 +283,9 @@ class DurableDriver {
       const onSpent = (spent: AgentSpent): void => {
         done.usage = usageWith(undefined, spent);
       };
-      const ends = await this.#calls.each(command, this.#around(snapshot), { within, meter, onSpent });
+      const own = `${stepKey(snapshot.step)}/draw:`;
+      const careful = this.#journal.keys().some((key) => key.startsWith(own));
+      const ends = await this.#calls.each(command, this.#around(snapshot), { within, meter, onSpent, careful });
       return { kind: 'agents', ends };
     });
   }
