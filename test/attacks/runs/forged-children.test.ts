@@ -133,12 +133,7 @@ const under = (key: string, kind = 'value'): ((aim: Aim) => readonly Entry[]) =>
 };
 
 /** Where the run would stand: in this state, with this context. */
-const step = (
-  n: number,
-  at: object,
-  context: object | undefined = undefined,
-  key = `s:${String(n).padStart(6, '0')}`,
-) => ({
+const step = (n: number, at: object, context?: object, key = `s:${String(n).padStart(6, '0')}`) => ({
   key,
   kind: 'value',
   value: JSON.stringify({
