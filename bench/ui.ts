@@ -1,18 +1,26 @@
 /**
- * `npm run bench:ui`: the web UI before 100,000 tasks and 1,000 workers, in a real Chromium: when something is painted, whether scrolling
- * stutters, and what ten minutes of live updates leave in memory. The initial JavaScript is weighed by test/browser/size.test.ts.
+ * `npm run bench:ui`: the web UI in a real Chromium. First the frames of the page of a run with 1,000 steps; then, before 100,000 tasks and 1,000 workers,
+ * when something is painted, whether scrolling stutters, and what ten minutes of live updates leave in memory. `--only run` or `--only lists` is one of
+ * both. The initial JavaScript is weighed by test/browser/size.test.ts.
  */
 import { parseArgs } from 'node:util';
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { launch } from '../test/browser/support/chromium.ts';
 import { House } from '../test/browser/support/house.ts';
 import type { CrowdArgs, CrowdVerbs } from './hub/crowd-child.ts';
 import { Helper } from './hub/line.ts';
 import { describe } from './machine.ts';
 import { appendResults } from './results.ts';
+import { note, say, table } from './ui/figures.ts';
+import { runPage } from './ui/run-page.ts';
+import { open } from './ui/visit.ts';
 
 const { values: flags } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, record: { type: 'boolean', default: true } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: true },
+    only: { type: 'string' },
+  },
   allowNegative: true,
 });
 const TASKS = flags.quick ? 10_000 : 100_000;
@@ -24,19 +32,8 @@ const LOADS = 5;
 /** What each page is opened for. */
 const WHAT = { overview: '.figures', tasks: '.vt-row', workers: '.vt-row' } as const;
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-const lines = ['| measure | figure | wanted | |', '|---|---:|---:|---|'];
-const note = (measure: string, figure: number, unit: string, most?: number): void => {
-  const wanted =
-    most === undefined ? '|  |' : `${most.toLocaleString('en')} ${unit} | ${figure <= most ? 'met' : 'MISSED'} |`;
-  lines.push(
-    `| ${measure} | ${figure.toLocaleString('en', { maximumFractionDigits: 1 })} ${unit} | ${most === undefined ? wanted : `≤ ${wanted}`}`,
-  );
-  say(lines.at(-1) ?? '');
-};
-
 const ends: (() => unknown)[] = [];
 const started = performance.now();
 let failed = false;
@@ -44,22 +41,25 @@ try {
   const house = await House.open({ after: (end) => void ends.push(end) }, { args: ['--push-rate', '0'] });
   const machine = describe(house.folder, 'SQLite');
   say(machine);
-  await fill(house);
   const browser = await launch();
   ends.push(() => browser.close());
-  for (const [name, path] of [
-    ['overview', '/'],
-    ['tasks', '/tasks'],
-    ['workers', '/workers'],
-  ] as const)
-    await paint(browser, house, name, path);
-  await scroll(browser, house, 'tasks', '/tasks', flags.quick ? 60 : 300);
-  await scroll(browser, house, 'workers', '/workers', flags.quick ? 20 : 60);
-  await live(browser, house);
-  console.log(`\n${lines.join('\n')}`);
+  if (flags.only !== 'lists') await runPage(browser, house, flags.quick ? 5_000 : 30_000);
+  if (flags.only !== 'run') {
+    await fill(house);
+    for (const [name, path] of [
+      ['overview', '/'],
+      ['tasks', '/tasks'],
+      ['workers', '/workers'],
+    ] as const)
+      await paint(browser, house, name, path);
+    await scroll(browser, house, 'tasks', '/tasks', flags.quick ? 60 : 300);
+    await scroll(browser, house, 'workers', '/workers', flags.quick ? 20 : 60);
+    await live(browser, house);
+  }
+  console.log(`\n${table()}`);
   if (flags.record && !flags.quick) {
     const minutes = ((performance.now() - started) / 60_000).toFixed(0);
-    appendResults(`Web UI · ${new Date().toISOString().slice(0, 16)} · ${minutes} min`, machine, lines.join('\n'));
+    appendResults(`Web UI · ${new Date().toISOString().slice(0, 16)} · ${minutes} min`, machine, table());
   }
 } catch (error) {
   console.error(error);
@@ -86,22 +86,6 @@ async function fill(house: House): Promise<void> {
     await house.call('pushTasks', { body: { tasks } });
   }
   say(`${TASKS} tasks wait`);
-}
-
-async function open(browser: Browser, house: House): Promise<{ context: BrowserContext; page: Page; cdp: CDPSession }> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  context.setDefaultTimeout(60_000);
-  await context.request.post(`${house.url}/ui/login`, {
-    data: { token: house.token },
-    headers: { 'x-leasehold-ui': '1' },
-  });
-  const page = await context.newPage();
-  await page.addInitScript(`
-    globalThis.longTasks = [];
-    new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => duration)))
-      .observe({ type: 'longtask', buffered: true });
-  `);
-  return { context, page, cdp: await context.newCDPSession(page) };
 }
 
 /** With an empty cache: the first paint, and when what was asked for is there. */

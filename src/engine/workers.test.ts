@@ -156,6 +156,20 @@ test('the reaper looks for silent workers a few times within their silence, not 
   assert.equal(calls.filter(({ verb }) => verb === 'workerReap').length, 6);
 });
 
+test('a reaper for which an hour is no silence sees within seconds that a worker with short intervals is lost', async (t) => {
+  const { world, engine, roster } = await rig(t, { workerStaleMs: '1h' });
+  const quick = { name: 'quick', incarnation: 'quick', slots: 1, beatMs: 2000, staleMs: 4000 };
+  const worker = await engine.workers.register(quick);
+  roster.keeper('reaper').start();
+  const states = async (): Promise<readonly unknown[]> =>
+    (await engine.workers.list()).filter((one) => one.worker === worker).map(({ state }) => state);
+  await engine.workers.beat({ worker });
+  await world.advance(4000);
+  assert.deepEqual(await states(), ['online']);
+  await world.advance(6000);
+  assert.deepEqual(await states(), ['lost']);
+});
+
 test('workers that are gone are forgotten after the retention', async (t) => {
   const { world, engine, roster, worker } = await rig(t, { retentionMs: '1d' });
   await engine.workers.beat({ worker, state: 'offline' });

@@ -168,7 +168,7 @@ test(
     await house.becomes(id, 'completed');
     await visit.open(`/runs/${id}`);
     const panel = page.getByRole('region', { name: 'Steps' });
-    await panel.locator('.count', { hasText: '1001' }).waitFor();
+    await panel.locator('.count', { hasText: '1,001' }).waitFor();
     assert.ok((await rows(page).count()) < 60);
     const tree = page.getByRole('tree');
     await tree.focus();

@@ -8,8 +8,11 @@ import {
   type WorkerFilter,
   type WorkerRecord,
 } from '../../compat/index.ts';
+import { Roster } from '../../engine/duties/roster.ts';
+import { Engine } from '../../engine/engine.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
+import { openStore } from '../store-url.ts';
 
 const folder = tempFolder('registration-backend');
 const onEach = (name: string, body: Parameters<typeof onEachStore>[2]): void => onEachStore(folder, name, body);
@@ -133,6 +136,64 @@ onEach('a worker that tells its interval is not stale before two heartbeats have
   await ground.elapse(60_000);
   assert.deepEqual(await ids(backend, { stale_threshold_seconds: 60 }), ['slow', 'untold']);
 });
+
+/** A process with a reaper of its own opinion of silence. It takes the reaper, looks, and gives it back. */
+async function looker(
+  t: TestContext,
+  { path, kind, world }: Ground,
+  workerStaleMs: string,
+): Promise<() => Promise<void>> {
+  const store = await openStore(kind === 'sqlite' ? `sqlite:${path}` : path, { world, housekeeping: false });
+  t.after(() => store.close());
+  // A server that has only just started is given the time of a lease, which does not pass here.
+  const leaseOverdue = store.leaseOverdue.bind(store);
+  store.leaseOverdue = async (params) => ({ ...(await leaseOverdue(params)), upForMs: undefined });
+  return async () => {
+    const roster = new Roster({ engine: new Engine({ store, world, workerStaleMs }), holder: workerStaleMs });
+    await roster.tick('reaper');
+    assert.deepEqual(roster.held(), ['reaper']);
+    await roster.stop();
+  };
+}
+
+onEach(
+  'a worker is lost after two of its own intervals and not before, whoever holds the reaper',
+  async (t, ground) => {
+    const backend = await open(t, ground);
+    const lookers = await Promise.all(['1h', '30s', '1s'].map((silence) => looker(t, ground, silence)));
+    const [quick, half, slow] = ['quick', 'half', 'slow'];
+    /** Who is lost after each of them has looked, the most patient first. */
+    const found = async (): Promise<readonly (readonly string[])[]> => {
+      const after: (readonly string[])[] = [];
+      for (const look of lookers) {
+        await look();
+        after.push(await ids(backend, { status: 'lost' }));
+      }
+      return after;
+    };
+    const all = (...lost: readonly string[]): readonly (readonly string[])[] => lookers.map(() => lost);
+    await backend.register({ worker_id: quick, heartbeat_interval: 2 });
+    await backend.register({ worker_id: half, heartbeat_interval: 30 });
+    await backend.register({ worker_id: slow, heartbeat_interval: 300 });
+    for (let i = 0; i < 3; i++) {
+      for (const one of [quick, half]) await backend.heartbeat(one);
+      await ground.elapse(4000);
+      assert.deepEqual(await found(), all());
+      await ground.elapse(1);
+      assert.deepEqual(await found(), all(quick));
+      await ground.elapse(26_000 - 1);
+      assert.deepEqual(await found(), all(quick));
+    }
+    await ground.elapse(30_000);
+    assert.deepEqual(await found(), all(quick));
+    await ground.elapse(1);
+    assert.deepEqual(await found(), all(quick, half));
+    await ground.elapse(480_000 - 1);
+    assert.deepEqual(await found(), all(quick, half));
+    await ground.elapse(1);
+    assert.deepEqual(await found(), all(quick, half, slow));
+  },
+);
 
 onEach('no process that looks for lost workers has another opinion of their silence', async (t, ground) => {
   const world = ground.virtual;

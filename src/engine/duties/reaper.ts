@@ -1,3 +1,4 @@
+import { DEFAULT_STALE_MS } from '../../core/placement/worker.ts';
 import type { DutyTenure, OverdueLease } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import type { Duty, PassResult } from './duty.ts';
@@ -87,7 +88,8 @@ export class Reaper implements Duty {
   async #markLost(term: DutyTenure): Promise<void> {
     const { store, workerStaleMs } = this.#engine;
     if (this.#now() < this.#workersAt) return;
-    this.#workersAt = this.#now() + workerStaleMs / LOOKS;
+    // A worker may have told a shorter silence than that of this process.
+    this.#workersAt = this.#now() + Math.min(workerStaleMs, DEFAULT_STALE_MS) / LOOKS;
     await store.workerReap({ duty: term, staleMs: workerStaleMs });
   }
 

@@ -69,7 +69,7 @@ export function Panel({
       {title !== undefined && (
         <div className="panel-head">
           <h2>{title}</h2>
-          {count !== undefined && <span className="count">{count}</span>}
+          {count !== undefined && <span className="count">{count.toLocaleString('en')}</span>}
           <div className="grow" />
           {actions}
         </div>

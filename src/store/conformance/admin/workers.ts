@@ -301,6 +301,44 @@ export const WORKERS: Topic = {
       assert.deepEqual(await reap(), [slow]);
     },
 
+    'a worker is lost after two of its own intervals and not before, whoever holds the reaper': async (scene) => {
+      const { store } = scene;
+      const registered = async (beatMs: number): Promise<number> => {
+        const name = `every ${beatMs}`;
+        const said = { name, incarnation: name, slots: 1, tags: [] };
+        return store.workerRegister({ ...said, beatMs, staleMs: 2 * beatMs });
+      };
+      const [quick, half, slow] = [await registered(2000), await registered(MINUTE / 2), await registered(HOUR)];
+      /** One process after another takes the reaper, looks, and gives it back, the most patient first. */
+      const looks = async (): Promise<readonly (readonly number[])[]> => {
+        const marked: (readonly number[])[] = [];
+        for (const staleMs of [DAY, MINUTE / 2, 1000]) {
+          const duty = await store.dutyTake({ name: 'reaper', holder: `takes ${staleMs}`, ttlMs: MINUTE });
+          assert.ok(duty, 'the reaper is taken');
+          marked.push(await store.workerReap({ duty, staleMs }));
+          await store.dutyRelease({ duty });
+        }
+        return marked;
+      };
+      for (let i = 0; i < 3; i++) {
+        for (const worker of [quick, half]) await beat(scene, worker);
+        await scene.pass(4000);
+        assert.deepEqual(await looks(), [[], [], []]);
+        await scene.pass(1);
+        assert.deepEqual(await looks(), [[quick], [], []]);
+        await scene.pass(MINUTE / 2 - 4001);
+        assert.deepEqual(await looks(), [[], [], []]);
+      }
+      await scene.pass(MINUTE / 2);
+      assert.deepEqual(await looks(), [[], [], []]);
+      await scene.pass(1);
+      assert.deepEqual(await looks(), [[half], [], []]);
+      await scene.pass(2 * HOUR - 2 * MINUTE - 1);
+      assert.deepEqual(await looks(), [[], [], []]);
+      await scene.pass(1);
+      assert.deepEqual(await looks(), [[slow], [], []]);
+    },
+
     'a worker that registered and never beat is lost too, one that said goodbye never': async (scene) => {
       const duty = await scene.duty('reaper', DAY);
       const starting = await scene.newWorker();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  besideName,
   hasDetail,
   isIn,
   openChildren,
@@ -175,4 +176,12 @@ test('the rows of ten thousand steps come in a moment', () => {
     step(`s:${String(i).padStart(6, '0')}`, { began: i, at: i + 1 }),
   );
   assert.equal(rowsOf(RUN, new Map([['r', steps]]), NOTHING).length, 10_000);
+});
+
+test('beside the name of a step of a machine stands its number, beside anything else what it is', () => {
+  const beside = (kind: string, key: string): string => besideName({ kind, key });
+  assert.equal(beside('step', 's:000007'), '7');
+  assert.equal(beside('step', 's:012345'), '12,345');
+  assert.equal(beside('step', 'fetch'), '');
+  assert.equal(beside('child', 's:000007/0'), 'child');
 });

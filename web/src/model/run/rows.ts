@@ -261,3 +261,10 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export const kindWord = (kind: string): string => KINDS[kind] ?? kind;
+
+/** What stands beside the name: the number of a step of a machine, or what else it is. */
+export function besideName({ kind, key }: Pick<StepRow, 'kind' | 'key'>): string {
+  if (kind !== 'step') return kindWord(kind);
+  const [, number] = /^s:0*(\d+)$/.exec(key) ?? [];
+  return number === undefined ? '' : Number(number).toLocaleString('en');
+}

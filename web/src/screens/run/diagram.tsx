@@ -204,8 +204,16 @@ function edgeText(from: DiagramState | undefined, to: string, error: boolean): s
   return `${from?.name} → ${to}${conditions.length === 1 && conditions[0] === undefined && from?.to.length === 1 ? '' : `: ${when}`}`;
 }
 
+const DOES: Readonly<Record<string, string>> = {
+  action: 'does an action',
+  agent: 'asks an agent',
+  machine: 'runs machines',
+  launch: 'launches machines',
+  wait: 'waits',
+};
+
 function doesText({ does, type }: DiagramState): string {
-  const what = does === '' || does === 'nothing' ? 'does nothing' : `does ${does}`;
+  const what = DOES[does] ?? 'does nothing';
   return type === 'state' ? what : `${type} state, ${what}`;
 }
 

@@ -1,7 +1,7 @@
 /** One row of the waterfall. */
 
 import { memo } from 'react';
-import { hasDetail, kindWord, type StepRow, tookOf } from '../../model/run/rows.ts';
+import { besideName, hasDetail, type StepRow, tookOf } from '../../model/run/rows.ts';
 import type { TimeScale } from '../../model/run/time.ts';
 import { duration, exactTime } from '../../model/time.ts';
 import { Icon, StateGlyph } from '../../ui/icon.tsx';
@@ -73,7 +73,7 @@ export const WaterfallRow = memo(function WaterfallRow({
         <span className="cut" title={via.length === 0 ? name : `${name}, after ${via.join(', ')}`}>
           {name}
         </span>
-        {kind !== 'step' && <span className="wf-kind">{kindWord(kind)}</span>}
+        <span className="wf-kind">{besideName(row)}</span>
       </span>
       <span className="wf-track">
         <i
