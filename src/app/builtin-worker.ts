@@ -22,6 +22,8 @@ export interface BuiltinOptions {
   /** Which of `shell` and `js` are offered: they run code that comes with the task. */
   readonly allow: readonly ('shell' | 'js')[];
   readonly allowHttp: readonly string[];
+  /** Variables that agents of machines may send to any address. Who may run programs here can read all of them. */
+  readonly allowEnv: readonly string[];
   /** Modules of the `js` handler must be in this folder. */
   readonly root: string;
   readonly once?: boolean;
@@ -38,8 +40,21 @@ export function builtinWorker(app: App, options: BuiltinOptions): Worker {
 }
 
 export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions {
-  const { name, slots, tags, priority, queues, handlers, allow, allowHttp, root, once, idleExitMs, onSettled } =
-    options;
+  const {
+    name,
+    slots,
+    tags,
+    priority,
+    queues,
+    handlers,
+    allow,
+    allowHttp,
+    allowEnv,
+    root,
+    once,
+    idleExitMs,
+    onSettled,
+  } = options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const settings = settingsEnvironment({ only: ['echo', 'http', ...allow], http: { allow: allowHttp }, js: { root } });
   return {
@@ -47,6 +62,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
       machineHandler({
         allowHttp,
         programs: allow.includes('shell'),
+        ...(allow.includes('shell') ? {} : { sendable: new Set(allowEnv) }),
         folder: root,
         ...(allow.includes('js') ? { modules: root } : {}),
       }),

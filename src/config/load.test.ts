@@ -93,6 +93,7 @@ test('without flags and variables there are the documented defaults', () => {
     handlers: [],
     allow: undefined,
     allowHttp: [],
+    allowEnv: [],
     once: false,
     idleExit: undefined,
     drainTimeout: 30_000,

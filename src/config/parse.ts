@@ -204,6 +204,12 @@ export function networkPlace(text: string, name: string): string {
   throw refuse(name, `${quote(text)} is not a host, an address or a network like 10.0.0.0/8`);
 }
 
+/** The name of an environment variable. */
+export function variableName(text: string, name: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]{0,199}$/.test(text)) return text;
+  throw refuse(name, `${quote(text)} is not the name of a variable`);
+}
+
 function refuse(field: string, problem: string): Error {
   return fault('INVALID_INPUT', { field, problem });
 }

@@ -37,6 +37,7 @@ test('A35: a task reaches neither this machine, nor its network, nor the metadat
       allow: [],
       // Any port of a public address, and one of our own: what is refused is refused for where it leads.
       allowHttp: ['*:*', `127.0.0.1:${allowed.port}`],
+      allowEnv: [],
       root: temporaryFolder(t),
     },
   });

@@ -16,6 +16,11 @@ export interface MachinesOptions {
   readonly hooks?: Readonly<Record<string, MachineHooks | HooksFactory>>;
   /** Private addresses that agents and webhooks may reach besides public ones, as `--allow-http` takes them; default none. */
   readonly allowHttp?: readonly string[];
+  /**
+   * Variables of this process that agents and MCP servers may send to any address that a machine names; default none. The key of a known
+   * provider, such as `OPENAI_API_KEY`, goes to that provider in any case. With `programs` all of them can be read.
+   */
+  readonly env?: readonly string[];
   /** Machines may start programs as their agents; default false, because whoever starts a run brings its machine. */
   readonly programs?: boolean;
   /** Machines may import hooks from modules in this folder; default: from none. */
@@ -28,6 +33,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'tools',
   'hooks',
   'allowHttp',
+  'env',
   'programs',
   'modules',
   'onWarning',
@@ -36,7 +42,16 @@ const KNOWN: ReadonlySet<string> = new Set([
 /** The handler `machine`: `app.worker({ tasks: [machines({ agents: { writer } })] })`. */
 export function machines(options: MachinesOptions = {}): AnyTask {
   checkOptions('machines options', options, KNOWN);
-  const { agents = {}, tools = {}, hooks = {}, allowHttp = [], programs = false, modules, onWarning } = options;
+  const {
+    agents = {},
+    tools = {},
+    hooks = {},
+    allowHttp = [],
+    env = [],
+    programs = false,
+    modules,
+    onWarning,
+  } = options;
   const registry = new AgentRegistry();
   for (const [name, run] of Object.entries(agents)) registry.agent(name, run);
   for (const [name, tool] of Object.entries(tools)) registry.tool(name, tool);
@@ -46,6 +61,7 @@ export function machines(options: MachinesOptions = {}): AnyTask {
     agents: registry,
     hooks: named,
     allowHttp,
+    ...(programs ? {} : { sendable: new Set(env) }),
     programs,
     ...(modules === undefined ? {} : { folder: modules, modules }),
     ...(onWarning === undefined ? {} : { onWarning }),

@@ -10,7 +10,10 @@ import { realWorld } from '../world.ts';
 
 export interface MachineHandlerOptions
   extends Partial<
-    Pick<MachineTaskOptions, 'hooks' | 'agents' | 'own' | 'allowHttp' | 'programs' | 'folder' | 'onWarning' | 'onStep'>
+    Pick<
+      MachineTaskOptions,
+      'hooks' | 'agents' | 'own' | 'allowHttp' | 'sendable' | 'programs' | 'folder' | 'onWarning' | 'onStep'
+    >
   > {
   /** Modules with hooks are imported from this folder; default: no modules. */
   readonly modules?: string;

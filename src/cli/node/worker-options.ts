@@ -11,11 +11,12 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
   'handlers',
   'allow',
   'allowHttp',
+  'allowEnv',
 ];
 
 /** `unnamed` is the default name. */
 export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
-  const { name = unnamed, slots, tag, workerPriority, queue, handlers, allow, allowHttp, host } = config;
+  const { name = unnamed, slots, tag, workerPriority, queue, handlers, allow, allowHttp, allowEnv, host } = config;
   return {
     name,
     slots,
@@ -26,6 +27,7 @@ export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
     // On loopback every client is on this host. Clients from elsewhere can only push tasks whose code is already here.
     allow: allow ?? (isLocal(host) ? ['shell', 'js'] : []),
     allowHttp,
+    allowEnv,
     root: process.cwd(),
   };
 }

@@ -1,4 +1,14 @@
-import { commaList, duration, filled, networkPlace, someOf, tagName, wholeNumber, workerName } from '../parse.ts';
+import {
+  commaList,
+  duration,
+  filled,
+  networkPlace,
+  someOf,
+  tagName,
+  variableName,
+  wholeNumber,
+  workerName,
+} from '../parse.ts';
 import { MAX_BOUND } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
@@ -69,6 +79,15 @@ export const WORKER_OPTIONS = {
     env: ['LEASEHOLD_ALLOW_HTTP'],
     fallback: () => [],
     fallbackDoc: 'none',
+  },
+  allowEnv: {
+    doc: 'Variables with keys that agents of machines may send to any address; where shell is allowed, all are open; a comma between two',
+    value: 'NAMES',
+    many: true,
+    parse: commaList(variableName),
+    env: ['LEASEHOLD_ALLOW_ENV'],
+    fallback: () => [],
+    fallbackDoc: 'none; the key of a known provider goes to that provider',
   },
   join: {
     doc: 'Work for the node at this address instead of directly on a store; may be repeated: when one is away the worker goes to the next',

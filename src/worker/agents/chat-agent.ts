@@ -14,6 +14,8 @@ import { type ModelSettings, modelSettings } from './model-settings.ts';
 
 export interface ChatSurroundings {
   readonly environment: () => Readonly<Record<string, string | undefined>>;
+  /** Variables that may go to any address that an agent names. Undefined: all of them. */
+  readonly sendable?: ReadonlySet<string> | undefined;
   readonly world: Pick<World, 'clock' | 'timers'>;
   readonly reach: Reach;
   /** Where servers of its tools run that are programs; false: none are started. Default: in this folder. */
@@ -26,11 +28,11 @@ const DEFAULT_SYSTEM = 'You are a helpful assistant.';
 export function chatAgent(agent: Agent, around: ChatSurroundings): AgentExecutor {
   const chat = new ChatAgent(agent, around);
   const { mcp } = agent;
-  const { folder = '.', environment, reach } = around;
+  const { folder = '.', environment, sendable, reach } = around;
   return {
     ...(mcp === undefined
       ? {}
-      : { connect: (scope, signal) => connectedTools(mcp, { folder, environment, reach }, scope, signal) }),
+      : { connect: (scope, signal) => connectedTools(mcp, { folder, environment, sendable, reach }, scope, signal) }),
     metadata: agent.metadata,
     tools: agent.tools,
     execute: async (input, call) => {
@@ -83,7 +85,7 @@ class ChatAgent {
   /** A profile that leads nowhere does so at the next try as well. */
   #settings(environment: Readonly<Record<string, string | undefined>>): ModelSettings {
     try {
-      return modelSettings(this.#agent.profile.config, this.#agent.name, environment);
+      return modelSettings(this.#agent.profile.config, this.#agent.name, environment, this.#around.sendable);
     } catch (error) {
       if (error instanceof EngineError) throw new StateError('ValidationError', [error.message, error.hint].join(' '));
       throw error;

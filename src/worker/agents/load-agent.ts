@@ -29,6 +29,8 @@ export interface AgentLoaderOptions {
   readonly programs?: false | ((folder: string) => string);
   /** Undefined: every address that an agent names is reached. */
   readonly allowHttp?: readonly string[];
+  /** Variables that an agent may send to any address. Undefined: all of them. */
+  readonly sendable?: ReadonlySet<string> | undefined;
   readonly strict?: boolean;
   readonly onWarning?: (text: string) => void;
 }
@@ -153,11 +155,11 @@ export class AgentLoader {
   }
 
   #runs(agent: Agent, folder: string, place: MachinePlace): AgentExecutor {
-    const { environment, world, allowHttp, programs = (own: string) => own } = this.#options;
+    const { environment, sendable, world, allowHttp, programs = (own: string) => own } = this.#options;
     const { runtime } = agent.profile;
     if (MODEL_TYPES.has(runtime)) {
       const own = programs === false ? false : agent.mcp === undefined ? folder : programs(folder);
-      return chatAgent(agent, { environment, world, reach: reachOf(allowHttp), folder: own });
+      return chatAgent(agent, { environment, sendable, world, reach: reachOf(allowHttp), folder: own });
     }
     if (isCommandRuntime(runtime)) {
       if (programs === false) throw refusal(place, agent.name, 'this worker starts no programs (see --allow shell)');

@@ -67,8 +67,16 @@ const NOT_SENT: ReadonlySet<string> = new Set([
 ]);
 const TIMEOUT_MS = 600_000;
 
-/** Throws `INVALID_INPUT` for a profile that leads nowhere. */
-export function modelSettings(config: ValueMap, agent: string, environment: Environment): ModelSettings {
+/**
+ * Throws `INVALID_INPUT` for a profile that leads nowhere. `sendable`: variables that may go to any address, because whoever starts a run on a
+ * worker names both; the key of a provider may go to that provider besides. Undefined: all of them.
+ */
+export function modelSettings(
+  config: ValueMap,
+  agent: string,
+  environment: Environment,
+  sendable?: ReadonlySet<string>,
+): ModelSettings {
   const full = typeof config['name'] === 'string' ? config['name'] : '';
   const slash = full.indexOf('/');
   const prefix = slash > 0 ? full.slice(0, slash) : undefined;
@@ -81,9 +89,15 @@ export function modelSettings(config: ValueMap, agent: string, environment: Envi
   const parameters = Object.entries(config).filter(([key, value]) => !NOT_SENT.has(key) && value !== null);
   const timeout = config['timeout'];
   const format = config['response_format'];
+  const url = urlOf(config, provider, agent, environment);
+  const isOwn = ownAddresses(provider, environment).some(
+    (own) => URL.canParse(own) && new URL(own).origin === url.origin,
+  );
+  const mayGo = (variable: string): boolean =>
+    sendable === undefined || sendable.has(variable) || (isOwn && variable === usualKey(provider));
   return {
-    url: urlOf(config, provider, agent, environment),
-    key: keyOf(config, provider, agent, environment),
+    url,
+    key: keyOf(config, { provider, agent, environment, url, mayGo }),
     headers: headersOf(config['headers']),
     stream: config['stream'] === true,
     timeoutMs: typeof timeout === 'number' && timeout > 0 ? timeout * 1000 : TIMEOUT_MS,
@@ -111,24 +125,44 @@ function urlOf(config: ValueMap, provider: string | undefined, agent: string, en
   return url;
 }
 
+/** Where the key of a provider belongs. Without a provider it is that of OpenAI, which the environment may have elsewhere. */
+function ownAddresses(provider: string | undefined, environment: Environment): readonly string[] {
+  const known = provider ?? 'openai';
+  const address = Object.hasOwn(PROVIDERS, known) ? [PROVIDERS[known] as string] : [];
+  return known === 'openai' ? [...address, environment['OPENAI_BASE_URL'] ?? ''] : address;
+}
+
+interface KeyPlace {
+  readonly provider: string | undefined;
+  readonly agent: string;
+  readonly environment: Environment;
+  readonly url: URL;
+  readonly mayGo: (variable: string) => boolean;
+}
+
 /** The variable that the profile names, else that of the provider. An address without a provider gets the key of OpenAI. */
-function keyOf(
-  config: ValueMap,
-  provider: string | undefined,
-  agent: string,
-  environment: Environment,
-): string | undefined {
+function keyOf(config: ValueMap, { provider, agent, environment, url, mayGo }: KeyPlace): string | undefined {
   const { api_key: key, api_key_env: variable } = config;
   if (typeof variable === 'string') {
+    if (!mayGo(variable)) throw unsendable(agent, variable, url);
     const value = environment[variable];
     if (value !== undefined && value !== '') return checkedKey(value, agent);
     throw wrong(agent, `the variable ${variable}, which its profile names, is not set`, `Set ${variable}.`);
   }
   if (typeof key === 'string' && key !== '') return checkedKey(key, agent);
-  const usual = `${(provider ?? 'openai').toUpperCase().replace(/\W/g, '_')}_API_KEY`;
-  const value = environment[usual];
+  const usual = usualKey(provider);
+  const value = mayGo(usual) ? environment[usual] : undefined;
   return value === undefined || value === '' ? undefined : checkedKey(value, agent);
 }
+
+const usualKey = (provider = 'openai'): string => `${provider.toUpperCase().replace(/\W/g, '_')}_API_KEY`;
+
+const unsendable = (agent: string, variable: string, { host }: URL): Error =>
+  wrong(
+    agent,
+    `this worker does not send the variable ${variable} to ${host}`,
+    `Start it with --allow-env ${variable}, or let machines({ env: ["${variable}"] }) run it.`,
+  );
 
 /** A key with a line break in it would end the header. */
 function checkedKey(key: string, agent: string): string {

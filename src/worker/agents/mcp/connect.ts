@@ -14,6 +14,8 @@ export interface McpSurroundings {
   /** Where programs of this agent run; false: none are started. */
   readonly folder: string | false;
   readonly environment: () => Readonly<Record<string, string | undefined>>;
+  /** Variables that may go to any address. Undefined: all of them. */
+  readonly sendable?: ReadonlySet<string> | undefined;
   readonly reach: Reach;
 }
 
@@ -68,7 +70,7 @@ export async function connectMcp(
 
 function transportOf(
   { name, command, cwd, env, passEnv, url, headers, tokenEnv }: McpServer,
-  { folder, environment, reach }: McpSurroundings,
+  { folder, environment, sendable, reach }: McpSurroundings,
   secrets: string[],
 ): { readonly transport: Transport; readonly said?: () => string } {
   const variables = environment();
@@ -81,6 +83,8 @@ function transportOf(
     const transport = new StdioTransport({ argv: command, cwd: resolve(folder, cwd ?? '.'), env: own });
     return { transport, said: () => transport.said };
   }
+  if (tokenEnv !== undefined && sendable?.has(tokenEnv) === false)
+    throw new Error(`this worker does not send the variable ${tokenEnv} (see --allow-env)`);
   const token = tokenEnv === undefined ? undefined : variables[tokenEnv];
   if (tokenEnv !== undefined && token === undefined) throw new Error(`the variable ${tokenEnv} is not set`);
   const all = { ...headers, ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) };

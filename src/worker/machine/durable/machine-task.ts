@@ -32,6 +32,8 @@ export interface MachineTaskOptions {
   readonly hooks: HooksRegistry;
   readonly agents: AgentRegistry;
   readonly environment: () => Readonly<Record<string, string | undefined>>;
+  /** Variables that agents may send to any address: who starts a run names both. A key goes to its provider besides. Undefined: all of them. */
+  readonly sendable?: ReadonlySet<string> | undefined;
   /** In place of those that machines name. */
   readonly own?: readonly MachineHooks[];
   /** Machines that a task may name, and that machines may name as their peers. */
@@ -168,7 +170,7 @@ class DefinitionLoader {
   }
 
   async #read(definition: string | undefined, name: string | undefined, session: AttemptSession): Promise<Definition> {
-    const { hooks, agents, environment, world, own, machines, allowHttp, onWarning } = this.#options;
+    const { hooks, agents, environment, sendable, world, own, machines, allowHttp, onWarning } = this.#options;
     const opened =
       definition === undefined ? this.#named(name ?? '') : openBundle(await this.#text(definition, session));
     const { source, read } = opened;
@@ -177,6 +179,7 @@ class DefinitionLoader {
     const loader = new AgentLoader({
       registry: agents,
       environment,
+      sendable,
       world,
       folder: source.folder,
       programs: this.#programs(source.folder),
