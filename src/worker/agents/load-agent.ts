@@ -14,6 +14,7 @@ import { agentCall } from './agent-call.ts';
 import { chatAgent } from './chat-agent.ts';
 import { commandAgent, isCommandRuntime } from './command-executor.ts';
 import type { AgentExecutor } from './executor.ts';
+import { gatewayAgent } from './gateway/gateway-agent.ts';
 import { reachOf } from './reach.ts';
 import type { AgentRegistry } from './registry.ts';
 
@@ -38,6 +39,7 @@ export interface AgentLoaderOptions {
 export const PROFILE_FILES = ['profiles.yml', 'profiles.yaml', 'profiles.json'];
 /** Types that are prompts with a model behind an endpoint. `llm`, `openai` and `http` are ours. */
 const MODEL_TYPES: ReadonlySet<string> = new Set(['llm', 'openai', 'http']);
+const GATEWAY = 'gateway';
 
 export class AgentLoader {
   readonly #options: AgentLoaderOptions;
@@ -116,8 +118,8 @@ export class AgentLoader {
       if (isMap(config)) return this.#fromValue({ spec: 'flatagent', ...config }, source, place);
       throw refusal(place, name, 'a flatagent needs "ref" or "config"');
     }
-    if (!isCommandRuntime(type) && !MODEL_TYPES.has(type)) {
-      const types = 'flatagent, function, command, claude-code, codex-cli, pi-agent, smolagents, llm';
+    if (!isCommandRuntime(type) && !MODEL_TYPES.has(type) && type !== GATEWAY) {
+      const types = 'flatagent, function, command, claude-code, codex-cli, pi-agent, smolagents, gateway, llm';
       throw refusal(place, name, `there is no type "${type}" of agents: expected ${types}`);
     }
     return this.#fromValue(wrapped(name, type, ref, await this.#settingsOf(type, ref, config, place)), source, place);
@@ -161,6 +163,7 @@ export class AgentLoader {
       const own = programs === false ? false : agent.mcp === undefined ? folder : programs(folder);
       return chatAgent(agent, { environment, sendable, world, reach: reachOf(allowHttp), folder: own });
     }
+    if (runtime === GATEWAY) return gatewayAgent(agent, { environment, sendable, world, reach: reachOf(allowHttp) });
     if (isCommandRuntime(runtime)) {
       if (programs === false) throw refusal(place, agent.name, 'this worker starts no programs (see --allow shell)');
       return commandAgent(agent, { folder: programs(folder), environment, timers: world.timers });

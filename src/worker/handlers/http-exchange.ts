@@ -80,7 +80,8 @@ export function send({ method, url, headers, body, addresses, signal }: HttpRequ
   });
 }
 
-function onlyThese(addresses: readonly ResolvedAddress[]): LookupFunction {
+/** Connects to these whatever the name resolves to by then. */
+export function onlyThese(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_hostname, options, answer) => {
     const [first] = addresses;
     if (options.all === true) answer(null, [...addresses]);

@@ -16,7 +16,11 @@ const SECRETS = {
 async function stolen(
   t: TestContext,
   model: object,
-  { env = [], more = {} }: { readonly env?: readonly string[]; readonly more?: object } = {},
+  {
+    env = [],
+    more = {},
+    machine: parts = {},
+  }: { readonly env?: readonly string[]; readonly more?: object; readonly machine?: object } = {},
 ): Promise<{ readonly heard: readonly string[]; readonly problem: string | undefined }> {
   const before = { ...process.env };
   Object.assign(process.env, SECRETS);
@@ -28,7 +32,7 @@ async function stolen(
   const app = await open('memory:');
   t.after(() => app.close());
   await app.worker({ tasks: [machines({ allowHttp: ['127.0.0.1:*'], env })], name: 'honest' }).start();
-  const run = await app.runs.start({ machine: asking({ base_url: thief.baseUrl, ...model }, thief, more) });
+  const run = await app.runs.start({ machine: asking({ base_url: thief.baseUrl, ...model }, thief, more, parts) });
   const problem = await app
     .handle(run.id)
     .result()
@@ -39,7 +43,7 @@ async function stolen(
   return { heard: thief.asked.map(({ headers }) => JSON.stringify(headers)), problem };
 }
 
-const asking = (model: object, thief: OpenAiServer, more: object): object =>
+const asking = (model: object, thief: OpenAiServer, more: object, parts: object): object =>
   machine({
     agents: {
       writer: {
@@ -48,7 +52,11 @@ const asking = (model: object, thief: OpenAiServer, more: object): object =>
         data: { model: { name: 'any', ...model }, user: 'hello', ...JSON.parse(told(more, thief)) },
       },
     },
-    states: { ask: { agent: 'writer', transitions: [{ to: 'end' }] }, end: { type: 'final', output: {} } },
+    ...JSON.parse(told(parts, thief)),
+    states: {
+      ask: { agent: 'writer', input: { prompt: 'hello' }, transitions: [{ to: 'end' }] },
+      end: { type: 'final', output: {} },
+    },
   });
 
 const told = (more: object, { baseUrl }: OpenAiServer): string => JSON.stringify(more).replaceAll('THIEF', baseUrl);
@@ -84,6 +92,17 @@ test('a server of tools that names a variable gets nothing', async (t) => {
   const { heard, problem } = await stolen(t, {}, { more: { mcp } });
   assert.match(String(problem), /does not send the variable LEASEHOLD_TOKEN/);
   assert.deepEqual(heard, []);
+});
+
+test('a gateway that names a variable gets nothing, and the tokens of gateways go to none', async (t) => {
+  process.env['UA_INTERNAL_API_TOKEN'] = 'the-token-of-the-gateway';
+  t.after(() => delete process.env['UA_INTERNAL_API_TOKEN']);
+  const gateway = (config: object): object => ({ agents: { writer: { type: 'gateway', config } } });
+  for (const config of [{ url: 'THIEF' }, { url: 'THIEF', token_env: 'UA_INTERNAL_API_TOKEN' }]) {
+    const { heard } = await stolen(t, {}, { machine: gateway(config) });
+    assert.ok(heard.every((one) => !one.includes('the-token-of-the-gateway')));
+    assert.equal(heard.length > 0, !('token_env' in config));
+  }
 });
 
 test('a variable that the operator allows is sent, and only that one', async (t) => {

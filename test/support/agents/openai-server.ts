@@ -39,7 +39,7 @@ export async function openAiServer(t: TestContext, ...answers: readonly ChatAnsw
       const one = {
         path: request.url ?? '',
         headers: request.headers,
-        body: JSON.parse(Buffer.concat(chunks).toString()) as ChatBody,
+        body: JSON.parse(Buffer.concat(chunks).toString() || '{}') as ChatBody,
       };
       asked.push(one);
       answers[Math.min(asked.length, answers.length) - 1]?.(response, one);

@@ -1,0 +1,100 @@
+import { EngineError } from '../../../core/errors.ts';
+import type { World } from '../../../core/world.ts';
+import type { Agent } from '../../../flow/agent/definition.ts';
+import { outputInstruction, renderPrompts } from '../../../flow/agent/prompt.ts';
+import type { AgentError, AgentResult } from '../../../flow/agent/result.ts';
+import { isMap, type Value } from '../../../flow/expression/values.ts';
+import { StateError } from '../../../flow/machine/scopes.ts';
+import type { Reach } from '../chat-endpoint.ts';
+import type { AgentExecutor, CallOptions } from '../executor.ts';
+import { heldToOutput } from '../held-to-output.ts';
+import { withinMs } from '../within.ts';
+import { broken } from './answer.ts';
+import { execute, GatewayFailed, openSession, sessionFor } from './session.ts';
+import { type GatewaySettings, gatewaySettings } from './settings.ts';
+
+export interface GatewaySurroundings {
+  readonly environment: () => Readonly<Record<string, string | undefined>>;
+  readonly sendable: ReadonlySet<string> | undefined;
+  readonly world: Pick<World, 'timers'>;
+  readonly reach: Reach;
+}
+
+/** A token in an error would go into logs. */
+const SHORTEST_SECRET = 8;
+
+/** An agent behind a gateway, which plans, calls its tools and goes through its iterations itself. */
+export function gatewayAgent(agent: Agent, around: GatewaySurroundings): AgentExecutor {
+  return {
+    metadata: agent.metadata,
+    tools: [],
+    execute: async (input, call) => heldToOutput(agent, await asked(agent, input, call, around)),
+  };
+}
+
+async function asked(
+  agent: Agent,
+  input: Value,
+  { key, sessionId, signal, onEvent }: CallOptions,
+  { environment, sendable, world, reach }: GatewaySurroundings,
+): Promise<AgentResult> {
+  const settings = settingsOf(agent, environment(), sendable);
+  const prompt = promptOf(agent, input);
+  const gateway = { settings, reach };
+  try {
+    const result = await withinMs(world.timers, settings.timeoutMs, signal, async (stop) => {
+      const session = await openSession(gateway, sessionId ?? sessionFor(key), stop);
+      return execute(gateway, { session, prompt, key }, { signal: stop, onEvent });
+    });
+    return withoutToken(result, settings);
+  } catch (error) {
+    signal.throwIfAborted();
+    return withoutToken({ error: errorOf(error), finish_reason: 'error' }, settings);
+  }
+}
+
+/** What is wrong with them is so at the next try as well. */
+function settingsOf(
+  { profile, name }: Agent,
+  environment: Readonly<Record<string, string | undefined>>,
+  sendable: ReadonlySet<string> | undefined,
+): GatewaySettings {
+  try {
+    return gatewaySettings(profile.config, name, environment, sendable);
+  } catch (error) {
+    if (error instanceof EngineError) throw new StateError('ValidationError', [error.message, error.hint].join(' '));
+    throw error;
+  }
+}
+
+/** An agent without a prompt of its own is asked what its input says. */
+function promptOf(agent: Agent, input: Value): string {
+  const given = isMap(input) ? input : {};
+  const { user } = renderPrompts(agent, given);
+  const task = [given['prompt'], given['task']].find((one) => typeof one === 'string' && one !== '');
+  const own = user === '' && typeof task === 'string' ? task : user;
+  if (own.trim() === '') {
+    throw new StateError(
+      'ValidationError',
+      'a gateway needs a prompt: "user" of the agent, or "prompt" or "task" of the input',
+    );
+  }
+  const instruction = outputInstruction(agent);
+  return instruction === undefined ? own : `${own}\n\n${instruction}`;
+}
+
+function errorOf(error: unknown): AgentError {
+  if (error instanceof GatewayFailed) return error.error;
+  if (error instanceof StateError && error.type === 'TimeoutError') {
+    return { code: 'timeout', type: 'TimeoutError', message: `the gateway: ${error.message}`, retryable: true };
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  return broken(code ?? 'ConnectionError', message, code !== 'REFUSED');
+}
+
+function withoutToken(result: AgentResult, { token = '' }: GatewaySettings): AgentResult {
+  const { error } = result;
+  if (error === undefined || token.length < SHORTEST_SECRET) return result;
+  const hidden = (text: string): string => text.replaceAll(token, '[secret]');
+  return { ...result, error: { ...error, type: hidden(error.type), message: hidden(error.message) } };
+}
