@@ -81,7 +81,7 @@ export function everyPart(scale: Scale): Tier {
 function tierOf(name: string, chosen: readonly Part[]): Tier {
   const stage = (chaos: boolean, name: string, atOnce: number): Stage => {
     const jobs = chosen.filter((part) => part.chaos === chaos).map(({ job }) => job);
-    return { name, what: jobs.map((job) => `${job.name} (${job.scale})`).join(', '), jobs, atOnce };
+    return { name, what: jobs.map((job) => `${job.name} (${job.scale})`).join(', '), jobs, atOnce, more: 1 };
   };
   const stages = [stage(false, 'deep', 2), stage(true, 'deep-chaos', 1)].filter(({ jobs }) => jobs.length > 0);
   return { name, scale: 'full', stages };
