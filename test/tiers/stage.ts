@@ -83,6 +83,7 @@ async function addWhileIdle(
     runs.push(run(job).finally(() => added--));
   }
   await Promise.all(runs);
+  if (runs.length > 0) console.log(`  ${runs.length} of these were started beside the others while cores were idle.`);
 }
 
 /** The failed files, each alone; none where a failure has no file or there are too many. */
