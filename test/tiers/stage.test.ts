@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { closingTable, isOver } from './closing.ts';
+import { idleFor } from './idle.ts';
 import { type Job, runJob } from './job.ts';
 import { cpuOfTree, runMeasured } from './measured.ts';
 import { runStage, type StageResult } from './stage.ts';
@@ -137,4 +138,43 @@ test('a budget grows with what a fixed piece of work costs meanwhile, and never 
   assert.equal(dearness([900, 18, 18, 9, 1]), 2);
   assert.equal(dearness([4]), 1);
   assert.equal(dearness([]), 1);
+});
+
+/** Writes down how many of these files are at work at the same time, itself included, for a second or until one has seen so many. */
+const COUNTS = `import { appendFileSync, readdirSync, readFileSync, writeFileSync, rmSync } from 'node:fs';
+  import { setTimeout as sleep } from 'node:timers/promises';
+  test('counts', async () => {
+    const { AT_WORK, SEEN, WANTED } = process.env;
+    writeFileSync(AT_WORK + '/' + process.pid, '');
+    for (let i = 0; i < (WANTED === '1' ? 20 : 1000) && !readFileSync(SEEN, 'utf8').includes('<' + WANTED + '>'); i++) {
+      const count = readdirSync(AT_WORK).length;
+      if (count > 1) appendFileSync(SEEN, '<' + count + '>');
+      await sleep(50);
+    }
+    rmSync(AT_WORK + '/' + process.pid);
+  });`;
+
+for (const [idle, most] of [
+  [1, 3],
+  [0, 1],
+] as const)
+  test(`a stage of one job at once has ${idle === 1 ? 'two more while cores are idle' : 'no more while they are busy'}`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'leasehold-tiers-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const env = { AT_WORK: join(folder, 'at-work'), SEEN: join(folder, 'seen'), WANTED: String(most) };
+    mkdirSync(env.AT_WORK);
+    writeFileSync(env.SEEN, '');
+    const jobs = Array.from({ length: 4 }, () => ({ ...written(t, COUNTS), env }));
+    t.mock.method(console, 'log', () => {});
+    const look = (): Promise<number> => new Promise((resolve) => setTimeout(() => resolve(idle), 20));
+    const result = await runStage({ name: 'trial', what: 'a trial', jobs, atOnce: 1, more: 2 }, 'short', look);
+    const seen = [...readFileSync(env.SEEN, 'utf8').matchAll(/\d+/g)].map(Number);
+    assert.deepEqual([result.verdict, result.pass, Math.max(1, ...seen)], ['passed', 4, most]);
+  });
+
+test('a core that computes is not idle', async () => {
+  const busy = idleFor(300);
+  const until = performance.now() + 280;
+  while (performance.now() < until);
+  assert.ok((await busy) <= 1 - 0.5 / availableParallelism());
 });

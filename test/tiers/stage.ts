@@ -1,9 +1,10 @@
 /**
- * A stage of a tier: its jobs, so many at once, the longest first. What fails is run once more, alone: if it holds then, the stage
+ * A stage of a tier: its jobs, so many at once and more while cores are idle, the longest first. What fails is run once more, alone: if it holds then, the stage
  * holds, and the closing table names the file, so that what fails under load only is seen and mended without holding everybody up.
  */
 import { styleText } from 'node:util';
 import { costOf } from './costs.ts';
+import { idleFor } from './idle.ts';
 import { type Counts, type FileSpent, type Job, type JobResult, runJob, type Scale } from './job.ts';
 
 export interface Stage {
@@ -11,7 +12,13 @@ export interface Stage {
   readonly what: string;
   readonly jobs: readonly Job[];
   readonly atOnce: number;
+  /** So many more where cores are idle: most tests wait for processes, disks and times to pass. */
+  readonly more?: number;
 }
+
+const LOOK_MS = 3000;
+/** Of the time of all cores. Where a job that is added needs it after all, the others take longer, and no more are added. */
+const IDLE_ENOUGH = 0.4;
 
 export interface StageResult extends Counts {
   readonly name: string;
@@ -27,19 +34,20 @@ export interface StageResult extends Counts {
 /** More than so many files that fail are no accident. */
 const MOST_AGAIN = 3;
 
-export async function runStage(stage: Stage, scale: Scale): Promise<StageResult> {
+export async function runStage(stage: Stage, scale: Scale, idle = () => idleFor(LOOK_MS)): Promise<StageResult> {
   console.log(heading(`${stage.name}: ${stage.what}`));
   const startedAt = performance.now();
   const waiting = stage.jobs.toSorted((a, b) => cost(b, scale) - cost(a, scale));
   const results: JobResult[] = [];
-  const work = async (): Promise<void> => {
-    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
-      const result = await runJob(job, scale);
-      results.push(result);
-      tell(result);
-    }
+  const run = async (job: Job): Promise<void> => {
+    const result = await runJob(job, scale);
+    results.push(result);
+    tell(result);
   };
-  await Promise.all(Array.from({ length: stage.atOnce }, work));
+  const work = async (): Promise<void> => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await run(job);
+  };
+  await Promise.all([...Array.from({ length: stage.atOnce }, work), addWhileIdle(stage, waiting, run, idle)]);
   const failed = results.filter(({ ok }) => !ok);
   const again = failed.length === 0 ? [] : await tryAgain(failed, scale);
   const held = again.length > 0 && again.every(({ ok }) => ok);
@@ -56,6 +64,26 @@ export async function runStage(stage: Stage, scale: Scale): Promise<StageResult>
     skips: results.flatMap(({ skips }) => skips),
     again: held ? again.map(({ job }) => job.name) : [],
   };
+}
+
+/** Jobs beyond those at once, one after each look that finds cores idle. */
+async function addWhileIdle(
+  { more = 0 }: Stage,
+  waiting: Job[],
+  run: (job: Job) => Promise<void>,
+  idle: () => Promise<number>,
+): Promise<void> {
+  let added = 0;
+  const runs: Promise<void>[] = [];
+  while (more > 0 && waiting.length > 0) {
+    const isIdle = (await idle()) >= IDLE_ENOUGH;
+    const job = isIdle && added < more ? waiting.shift() : undefined;
+    if (job === undefined) continue;
+    added++;
+    runs.push(run(job).finally(() => added--));
+  }
+  await Promise.all(runs);
+  if (runs.length > 0) console.log(`  ${runs.length} of these were started beside the others while cores were idle.`);
 }
 
 /** The failed files, each alone; none where a failure has no file or there are too many. */

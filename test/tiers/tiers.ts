@@ -27,6 +27,8 @@ const CPU_BUDGET_S = { test: 1020, merge: 2200 } as const;
 
 /** One more than there are cores: tests wait for what they have started. */
 const AT_ONCE = availableParallelism() + 1;
+/** While cores are idle: see stage.ts. */
+const MORE = availableParallelism();
 
 const CHECK: Stage = {
   name: 'check',
@@ -68,6 +70,7 @@ function testStages(files: readonly TestFile[], seeds: number): readonly Stage[]
       name: 'unit',
       what: 'units, and the contracts of stores and links',
       atOnce: AT_ONCE,
+      more: MORE,
       jobs: [...shared(of(files, 'shared')), ...own(of(files, 'own')), simulator(seeds)],
     },
     PAGES,
@@ -75,6 +78,7 @@ function testStages(files: readonly TestFile[], seeds: number): readonly Stage[]
       name: 'smoke',
       what: 'end to end and in a browser, the first steps',
       atOnce: AT_ONCE,
+      more: MORE,
       jobs: own(of(files, 'smoke')),
     },
   ];
@@ -87,16 +91,18 @@ function mergeStages(files: readonly TestFile[], seeds: number, commit?: string)
       name: 'rest',
       what: 'end to end, attacks, properties, interleavings, different ages, guides, the simulator',
       atOnce: AT_ONCE,
+      more: MORE,
       jobs: [simulator(seeds), ...own(of(files, 'rest')).map((job) => ofCommit(job, commit))],
     },
     {
       name: 'browser',
       what: 'the web UI in a real Chromium, before real nodes and workers',
       atOnce: 2,
+      more: MORE,
       jobs: own(of(files, 'browser')),
     },
-    // One at a time: each of them wants both cores.
-    { name: 'chaos', what: 'real processes, killed and starved', atOnce: 1, jobs: own(of(files, 'chaos')) },
+    // One at a time, and another while it waits for leases to expire: most of them want both cores.
+    { name: 'chaos', what: 'real processes, killed and starved', atOnce: 1, more: 1, jobs: own(of(files, 'chaos')) },
   ];
 }
 

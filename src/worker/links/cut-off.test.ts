@@ -1,6 +1,6 @@
 /** Work goes on while its worker is cut off from its node for a part of a lease, whichever way it speaks. */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { TcpProxy } from '../../../test/support/tcp-proxy.ts';
@@ -48,23 +48,26 @@ async function rig(t: TestContext, make: Make) {
   return { node, proxy, worker, warnings, end: end.resolve, number: pushed.task };
 }
 
-for (const [name, make] of Object.entries(LINKS)) {
-  test(`${name}: a network that is deaf for a third of a lease, from the worst moment on, costs nothing`, async (t) => {
-    const { node, proxy, worker, warnings, end, number } = await rig(t, make);
-    // Just before it would be renewed for the first time.
-    await pause(renewMs(LEASE_MS) * 0.9);
-    proxy.goDeaf();
-    await pause(LEASE_MS / 3);
-    proxy.heal();
-    // Long enough for a lease that was not renewed to be late, and lost.
-    await pause(LEASE_MS - LEASE_MS / 3);
-    end();
-    await worker.stop();
-    const record = await node.engine.get(number);
-    assert.deepEqual([record?.state, record?.attempt, record?.tries], ['completed', 1, 1], warnings.join('\n'));
-    assert.deepEqual(
-      warnings.filter((warning) => warning.includes('lease')),
-      [],
-    );
-  });
-}
+// At once, each with a node of its own: they wait for the better part of two leases.
+describe('a worker that is cut off', { concurrency: true }, () => {
+  for (const [name, make] of Object.entries(LINKS)) {
+    test(`${name}: a network that is deaf for a third of a lease, from the worst moment on, costs nothing`, async (t) => {
+      const { node, proxy, worker, warnings, end, number } = await rig(t, make);
+      // Just before it would be renewed for the first time.
+      await pause(renewMs(LEASE_MS) * 0.9);
+      proxy.goDeaf();
+      await pause(LEASE_MS / 3);
+      proxy.heal();
+      // Long enough for a lease that was not renewed to be late, and lost.
+      await pause(LEASE_MS - LEASE_MS / 3);
+      end();
+      await worker.stop();
+      const record = await node.engine.get(number);
+      assert.deepEqual([record?.state, record?.attempt, record?.tries], ['completed', 1, 1], warnings.join('\n'));
+      assert.deepEqual(
+        warnings.filter((warning) => warning.includes('lease')),
+        [],
+      );
+    });
+  }
+});

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
 import { TcpProxy } from '../../../test/support/tcp-proxy.ts';
 import { makeWorker } from '../../app/worker.ts';
@@ -61,130 +61,133 @@ function sever({ proxy }: Rig): void {
   proxy.cut();
 }
 
-for (const kind of ['WebSocket', 'HTTP'] as const) {
-  test(`${kind}: an end is on disk until it is answered, and then nothing is`, async (t) => {
-    const it = await rig(t);
-    const session = await it.link(kind).open(HELLO);
-    t.after(() => session.close());
-    const [lease] = (await claimed(session, it)) as [Assignment];
-    const told = session.complete(lease, { secret: 'sesame' });
-    assert.ok(readFileSync(join(it.folder, 'one', 'ends'), 'utf8').includes('sesame'), 'before it is said');
-    await told;
-    await session.close();
-    assert.equal(existsSync(it.folder), false);
-    assert.deepEqual(it.warnings, []);
-  });
+// At once, each with a node and a folder of its own: over HTTP they wait for requests that nobody answers.
+describe('over each link', { concurrency: true }, () => {
+  for (const kind of ['WebSocket', 'HTTP'] as const) {
+    test(`${kind}: an end is on disk until it is answered, and then nothing is`, async (t) => {
+      const it = await rig(t);
+      const session = await it.link(kind).open(HELLO);
+      t.after(() => session.close());
+      const [lease] = (await claimed(session, it)) as [Assignment];
+      const told = session.complete(lease, { secret: 'sesame' });
+      assert.ok(readFileSync(join(it.folder, 'one', 'ends'), 'utf8').includes('sesame'), 'before it is said');
+      await told;
+      await session.close();
+      assert.equal(existsSync(it.folder), false);
+      assert.deepEqual(it.warnings, []);
+    });
 
-  test(`${kind}: what is said and ended while the node is out of reach is there when it is back, in order and once`, async (t) => {
-    const it = await rig(t);
-    const session = await it.link(kind).open(HELLO);
-    t.after(() => session.close());
-    const [lease, other] = (await claimed(session, it, 2)) as [Assignment, Assignment];
-    await session.log(lease, [line(1)]);
-    sever(it);
-    // Each is taken without a word from the node, as many as there are.
-    for (let seq = 2; seq <= 40; seq++) await session.log(lease, [line(seq)]);
-    await session.log(other, [line(1, 'of the other')]);
-    const told = Promise.all([session.complete(lease, 'done'), session.fail(other, 'no', { giveUp: true })]);
-    assert.deepEqual(readdirSync(join(it.folder, 'one')).toSorted(), [
-      'ends',
-      `log-${lease.task}-1`,
-      `log-${other.task}-1`,
-    ]);
-    it.proxy.heal();
-    it.proxy.cut();
-    assert.deepEqual(await told, [undefined, 'failed']);
-    assert.deepEqual(
-      await words(it, lease),
-      Array.from({ length: 40 }, (_, i) => `line ${i + 1}`),
-    );
-    assert.deepEqual(await words(it, other), ['of the other']);
-    assert.equal((await it.node.engine.get(lease.task))?.state, 'completed');
-    await session.close();
-    assert.equal(existsSync(it.folder), false);
-  });
-
-  test(`${kind}: what a process could not say the next one says for it, and the task does not run again`, async (t) => {
-    const it = await rig(t);
-    const first = await it.link(kind).open(HELLO);
-    const [done, failed, spoke] = (await claimed(first, it, 3)) as [Assignment, Assignment, Assignment];
-    sever(it);
-    for (const lease of [done, spoke]) await first.log(lease, [line(1), line(2)]);
-    const unheard = Promise.allSettled([first.complete(done, 'done'), first.fail(failed, 'no', { giveUp: true })]);
-    await first.close();
-    for (const { status } of await unheard) assert.equal(status, 'rejected');
-    assert.match(it.warnings.at(-1) as string, /kept for the next start .*"ends":2/);
-    it.proxy.heal();
-    it.proxy.cut();
-    const second = await it.link(kind).open({ ...HELLO, incarnation: 'two' });
-    t.after(() => second.close());
-    assert.match(it.warnings.at(-1) as string, /"delivered":2,"late":0/);
-    const records = await Promise.all([done, failed, spoke].map((one) => it.node.engine.get(one.task)));
-    assert.deepEqual(
-      records.map((record) => [record?.state, record?.attempt, record?.result]),
-      [
-        ['completed', 1, '"done"'],
-        ['failed', 1, '"no"'],
-        ['running', 1, undefined],
-      ],
-    );
-    for (const lease of [done, spoke]) assert.deepEqual(await words(it, lease), ['line 1', 'line 2']);
-    assert.deepEqual(await second.renew([spoke]), ['lost'], 'leases are not inherited');
-    await second.close();
-    assert.equal(existsSync(it.folder), false);
-  });
-}
-
-for (const kind of ['WebSocket', 'HTTP'] as const) {
-  test(`${kind}: a turn that ends an attempt while the node is away is said by the next process, with all that it writes`, async (t) => {
-    const it = await rig(t);
-    const first = await it.link(kind).open(HELLO);
-    const [done, failed, going] = (await claimed(first, it, 3)) as [Assignment, Assignment, Assignment];
-    sever(it);
-    const entries: readonly TurnEntry[] = [
-      { key: 'v', kind: 'value', value: { n: 'ü' }, usage: { tokens: 7 } },
-      { key: 'c', kind: 'child', child: { queue: 'children', handler: 'play', input: 1 } },
-      { key: 's', kind: 'signal', channel: 'heard', body: 1 },
-    ];
-    const unheard = Promise.allSettled([
-      first.turn(done, { entries, then: { go: 'complete', result: 'done' } }),
-      first.turn(failed, { entries, then: { go: 'fail', error: 'no', giveUp: true } }),
-      // Requests that end no attempt are not kept on disk.
-      first.turn(going, { entries, then: { go: 'on' } }),
-    ]);
-    await first.close();
-    for (const { status } of await unheard) assert.equal(status, 'rejected');
-    assert.match(it.warnings.at(-1) as string, /kept for the next start .*"ends":2/);
-    it.proxy.heal();
-    it.proxy.cut();
-    const second = await it.link(kind).open({ ...HELLO, incarnation: 'two' });
-    t.after(() => second.close());
-    assert.match(it.warnings.at(-1) as string, /"delivered":2,"late":0/);
-    const { engine } = it.node;
-    const records = await Promise.all([done, failed, going].map((one) => engine.get(one.task)));
-    assert.deepEqual(
-      records.map((record) => [record?.state, record?.attempt, record?.result]),
-      [
-        ['completed', 1, '"done"'],
-        ['failed', 1, '"no"'],
-        ['running', 1, undefined],
-      ],
-    );
-    for (const { task: number } of [done, failed]) {
-      // Entries of the same millisecond are listed by key.
-      const written = (await engine.journal(number)).map(({ key, value, usage }) => [key, value, usage]);
-      assert.deepEqual(written.at(-1), ['v', '{"n":"ü"}', '{"tokens":7}']);
+    test(`${kind}: what is said and ended while the node is out of reach is there when it is back, in order and once`, async (t) => {
+      const it = await rig(t);
+      const session = await it.link(kind).open(HELLO);
+      t.after(() => session.close());
+      const [lease, other] = (await claimed(session, it, 2)) as [Assignment, Assignment];
+      await session.log(lease, [line(1)]);
+      sever(it);
+      // Each is taken without a word from the node, as many as there are.
+      for (let seq = 2; seq <= 40; seq++) await session.log(lease, [line(seq)]);
+      await session.log(other, [line(1, 'of the other')]);
+      const told = Promise.all([session.complete(lease, 'done'), session.fail(other, 'no', { giveUp: true })]);
+      assert.deepEqual(readdirSync(join(it.folder, 'one')).toSorted(), [
+        'ends',
+        `log-${lease.task}-1`,
+        `log-${other.task}-1`,
+      ]);
+      it.proxy.heal();
+      it.proxy.cut();
+      assert.deepEqual(await told, [undefined, 'failed']);
       assert.deepEqual(
-        written.map(([key]) => key),
-        ['c', 's', 'v'],
+        await words(it, lease),
+        Array.from({ length: 40 }, (_, i) => `line ${i + 1}`),
       );
-    }
-    assert.deepEqual(await engine.journal(going.task), []);
-    assert.equal((await engine.list({ queue: 'children', limit: 10 })).length, 2);
-    await second.close();
-    assert.equal(existsSync(it.folder), false);
-  });
-}
+      assert.deepEqual(await words(it, other), ['of the other']);
+      assert.equal((await it.node.engine.get(lease.task))?.state, 'completed');
+      await session.close();
+      assert.equal(existsSync(it.folder), false);
+    });
+
+    test(`${kind}: what a process could not say the next one says for it, and the task does not run again`, async (t) => {
+      const it = await rig(t);
+      const first = await it.link(kind).open(HELLO);
+      const [done, failed, spoke] = (await claimed(first, it, 3)) as [Assignment, Assignment, Assignment];
+      sever(it);
+      for (const lease of [done, spoke]) await first.log(lease, [line(1), line(2)]);
+      const unheard = Promise.allSettled([first.complete(done, 'done'), first.fail(failed, 'no', { giveUp: true })]);
+      await first.close();
+      for (const { status } of await unheard) assert.equal(status, 'rejected');
+      assert.match(it.warnings.at(-1) as string, /kept for the next start .*"ends":2/);
+      it.proxy.heal();
+      it.proxy.cut();
+      const second = await it.link(kind).open({ ...HELLO, incarnation: 'two' });
+      t.after(() => second.close());
+      assert.match(it.warnings.at(-1) as string, /"delivered":2,"late":0/);
+      const records = await Promise.all([done, failed, spoke].map((one) => it.node.engine.get(one.task)));
+      assert.deepEqual(
+        records.map((record) => [record?.state, record?.attempt, record?.result]),
+        [
+          ['completed', 1, '"done"'],
+          ['failed', 1, '"no"'],
+          ['running', 1, undefined],
+        ],
+      );
+      for (const lease of [done, spoke]) assert.deepEqual(await words(it, lease), ['line 1', 'line 2']);
+      assert.deepEqual(await second.renew([spoke]), ['lost'], 'leases are not inherited');
+      await second.close();
+      assert.equal(existsSync(it.folder), false);
+    });
+  }
+
+  for (const kind of ['WebSocket', 'HTTP'] as const) {
+    test(`${kind}: a turn that ends an attempt while the node is away is said by the next process, with all that it writes`, async (t) => {
+      const it = await rig(t);
+      const first = await it.link(kind).open(HELLO);
+      const [done, failed, going] = (await claimed(first, it, 3)) as [Assignment, Assignment, Assignment];
+      sever(it);
+      const entries: readonly TurnEntry[] = [
+        { key: 'v', kind: 'value', value: { n: 'ü' }, usage: { tokens: 7 } },
+        { key: 'c', kind: 'child', child: { queue: 'children', handler: 'play', input: 1 } },
+        { key: 's', kind: 'signal', channel: 'heard', body: 1 },
+      ];
+      const unheard = Promise.allSettled([
+        first.turn(done, { entries, then: { go: 'complete', result: 'done' } }),
+        first.turn(failed, { entries, then: { go: 'fail', error: 'no', giveUp: true } }),
+        // Requests that end no attempt are not kept on disk.
+        first.turn(going, { entries, then: { go: 'on' } }),
+      ]);
+      await first.close();
+      for (const { status } of await unheard) assert.equal(status, 'rejected');
+      assert.match(it.warnings.at(-1) as string, /kept for the next start .*"ends":2/);
+      it.proxy.heal();
+      it.proxy.cut();
+      const second = await it.link(kind).open({ ...HELLO, incarnation: 'two' });
+      t.after(() => second.close());
+      assert.match(it.warnings.at(-1) as string, /"delivered":2,"late":0/);
+      const { engine } = it.node;
+      const records = await Promise.all([done, failed, going].map((one) => engine.get(one.task)));
+      assert.deepEqual(
+        records.map((record) => [record?.state, record?.attempt, record?.result]),
+        [
+          ['completed', 1, '"done"'],
+          ['failed', 1, '"no"'],
+          ['running', 1, undefined],
+        ],
+      );
+      for (const { task: number } of [done, failed]) {
+        // Entries of the same millisecond are listed by key.
+        const written = (await engine.journal(number)).map(({ key, value, usage }) => [key, value, usage]);
+        assert.deepEqual(written.at(-1), ['v', '{"n":"ü"}', '{"tokens":7}']);
+        assert.deepEqual(
+          written.map(([key]) => key),
+          ['c', 's', 'v'],
+        );
+      }
+      assert.deepEqual(await engine.journal(going.task), []);
+      assert.equal((await engine.list({ queue: 'children', limit: 10 })).length, 2);
+      await second.close();
+      assert.equal(existsSync(it.folder), false);
+    });
+  }
+});
 
 test('ends that are said together are each on disk before, and what no node answered the next process says', async (t) => {
   const it = await rig(t);
