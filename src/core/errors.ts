@@ -286,7 +286,8 @@ export const CATALOGUE = Object.freeze({
     family: 'work',
     status: 409,
     retryable: false,
-    message: 'The workflow does not do what its run has recorded: {expected|another call} was expected, and {came|something else} came.',
+    message:
+      'The workflow does not do what its run has recorded: {expected|another call} was expected, and {came|something else} came.',
     hint: 'Register the code that the run began with, or give changed code another version; then retry the run, which has lost nothing.',
   },
   HANDLER_NOT_FOUND: {
