@@ -38,7 +38,7 @@ export class StepCalls {
       throw fault('INVALID_INPUT', { field: `step ${place.name}`, problem: 'it needs a function' });
     return this.#run.call<unknown>(place, {
       read: (text) => JSON.parse(text ?? 'null') as unknown,
-      begin: (settle) => this.#begin(place, fn, rules, settle),
+      begin: (settle) => this.#begin(place, this.#run.replaced?.(place.name) ?? fn, rules, settle),
     });
   }
 

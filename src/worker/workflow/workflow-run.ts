@@ -26,6 +26,9 @@ import {
   sayPlace,
 } from './workflow-journal.ts';
 
+/** For tests: what a step does instead, by its name. */
+export type ReplacedSteps = (name: string) => ((step: unknown) => unknown) | undefined;
+
 export type WorkflowBody = (run: WorkflowRun) => Promise<unknown>;
 
 interface Call<T> {
@@ -50,6 +53,7 @@ const MOST_BESIDE = 2000;
 export class WorkflowRun {
   readonly attempt: DrivenAttempt;
   readonly world: World;
+  readonly replaced: ReplacedSteps | undefined;
   readonly #over = Promise.withResolvers<RunOutcome>();
   readonly #counts = new Map<string, number>();
   /** Calls without a result. */
@@ -66,9 +70,10 @@ export class WorkflowRun {
   #ended = false;
   #left = false;
 
-  constructor(attempt: DrivenAttempt, world: World) {
+  constructor(attempt: DrivenAttempt, world: World, replaced?: ReplacedSteps) {
     this.attempt = attempt;
     this.world = world;
+    this.replaced = replaced;
     this.#writer = new TurnWriter(attempt.session, EMPTY.next);
     this.#deliveries = this.#deliveriesOf(EMPTY);
     this.#parking = this.#parkingOf(EMPTY);

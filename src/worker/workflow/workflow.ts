@@ -8,7 +8,7 @@ import type { RunOutcome } from '../runner/runner.ts';
 import { HOST_WORLD } from './host-world.ts';
 import { workflowContext } from './workflow-calls.ts';
 import type { WorkflowContext } from './workflow-context.ts';
-import { WorkflowRun } from './workflow-run.ts';
+import { type ReplacedSteps, WorkflowRun } from './workflow-run.ts';
 
 export interface WorkflowOptions<S extends StandardSchema | undefined>
   extends Omit<TaskOptions<S, unknown>, 'run' | 'retry' | 'reuse'> {
@@ -88,10 +88,11 @@ export function driveWorkflow(
   input: unknown,
   attempt: DrivenAttempt,
   world: World,
+  replaced?: ReplacedSteps,
 ): Promise<RunOutcome> {
   const body = bodies.get(definition);
   if (body === undefined) throw fault('INVALID_INPUT', { field: 'workflow', problem: 'it was not made by workflow()' });
-  return new WorkflowRun(attempt, world).drive(async (run) => body(input as never, workflowContext(run)));
+  return new WorkflowRun(attempt, world, replaced).drive(async (run) => body(input as never, workflowContext(run)));
 }
 
 export function isWorkflow(definition: unknown): definition is AnyWorkflow {
