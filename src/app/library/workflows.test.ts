@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { isEngineError } from '../../core/errors.ts';
@@ -10,7 +12,7 @@ import { refusal } from '../../store/conformance/kit/scene.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
 import { task } from '../../worker/define/task.ts';
-import { workflow } from '../../worker/workflow/workflow.ts';
+import { type Workflow, workflow } from '../../worker/workflow/workflow.ts';
 import { open } from '../open.ts';
 import type { Leasehold, WorkflowHandle } from './leasehold.ts';
 
@@ -115,6 +117,12 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.deepEqual([handle.fresh, handle.executionId], [true, 'order-1']);
       await until(handle, 'waiting');
       while ((await app.approvals()).length === 0) await pause(5);
+      const standing = await app.runs.get('order-1');
+      assert.match(standing?.summary ?? '', /Ship for 12/);
+      assert.deepEqual(
+        standing?.waits.map(({ kind, title }) => [kind, title]),
+        [['approval', 'Ship for 12?']],
+      );
       await app.decide(handle.id, { action: 'approve' });
       await handle.signal('address', 'Main Street 1');
       const result = await handle.result();
@@ -158,6 +166,34 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.deepEqual([await first.result(), await second.result()], ['1', '2']);
     });
 
+    test('a cancelled run tells its step to stop, and begins no other', async (t) => {
+      const app = await opened(t);
+      const begun = Promise.withResolvers<void>();
+      const stopped = Promise.withResolvers<void>();
+      let after = 0;
+      const flow = workflow('patient', async (_, wf) => {
+        await wf
+          .step('wait', ({ signal }) => {
+            begun.resolve();
+            return new Promise((_go, refuse) =>
+              signal.addEventListener('abort', () => {
+                stopped.resolve();
+                refuse(signal.reason as Error);
+              }),
+            );
+          })
+          .catch(() => {});
+        await wf.step('after', () => ++after);
+      });
+      await app.worker({ tasks: [flow] }).start();
+      const handle = await app.run(flow, null);
+      await begun.promise;
+      await handle.cancel();
+      await stopped.promise;
+      await assert.rejects(handle.result(), /it was cancelled/);
+      assert.equal(after, 0);
+    });
+
     test('a run that failed goes on under its execution id', async (t) => {
       const app = await opened(t);
       let broken = true;
@@ -178,3 +214,25 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
     });
   });
 }
+
+test('a workflow in a child process waits and goes on like one in the loop', async (t) => {
+  const app = await open('memory:');
+  t.after(() => app.close({ drainMs: 0 }));
+  const file = join(folder, 'apart.ts');
+  const from = new URL('../../worker/workflow/workflow.ts', import.meta.url).href;
+  writeFileSync(
+    file,
+    `import { workflow } from ${JSON.stringify(from)};
+    export const apart = workflow('apart', { isolation: 'process', module: import.meta.url }, async (input, wf) => {
+      const pid = await wf.step('pid', () => process.pid);
+      const twice = await wf.child({ queue: 'double', handler: 'double' }, { n: 4 });
+      const word = await wf.signal('word');
+      return { apart: typeof pid, twice, word };
+    });`,
+  );
+  const { apart } = (await import(pathToFileURL(file).href)) as { apart: Workflow<unknown, unknown> };
+  await app.worker({ tasks: [apart, double], slots: 2 }).start();
+  const run = await app.run(apart, null);
+  await run.signal('word', 'hello');
+  assert.deepEqual(await run.result(), { apart: 'number', twice: 8, word: 'hello' });
+});

@@ -119,6 +119,11 @@ export class Deliveries {
     this.#cancelGrace ??= this.#deps.timers.after(GRACE_MS, () => {
       this.#cancelGrace = undefined;
       if (this.#closed || this.#cursor !== at || this.#asked.has(expected)) return;
+      // It has asked for nothing so far: it awaits something of its own, and may take its time.
+      if (this.#asked.size === 0) {
+        this.#watch(expected);
+        return;
+      }
       const recorded = new Set(this.#outcomes.map(({ place }) => place));
       const asked = [...this.#asked.keys()];
       this.#deps.onDiverged(expected, asked.find((key) => !recorded.has(key)) ?? asked[0]);

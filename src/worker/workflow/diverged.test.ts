@@ -108,6 +108,20 @@ describe('a workflow whose code has changed', () => {
     assert.deepEqual(effects, ['soon', 'late']);
   });
 
+  test('code that takes its time before it asks for the first has not changed', async (t) => {
+    const effects: string[] = [];
+    const flow = workflow('flow', async (_, wf) => {
+      await new Promise<void>((go) => scene.world.timers.after(5000, go));
+      await note(wf, effects, 'one');
+      await wf.sleep('1m');
+      return 'ok';
+    });
+    const scene = await DurableScene.open(t, { tasks: [flow] });
+    const run = await scene.push(flow);
+    await scene.work();
+    assert.deepEqual([await scene.end(run), effects], [{ state: 'completed', output: 'ok' }, ['one']]);
+  });
+
   test('a step of the policy exact that may have run is not run again', async (t) => {
     let ran = 0;
     const flow = workflow('flow', async (_, wf) =>

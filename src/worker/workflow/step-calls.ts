@@ -66,8 +66,11 @@ export class StepCalls {
       const began = Math.floor(run.world.clock.wall());
       const tried = await this.#try(place, fn, rules, tries);
       if ('text' in tried) {
-        const value: unknown = JSON.parse(tried.text);
-        settle.done({ what: key, kind: 'value', value, began }, JSON.parse(tried.text));
+        const { text } = tried;
+        const value: unknown = JSON.parse(text);
+        // The workflow may change what it is given before that is stored.
+        const own: unknown = typeof value === 'object' ? JSON.parse(text) : value;
+        settle.done({ what: key, kind: 'value', value, began, length: text.length }, own);
         return;
       }
       // What a stop has thrown is no result.

@@ -6,7 +6,13 @@ import { entryKey } from './workflow-journal.ts';
 
 /** An entry without the number in its key. */
 export type NewEntry = { readonly what: string } & (
-  | { readonly kind: 'value' | 'mark' | 'wait'; readonly value: unknown; readonly began?: number }
+  | {
+      readonly kind: 'value' | 'mark' | 'wait';
+      readonly value: unknown;
+      readonly began?: number;
+      /** Of its JSON text, if that was made before. */
+      readonly length?: number;
+    }
   | {
       readonly kind: 'child';
       readonly child: (TurnEntry & { readonly kind: 'child' })['child'];
@@ -60,7 +66,8 @@ export class TurnWriter {
     const ordinal = this.#next;
     const key = entryKey(ordinal, given.what);
     const value = given.kind === 'child' ? given.child.input : given.value;
-    const length = encodePayload(value ?? null, { field: given.what, ...entryBounds(given.kind) }).length;
+    const known = given.kind === 'child' ? undefined : given.length;
+    const length = known ?? encodePayload(value ?? null, { field: given.what, ...entryBounds(given.kind) }).length;
     const entry: TurnEntry =
       given.kind === 'child'
         ? { key, kind: 'child', child: given.child }

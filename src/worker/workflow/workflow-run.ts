@@ -3,7 +3,7 @@
  * given to it again, and it goes on from there. When it can do nothing but wait, the attempt parks and gives its slot back.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { fault } from '../../core/errors.ts';
+import { CATALOGUE, fault, isEngineError } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { World } from '../../core/world.ts';
 import type { Turned, TurnThen } from '../../protocol/link.ts';
@@ -95,8 +95,8 @@ export class WorkflowRun {
       this.#deliveries.stir();
       return await this.#over.promise;
     } catch (error) {
-      // Another try would read the same.
-      if (error instanceof BrokenJournal) return { kind: 'giveUp', error };
+      // Another try would read the same, or be refused the same.
+      if (error instanceof BrokenJournal || isRefused(error)) return { kind: 'giveUp', error };
       throw error;
     } finally {
       this.#leave();
@@ -360,4 +360,10 @@ export class WorkflowRun {
     this.#parking.close();
     this.#stop.abort(new Error('the attempt is over'));
   }
+}
+
+/** The node takes what the workflow wrote from nobody. A conflict says that the attempt was told to stop. */
+function isRefused(error: unknown): boolean {
+  if (!isEngineError(error) || error.retryable || error.code === 'CONFLICT') return false;
+  return CATALOGUE[error.code].family === 'request';
 }

@@ -134,6 +134,49 @@ describe('a workflow in code', () => {
     assert.deepEqual(effects, ['first', 'second', 'clean up', 'second', 'clean up']);
   });
 
+  test('a child that is refused fails alone, now and in the next attempt', async (t) => {
+    const flow = workflow('flow', async (_, wf) => {
+      const ends = await Promise.allSettled([
+        wf.child({ queue: 'No Queue', handler: 'double' }, 1),
+        wf.child(double, 2),
+        wf.child(double, 3),
+      ]);
+      await wf.sleep('1m');
+      return ends.map((end) => (end.status === 'fulfilled' ? end.value : (end.reason as { code: string }).code));
+    });
+    const scene = await DurableScene.open(t, { tasks: [flow, double] });
+    const run = await scene.push(flow);
+    await scene.work();
+    assert.deepEqual(await scene.end(run), { state: 'completed', output: ['INVALID_INPUT', 4, 6] });
+  });
+
+  test('a value that cannot be stored fails its step, and a result that cannot be fails the run', async (t) => {
+    const flow = workflow('flow', async (_, wf) => {
+      const code = await wf.step('huge', () => 'x'.repeat(2_000_000)).catch((error: { code?: string }) => error.code);
+      await wf.step('said', () => code);
+      return { code, never: 1n };
+    });
+    const scene = await DurableScene.open(t, { tasks: [flow] });
+    const run = await scene.push(flow);
+    await scene.work();
+    const { state, output } = await scene.end(run);
+    assert.deepEqual([state, (output as { code: string }).code], ['failed', 'INVALID_INPUT']);
+    const said = (await scene.engine.journal(run)).find(({ key }) => key.endsWith('step:said#0'));
+    assert.equal(said?.value, '"TOO_LARGE"');
+  });
+
+  test('a run that is cancelled while it waits stays cancelled', async (t) => {
+    const flow = workflow('flow', async (_, wf) => {
+      await wf.signal('never');
+    });
+    const scene = await DurableScene.open(t, { tasks: [flow] });
+    const run = await scene.push(flow);
+    await scene.work();
+    await scene.engine.trees.cancel(run);
+    await scene.work();
+    assert.equal((await scene.end(run)).state, 'cancelled');
+  });
+
   test('a step that takes too long fails, and its signal says so', async (t) => {
     let aborted = false;
     const flow = workflow('flow', async (_, wf) =>
