@@ -166,6 +166,18 @@ for (const [ground, make] of Object.entries(GROUNDS)) {
       assert.deepEqual([await first.result(), await second.result()], ['1', '2']);
     });
 
+    test('a workflow starts another one of a version, which waits and answers', async (t) => {
+      const app = await opened(t);
+      const below = workflow('below', { version: 2 }, async (n: unknown, wf) => {
+        await wf.sleep('10ms');
+        return wf.step('plus', () => (n as number) + 1);
+      });
+      const above = workflow('above', async (_, wf) => Promise.all([1, 2].map((n) => wf.child(below, n))));
+      await app.worker({ tasks: [above, below], slots: 2 }).start();
+      const handle = await app.run(above, null);
+      assert.deepEqual(await handle.result(), [2, 3]);
+    });
+
     test('a cancelled run tells its step to stop, and begins no other', async (t) => {
       const app = await opened(t);
       const begun = Promise.withResolvers<void>();

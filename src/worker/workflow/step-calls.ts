@@ -146,7 +146,7 @@ class Step implements WorkflowStep {
   readonly tries: number;
   readonly #run: WorkflowRun;
   readonly #timeoutMs: number | undefined;
-  readonly #late = new AbortController();
+  #late: AbortController | undefined;
   #signal: AbortSignal | undefined;
 
   constructor(run: WorkflowRun, key: string, tries: number, timeoutMs: number | undefined) {
@@ -158,7 +158,10 @@ class Step implements WorkflowStep {
 
   /** Made at the first use: most steps never look at it. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.#late.signal, this.#run.stopSteps, this.#run.attempt.signal]);
+    if (this.#signal === undefined) {
+      this.#late = new AbortController();
+      this.#signal = AbortSignal.any([this.#late.signal, this.#run.stopSteps, this.#run.attempt.signal]);
+    }
     return this.#signal;
   }
 
@@ -168,7 +171,7 @@ class Step implements WorkflowStep {
     const late = Promise.withResolvers<never>();
     const cancel = this.#run.world.timers.after(ms, () => {
       const error = Object.assign(new Error(`it took more than ${ms} ms`), { name: 'TimeoutError' });
-      this.#late.abort(error);
+      this.#late?.abort(error);
       late.reject(error);
     });
     try {
