@@ -32,7 +32,8 @@ type Parsed<S> = S extends StandardSchema ? InferOutput<S> : unknown;
 /** A run that kills its worker again and again comes to an end. A wait gives its try back. */
 const TRIES = 25;
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9._-]{0,30}$/;
-const bodies = new WeakMap<object, Body<never, unknown>>();
+/** By a registered symbol, so that a workflow of another loaded copy of the package works. */
+const BODY: unique symbol = Symbol.for('leasehold.workflow');
 
 /**
  * Defines a workflow in code. Its steps, children and waits are recorded as they come out; after a crash or a wait the function runs again from its
@@ -72,11 +73,11 @@ export function workflow(
     name: text === undefined ? name : `${name}@${text}`,
     workflow: name,
     version: text,
+    [BODY]: body,
     drive: (input: unknown, attempt: DrivenAttempt) => driveWorkflow(made, input, attempt, HOST_WORLD),
   });
   if (made.name.length > LONGEST_NAME)
     throw refuse(name, `with its version it is longer than ${LONGEST_NAME} characters`);
-  bodies.set(made, body);
   return made as unknown as Workflow<unknown, unknown>;
 }
 
@@ -90,7 +91,7 @@ export function driveWorkflow(
   world: World,
   replaced?: ReplacedSteps,
 ): Promise<RunOutcome> {
-  const body = bodies.get(definition);
+  const body = (definition as { readonly [BODY]?: Body<never, unknown> })[BODY];
   if (body === undefined) throw fault('INVALID_INPUT', { field: 'workflow', problem: 'it was not made by workflow()' });
   return new WorkflowRun(attempt, world, replaced).drive(async (run) => body(input as never, workflowContext(run)));
 }
