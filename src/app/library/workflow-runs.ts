@@ -2,7 +2,6 @@
 import { isEngineError } from '../../core/errors.ts';
 import { checkOptions } from '../../engine/check.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
-import { wireOf } from '../../operate/calls/push-calls.ts';
 import type { Caller } from '../../operate/operator.ts';
 import type { RunView } from '../../operate/views.ts';
 import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
@@ -80,10 +79,11 @@ export function workflowHandle<R>(
   });
 }
 
-/** Over the operator's surface, on a store or on a node. */
+/** Over the operator's surface, on a store or on a node. It is loaded with the first run: most programs start none. */
 export function startOver(operator: Caller): RunStarter {
   return {
     start: async (task, { name, title, labels, budgets }) => {
+      const { wireOf } = await import('../../operate/calls/push-calls.ts');
       const body = {
         task: wireOf(task),
         title,
