@@ -7,6 +7,8 @@ export type {
   FollowOptions,
   Handle,
   Leasehold,
+  RunOptions,
+  WorkflowHandle,
 } from './app/library/leasehold.ts';
 export { type MachinesOptions, machines } from './app/library/machines.ts';
 export type {
@@ -69,3 +71,6 @@ export type {
 } from './worker/durable/durable-context.ts';
 export type { Worker } from './worker/worker.ts';
 export type { WorkerStats } from './worker/worker-options.ts';
+export { StepError } from './worker/workflow/step-error.ts';
+export { type AnyWorkflow, type Workflow, type WorkflowOptions, workflow } from './worker/workflow/workflow.ts';
+export type { MapOptions, StepRules, WorkflowContext, WorkflowStep } from './worker/workflow/workflow-context.ts';

@@ -13,6 +13,7 @@ import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
 import { signal } from '../operate/operations/waits.ts';
+import type { Caller } from '../operate/operator.ts';
 import type { ApprovalView, SignalView, TaskView } from '../operate/views.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
 import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../store/store.ts';
@@ -20,9 +21,10 @@ import type { AnyTask } from '../worker/define/definition.ts';
 import type { InputOf, ResultOf } from '../worker/define/pushable-task.ts';
 import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Worker } from '../worker/worker.ts';
+import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { TaskHandle } from './library/handle.ts';
-import type { AppFeedItem, Leasehold } from './library/leasehold.ts';
+import type { AppFeedItem, Leasehold, RunArguments, WorkflowHandle } from './library/leasehold.ts';
 import {
   type GraphTaskInput,
   graphOf,
@@ -32,6 +34,7 @@ import {
   pushOf,
 } from './library/pushing.ts';
 import { type AppRuns, CalledRuns } from './library/runs.ts';
+import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
 import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
@@ -89,11 +92,13 @@ export class App implements Leasehold {
 
   constructor(node: Node, renewal: RenewalAddress | undefined) {
     this.#node = node;
-    this.runs = new CalledRuns(async () => {
-      const { EngineOperator } = await import('../operate/engine-operator.ts');
-      return new EngineOperator(node.engine);
-    });
+    this.runs = new CalledRuns(() => this.#operator());
     this.#renewal = renewal;
+  }
+
+  async #operator(): Promise<Caller> {
+    const { EngineOperator } = await import('../operate/engine-operator.ts');
+    return new EngineOperator(this.engine);
   }
 
   /** The engine below, for what the library does not offer. */
@@ -117,6 +122,14 @@ export class App implements Leasehold {
         ? await this.engine.push(request)
         : ((await this.engine.pushIn(options.tx, [request]))[0] as Pushed);
     return new TaskHandle<ResultOf<T>>(this.engine, pushed);
+  }
+
+  /** Starts a run of a workflow, or goes on with the one that has the execution id. */
+  async run<W extends AnyWorkflow>(workflow: W, ...args: RunArguments<W>): Promise<WorkflowHandle<ResultOf<W>>> {
+    const [input, options = {}] = args;
+    const started = await startWorkflow(workflow, input, options, startOver(await this.#operator()));
+    const handle = new TaskHandle<ResultOf<W>>(this.engine, { ...started, task: this.engine.parseId(started.id) });
+    return workflowHandle(handle, options.executionId, (channel, body) => this.signal(channel, body));
   }
 
   /** All inputs are checked before any is stored. */

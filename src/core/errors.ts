@@ -282,6 +282,14 @@ export const CATALOGUE = Object.freeze({
     message: 'The step {step|in question} was begun by an earlier attempt, and nobody knows whether it took effect.',
     hint: 'Find out what became of it, by its key if it has one, and finish it by hand; or use the policy "relaunch".',
   },
+  REPLAY_DIVERGED: {
+    family: 'work',
+    status: 409,
+    retryable: false,
+    message:
+      'The workflow does not do what its run has recorded: {expected|another call} was expected, and {came|something else} came.',
+    hint: 'Register the code that the run began with, or give changed code another version; then retry the run, which has lost nothing.',
+  },
   HANDLER_NOT_FOUND: {
     family: 'work',
     status: 404,

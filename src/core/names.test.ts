@@ -39,8 +39,8 @@ test('workers of other programs may also have capitals, colons and at signs in t
   }
 });
 
-test('handlers may also have capitals, colons and slashes in their names', () => {
-  for (const name of ['resizeImage', 'acme/video:encode', 'A', 'v1.2_x-y', `H${'x'.repeat(62)}`]) {
+test('handlers may also have capitals, at signs, colons and slashes in their names', () => {
+  for (const name of ['resizeImage', 'acme/video:encode', 'A', 'nightly@3', 'v1.2_x-y', `H${'x'.repeat(62)}`]) {
     assert.equal(checkName('handler', name), name);
   }
   for (const name of ['', '/a', ':a', 'a b', 'ä', 'a\u0000', `H${'x'.repeat(63)}`]) {

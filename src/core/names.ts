@@ -11,8 +11,8 @@ const PLAIN: NameRule = {
   text: '1 to 63 of a-z, 0-9, ".", "_" and "-", beginning with a letter or a digit',
 };
 const HANDLER: NameRule = {
-  pattern: /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$/,
-  text: '1 to 63 of A-Z, a-z, 0-9, ".", "_", ":", "/" and "-", beginning with a letter or a digit',
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,62}$/,
+  text: '1 to 63 of A-Z, a-z, 0-9, ".", "_", ":", "@", "/" and "-", beginning with a letter or a digit',
 };
 
 /** Programs that register workers by hand make names such as host:123:run. */
@@ -23,7 +23,7 @@ const WORKER_ID: NameRule = {
 
 export const MAX_KEY_LENGTH = 255;
 
-/** A name of a queue, handler, worker or trigger; handlers may also have capitals, colons and slashes. */
+/** A name of a queue, handler, worker or trigger; handlers may also have capitals, "@", colons and slashes. */
 export function checkName(kind: string, name: unknown): string {
   const rule = kind === 'handler' ? HANDLER : PLAIN;
   if (typeof name === 'string' && rule.pattern.test(name)) return name;

@@ -17,6 +17,12 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
     /^published once, as publish#0$/m,
     /^\{ published: true, by: 'ada', messages: 6, attempts: 3 \}$/m,
   ],
+  'workflow.ts': [
+    /^reserved under step:reserve#0$/m,
+    /^Pay 130\?$/m,
+    /^charged 130 in try 3$/m,
+    /^\{ paid: true, total: 130 \}\nfalse \{ paid: true, total: 130 \}$/m,
+  ],
   'outcomes.ts': [
     /^On bees: done, tries used: 1$/m,
     /^On ants: done, tries used: 1$/m,

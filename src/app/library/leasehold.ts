@@ -12,9 +12,10 @@ import type { AnyTask } from '../../worker/define/definition.ts';
 import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
 import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
+import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
 import type { AppWorkerOptions } from '../worker.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
-import type { AppRuns } from './runs.ts';
+import type { AppRuns, RunBudget } from './runs.ts';
 
 /** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
@@ -59,6 +60,29 @@ export interface Handle<Result = unknown> {
   retryTree(options?: TreeOptions): Promise<AppTree<RetryAct>>;
 }
 
+export interface RunOptions
+  extends Pick<PushOptions, 'queue' | 'priority' | 'maxAttempts' | 'placement' | 'limits' | 'permissions'> {
+  /** Started again under it, the run goes on or gives its result, on the version that it began with. */
+  readonly executionId?: string | undefined;
+  /** What people call it; default: the name of the workflow. */
+  readonly title?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** What the run and all that it starts may use; money is in dollars. */
+  readonly budgets?: readonly RunBudget[] | undefined;
+}
+
+/** A workflow without input needs no input argument. */
+export type RunArguments<W> =
+  undefined extends InputOf<W> ? [input?: InputOf<W>, options?: RunOptions] : [input: InputOf<W>, options?: RunOptions];
+
+/** A run of a workflow. */
+export interface WorkflowHandle<Result = unknown> extends Handle<Result> {
+  /** The execution id that it was started with. */
+  readonly executionId: string | undefined;
+  /** Sends a signal to this run, for `wf.signal(name)`. */
+  signal(name: string, body?: unknown): Promise<void>;
+}
+
 /** The library, on a store or on a node: push tasks, run workers, follow results. */
 export interface Leasehold extends AsyncDisposable {
   /** Checks the input against the schema of the task and stores it; resolves when it is durable. */
@@ -72,6 +96,11 @@ export interface Leasehold extends AsyncDisposable {
     inputs: readonly InputOf<T>[],
     options?: Omit<PushOptions, 'unique' | 'op'>,
   ): Promise<readonly Handle<ResultOf<T>>[]>;
+  /**
+   * Starts a run of a workflow. Under an execution id that is taken it goes on with that run, on the version that it began with, or gives its
+   * result; another input under it is refused with `UNIQUE_CONFLICT`.
+   */
+  run<W extends AnyWorkflow>(workflow: W, ...args: RunArguments<W>): Promise<WorkflowHandle<ResultOf<W>>>;
   /** Tasks that wait for each other, all or nothing; cycles and unknown names are refused. Answers handles by name. */
   pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, Handle>>>;
 

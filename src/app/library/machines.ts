@@ -1,9 +1,8 @@
 /** What runs machines in a worker of a program. */
 import { checkOptions } from '../../engine/check.ts';
-import { type AgentFunction, AgentRegistry } from '../../worker/agents/registry.ts';
+import type { AgentFunction } from '../../worker/agents/registry.ts';
 import type { AgentTool } from '../../worker/agents/tools.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
-import { HooksRegistry } from '../../worker/machine/hooks-registry.ts';
 import type { HooksFactory, MachineHooks } from '../../worker/machine/machine-hooks.ts';
 import { machineHandler } from '../machines/machine-handler.ts';
 
@@ -52,14 +51,8 @@ export function machines(options: MachinesOptions = {}): AnyTask {
     modules,
     onWarning,
   } = options;
-  const registry = new AgentRegistry();
-  for (const [name, run] of Object.entries(agents)) registry.agent(name, run);
-  for (const [name, tool] of Object.entries(tools)) registry.tool(name, tool);
-  const named = new HooksRegistry({ allow: allowHttp });
-  for (const [name, one] of Object.entries(hooks)) named.register(name, typeof one === 'function' ? one : () => one);
   return machineHandler({
-    agents: registry,
-    hooks: named,
+    given: { agents, tools, hooks },
     allowHttp,
     ...(programs ? {} : { sendable: new Set(env) }),
     programs,

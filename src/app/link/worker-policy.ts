@@ -81,11 +81,11 @@ export class WorkerPolicy {
     return checked;
   }
 
-  /** A task that names no queue has that of its own name: who may spawn the handler may use that queue. */
+  /** A task that names no queue has that of its own name, without the version of a workflow: who may spawn the handler may use that queue. */
   async #child(all: Held, child: ChildRequest): Promise<ChildRequest> {
     const { handler, queue } = child;
     if (!this.#maySpawn(all, handler)) throw this.#refuse('spawn the handler', handler, 'handlers');
-    if (queue !== handler && !this.#mayUseQueue(all, queue))
+    if (queue !== handler.replace(/@[^@]*$/, '') && !this.#mayUseQueue(all, queue))
       throw this.#refuse('spawn into the queue', queue, 'queues');
     await this.#checkPlacement(all, child);
     await this.#checkLimits(all, child);

@@ -3,10 +3,20 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { environment } from '../../config/environment.ts';
 import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES } from '../../flow/machine/machine-run.ts';
+import type { AgentFunction } from '../../worker/agents/registry.ts';
+import type { AgentTool } from '../../worker/agents/tools.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
 import { task } from '../../worker/define/task.ts';
 import type { MachineTaskOptions } from '../../worker/machine/durable/machine-task.ts';
+import type { HooksFactory, MachineHooks } from '../../worker/machine/machine-hooks.ts';
 import { realWorld } from '../world.ts';
+
+export interface GivenByName {
+  readonly agents: Readonly<Record<string, AgentFunction>>;
+  readonly tools: Readonly<Record<string, AgentTool | AgentTool['run']>>;
+  /** A function makes them anew for each attempt. */
+  readonly hooks: Readonly<Record<string, MachineHooks | HooksFactory>>;
+}
 
 export interface MachineHandlerOptions
   extends Partial<
@@ -15,6 +25,8 @@ export interface MachineHandlerOptions
       'hooks' | 'agents' | 'own' | 'allowHttp' | 'sendable' | 'programs' | 'folder' | 'onWarning' | 'onStep'
     >
   > {
+  /** What a program brings, by the names that machines have for it. */
+  readonly given?: GivenByName;
   /** Modules with hooks are imported from this folder; default: no modules. */
   readonly modules?: string;
 }
@@ -39,7 +51,7 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
   });
 }
 
-async function load({ modules, hooks, agents, ...options }: MachineHandlerOptions): Promise<AnyTask> {
+async function load({ modules, hooks, agents, given, ...options }: MachineHandlerOptions): Promise<AnyTask> {
   const [{ machineTask }, { HooksRegistry }, { AgentRegistry }, { shippedMachines }] = await Promise.all([
     import('../../worker/machine/durable/machine-task.ts'),
     import('../../worker/machine/hooks-registry.ts'),
@@ -47,10 +59,17 @@ async function load({ modules, hooks, agents, ...options }: MachineHandlerOption
     import('./shipped.ts'),
   ]);
   const { allowHttp } = options;
+  const named = hooks ?? new HooksRegistry(allowHttp === undefined ? {} : { allow: allowHttp });
+  const registry = agents ?? new AgentRegistry();
+  for (const [name, run] of Object.entries(given?.agents ?? {})) registry.agent(name, run);
+  for (const [name, tool] of Object.entries(given?.tools ?? {})) registry.tool(name, tool);
+  for (const [name, one] of Object.entries(given?.hooks ?? {})) {
+    named.register(name, typeof one === 'function' ? one : () => one);
+  }
   return machineTask({
     world: realWorld(),
-    hooks: hooks ?? new HooksRegistry(allowHttp === undefined ? {} : { allow: allowHttp }),
-    agents: agents ?? new AgentRegistry(),
+    hooks: named,
+    agents: registry,
     environment,
     machines: await shippedMachines(),
     ...(modules === undefined

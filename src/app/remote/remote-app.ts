@@ -20,7 +20,8 @@ import type { AnyTask } from '../../worker/define/definition.ts';
 import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
 import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
-import type { AppFeedItem, AppTree, Leasehold } from '../library/leasehold.ts';
+import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
+import type { AppFeedItem, AppTree, Leasehold, RunArguments, WorkflowHandle } from '../library/leasehold.ts';
 import {
   type GraphTaskInput,
   graphOf,
@@ -30,6 +31,7 @@ import {
   pushOf,
 } from '../library/pushing.ts';
 import { type AppRuns, CalledRuns } from '../library/runs.ts';
+import { startOver, startWorkflow, workflowHandle } from '../library/workflow-runs.ts';
 import { nodeFetch } from './node-fetch.ts';
 import { itemOf } from './remote-app-events.ts';
 import { RemoteHandle } from './remote-app-handle.ts';
@@ -115,6 +117,13 @@ export class RemoteApp implements Leasehold {
     const request = await pushOf(task, input, options);
     refuseTx(options);
     return this.#handle<ResultOf<T>>(await pushOne(this.#operator, request));
+  }
+
+  async run<W extends AnyWorkflow>(workflow: W, ...args: RunArguments<W>): Promise<WorkflowHandle<ResultOf<W>>> {
+    const [input, options = {}] = args;
+    const started = await startWorkflow(workflow, input, options, startOver(this.#operator));
+    const handle = this.#handle<ResultOf<W>>(started);
+    return workflowHandle(handle, options.executionId, (channel, body) => this.signal(channel, body));
   }
 
   async pushMany<T extends AnyTask>(

@@ -21,8 +21,35 @@ type Start = RequestOf<'startRun'>;
 /** Problems of a machine that are told. */
 const MOST_TOLD = 20;
 
-/** Starts a run of a machine, or goes on with the one that has the name. */
-export function startRun({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+/** Starts a run, or goes on with the one that has the name. */
+export function startRun(snapshot: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+  return start.task === undefined
+    ? startMachine(snapshot, start, op)
+    : startTask(snapshot, { ...start, task: start.task }, op);
+}
+
+/** The task of a workflow: whoever has its code runs it. */
+function startTask(
+  { engine }: EngineSnapshot,
+  { task, name, title, labels, budgets = [], ...others }: Start & { readonly task: NonNullable<Start['task']> },
+  op: string | undefined,
+): Promise<StartedRun> {
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw refuse(other, 'a task says that itself, and no machine is given with one');
+  const { handler = task.queue } = task;
+  return engine.runs.start({
+    request: { ...task, handler, ...(op === undefined || name !== undefined ? {} : { op }) },
+    run: {
+      kind: 'workflow',
+      title: title ?? handler,
+      ...(name === undefined ? {} : { name }),
+      ...(labels === undefined ? {} : { labels }),
+    },
+    budgets: budgetsIn(budgets),
+  });
+}
+
+function startMachine({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
   const { input, name, queue = MACHINE_QUEUE, priority, maxAttempts = MACHINE_TRIES, labels } = start;
   const { title, text, use, channels } = definitionOf(start);
   const definition = text === undefined ? undefined : { hash: hashOf(text), kind: 'machine', body: text };

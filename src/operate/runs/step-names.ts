@@ -4,6 +4,9 @@ import { stepHead } from '../../flow/machine/history/step-head.ts';
 
 /** `fetch#2`: the third step of that name. */
 const NTH = /^(.*)#(\d+)$/s;
+/** `w:000012/step:fetch#2`: of a workflow, the third step of that name. */
+const OF_WORKFLOW =
+  /^w:\d{6,}\/(?:(error|end|due|try|begun|kept):)?(?:(step|child|signal|approval|sleep|now|random|log):)?(.*)$/s;
 const PART = /^s:\d{6,}\/(.+)$/s;
 
 export interface StepName {
@@ -40,6 +43,23 @@ function partName(part: string | undefined, state: string): string {
 }
 
 function plainName(key: string): string {
+  const [, note, kind, place] = OF_WORKFLOW.exec(key) ?? [];
+  if (place === undefined) return countedName(key);
+  const name = countedName(place);
+  const said = kind === undefined || kind === 'step' || name === kind ? name : `${kind} ${name}`;
+  return note === undefined ? said : `${said}: ${NOTES[note] ?? note}`;
+}
+
+const NOTES: Readonly<Record<string, string>> = {
+  error: 'failed',
+  end: 'ended',
+  due: 'until',
+  try: 'tried',
+  begun: 'begun',
+  kept: 'came',
+};
+
+function countedName(key: string): string {
   const [, name, nth] = NTH.exec(key) ?? [];
   if (name === undefined || name === '') return key;
   return nth === '0' ? name : `${name} (${Number(nth) + 1})`;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json, TaskState, Time, tally, word } from './common.ts';
+import { TaskInput } from './task.ts';
 
 /** What a run is an execution of. */
 export type RunKind = 'machine' | 'task' | 'agent' | 'workflow';
@@ -131,6 +132,9 @@ export const RunInput = z
     machine: Json.optional().describe('A machine that brings all it needs, as JSON'),
     bundle: z.string().optional().describe('Or the text of a bundle, which "leasehold run" makes'),
     use: z.string().optional().describe('Or the name of a machine that workers know'),
+    task: TaskInput.optional().describe(
+      'Or the task of a workflow that workers have: its handler is NAME, or NAME@VERSION. It has its own queue, input and rest',
+    ),
     channels: z
       .array(z.string())
       .max(100)

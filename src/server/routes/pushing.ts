@@ -20,7 +20,7 @@ export const pushRoutes: Handlers<'pushTasks' | 'pushGraph' | 'startRun' | 'fork
   },
 
   async startRun({ body, operator, request, principal, guard }) {
-    await admit({ guard, principal }, [{ queue: body.queue ?? MACHINE_QUEUE }]);
+    await admit({ guard, principal }, [{ queue: body.task?.queue ?? body.queue ?? MACHINE_QUEUE }]);
     return operator.call('startRun', { body, key: keyOf('run', request, principal) });
   },
 

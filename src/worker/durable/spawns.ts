@@ -6,7 +6,7 @@ import type { Child, DependencyResult, HandlerRef, SpawnOptions } from './durabl
 import type { Journal } from './journal.ts';
 import { resultOf } from './waits.ts';
 
-const OPTIONS: ReadonlySet<string> = new Set([
+export const SPAWN_OPTIONS: ReadonlySet<string> = new Set([
   'name',
   'queue',
   'priority',
@@ -34,13 +34,13 @@ export class Spawns {
   readonly spawn = (task: AnyPushable | HandlerRef, input?: unknown, options: SpawnOptions = {}): Promise<Child> => {
     const handler = 'handler' in task ? task.handler : task.name;
     return this.#journal.at('spawn', options?.name ?? handler, async (place) => {
-      checkOptions(`options of spawn ${place}`, options, OPTIONS);
+      checkOptions(`options of spawn ${place}`, options, SPAWN_OPTIONS);
       const journal = this.#journal;
       const key = `spawn:${place}`;
       const known = await journal.recall(key);
       if (known !== undefined) return JSON.parse(known) as Child;
       journal.refuseStopped();
-      return JSON.parse(await journal.spawnChild(key, await requestOf(task, handler, input, options))) as Child;
+      return JSON.parse(await journal.spawnChild(key, await childRequestOf(task, handler, input, options))) as Child;
     });
   };
 
@@ -48,7 +48,8 @@ export class Spawns {
     (await this.#journal.session.dependencies()).map((one) => ({ ...resultOf(one), optional: one.optional }));
 }
 
-async function requestOf(
+/** The child as the link takes it, after its input was checked. */
+export async function childRequestOf(
   task: AnyPushable | HandlerRef,
   handler: string,
   input: unknown,

@@ -10,13 +10,15 @@ import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES } from '../../../src/flow
 import type { Assignment, Session } from '../../../src/protocol/link.ts';
 import { VirtualWorld } from '../../../src/store/conformance/kit/virtual-world.ts';
 import { type AgentFunction, AgentRegistry } from '../../../src/worker/agents/registry.ts';
-import type { AnyTask } from '../../../src/worker/define/definition.ts';
+import type { AnyTask, DrivenAttempt } from '../../../src/worker/define/definition.ts';
 import { bundleMachine } from '../../../src/worker/machine/durable/bundle.ts';
 import { machineTask } from '../../../src/worker/machine/durable/machine-task.ts';
 import { HooksRegistry } from '../../../src/worker/machine/hooks-registry.ts';
 import type { MachineSource } from '../../../src/worker/machine/loader-options.ts';
 import type { MachineHooks } from '../../../src/worker/machine/machine-hooks.ts';
-import type { AttemptSession } from '../../../src/worker/runner/runner.ts';
+import { runHandler } from '../../../src/worker/runner/run-handler.ts';
+import type { AttemptSession, RunOutcome, RunRequest } from '../../../src/worker/runner/runner.ts';
+import { driveWorkflow, isWorkflow } from '../../../src/worker/workflow/workflow.ts';
 
 /** A store that is in another process. */
 export interface Elsewhere {
@@ -36,7 +38,14 @@ export interface DurableSceneOptions {
   readonly agents?: Readonly<Record<string, AgentFunction>>;
   readonly tools?: Readonly<Record<string, Parameters<AgentRegistry['tool']>[1]>>;
   readonly machines?: ReadonlyMap<string, MachineSource>;
+  /** Workflows, and plain tasks that they start. */
+  readonly tasks?: readonly AnyTask[];
 }
+
+const EXPIRY_STEPS = 100;
+const EXPIRY_STEP_MS = 4000;
+const EXPIRY_PAUSE_MS = 50;
+const SHORT_LEASE_MS = 3000;
 
 /** The process is gone: nothing that comes after it has any effect. */
 class Crashed extends Error {}
@@ -44,6 +53,8 @@ class Crashed extends Error {}
 interface Deaths {
   readonly crashAt?: number | undefined;
   readonly crashBefore?: number | undefined;
+  /** Attempts; default all that there are. */
+  readonly most?: number | undefined;
 }
 
 export class DurableScene {
@@ -53,8 +64,9 @@ export class DurableScene {
   /** Commits so far. */
   turns = 0;
   crashes = 0;
+  readonly logged: string[] = [];
   readonly #session: Session;
-  readonly #task: AnyTask;
+  readonly #tasks: ReadonlyMap<string, AnyTask>;
   readonly #tick: (duty: 'reaper' | 'stager') => Promise<unknown>;
   readonly #bundles = new Map<string, string>();
   readonly #machines: ReadonlyMap<string, MachineSource>;
@@ -64,7 +76,15 @@ export class DurableScene {
     node: Awaited<ReturnType<typeof openNode>>,
     world: VirtualWorld,
     session: Session,
-    { elsewhere, hooks = [], registry: named, agents = {}, tools = {}, machines = new Map() }: DurableSceneOptions,
+    {
+      elsewhere,
+      hooks = [],
+      registry: named,
+      agents = {},
+      tools = {},
+      machines = new Map(),
+      tasks = [],
+    }: DurableSceneOptions,
   ) {
     this.engine = node.engine;
     this.world = world;
@@ -75,7 +95,7 @@ export class DurableScene {
     const registry = new AgentRegistry();
     for (const [name, run] of Object.entries(agents)) registry.agent(name, run);
     for (const [name, tool] of Object.entries(tools)) registry.tool(name, tool);
-    this.#task = machineTask({
+    const machine = machineTask({
       world,
       hooks: named ?? new HooksRegistry({ onLog: () => {} }),
       agents: registry,
@@ -83,6 +103,7 @@ export class DurableScene {
       own: hooks,
       bundles: this.#bundles,
     });
+    this.#tasks = new Map([machine, ...tasks].map((one) => [one.name, one]));
   }
 
   static async open(t: Pick<TestContext, 'after'>, options: DurableSceneOptions = {}): Promise<DurableScene> {
@@ -93,6 +114,7 @@ export class DurableScene {
       duties: false,
       housekeeping: false,
       dutyMs: 86_400_000,
+      ...(elsewhere === undefined ? {} : { leaseMs: SHORT_LEASE_MS }),
     });
     t.after(() => node.close());
     const session = await new DirectLink(node.engine, undefined).open({
@@ -100,7 +122,7 @@ export class DurableScene {
       incarnation: 'i',
       slots: 8,
       tags: [],
-      handlers: [MACHINE_HANDLER],
+      handlers: [MACHINE_HANDLER, ...(options.tasks ?? []).map(({ name }) => name)],
       queues: undefined,
     });
     return new DurableScene(node, world, session, options);
@@ -119,12 +141,18 @@ export class DurableScene {
     return task;
   }
 
+  /** Pushes a run of this workflow. */
+  async push({ name, queue, maxAttempts }: AnyTask, input: unknown = null): Promise<number> {
+    const { task } = await this.engine.push({ queue, handler: name, input, maxAttempts });
+    return task;
+  }
+
   /**
    * Runs whatever is ready until nothing is, and time until nothing comes of it. `crashAt`: the process dies right after the commit of this
    * number, and another one goes on when the lease has run out. `crashBefore`: it dies right before that commit.
    */
-  async work({ crashAt, crashBefore }: Deaths = {}): Promise<void> {
-    for (let idle = 0; idle < 3; ) {
+  async work({ crashAt, crashBefore, most = 10_000 }: Deaths = {}): Promise<void> {
+    for (let idle = 0, attempts = 0; idle < 3 && attempts < most; ) {
       await this.#tick('stager');
       await this.#tick('reaper');
       const [assignment] = await this.#session.claim({ max: 1, waitMs: 0, signal: new AbortController().signal });
@@ -134,6 +162,7 @@ export class DurableScene {
         continue;
       }
       idle = 0;
+      attempts++;
       await this.#run(assignment, { crashAt, crashBefore });
     }
   }
@@ -143,32 +172,54 @@ export class DurableScene {
     await this.world.advance(ms);
   }
 
+  /** The lease of a crashed attempt runs out. A server that has only just started gives leases more time, by its real clock. */
+  async #expire(task: number): Promise<void> {
+    if (this.#elsewhere === undefined) await this.#pass(120_000);
+    for (let n = 0; this.#elsewhere !== undefined && n < EXPIRY_STEPS; n++) {
+      if ((await this.engine.get(task))?.state !== 'running') return;
+      await this.#elsewhere.elapse(EXPIRY_STEP_MS);
+      await this.#tick('reaper');
+      await pause(EXPIRY_PAUSE_MS);
+    }
+  }
+
   /** One attempt, as a worker makes it. */
   async #run(assignment: Assignment, deaths: Deaths): Promise<void> {
     const stop = new AbortController();
     const session = this.#attemptSession(assignment, deaths);
-    const drive = this.#task.drive;
-    assert.ok(drive);
     const { task, attempt, id, queue, handler, payload, tries, maxTries } = assignment;
     const request = { task, attempt, id, queue, handler, payload, tries, maxTries, alone: false };
+    const parts = {
+      session,
+      signal: stop.signal,
+      log: (text: string) => void this.logged.push(text),
+      progress: () => {},
+    };
+    const definition = this.#tasks.get(handler);
+    assert.ok(definition);
     try {
-      const driving = drive(JSON.parse(payload), {
-        request,
-        session,
-        signal: stop.signal,
-        log: () => {},
-        progress: () => {},
-      });
+      const driving = this.#drive(definition, request, parts);
       const outcome = await this.#meanwhile(driving);
       if (outcome.kind === 'parked') return;
+      if (outcome.kind === 'done') {
+        await this.#session.complete(assignment, outcome.result);
+        return;
+      }
       assert.ok('error' in outcome, outcome.kind);
       await this.#session.fail(assignment, String(outcome.error), { giveUp: outcome.kind === 'giveUp' });
     } catch (error) {
       if (!(error instanceof Crashed)) throw error;
       this.crashes++;
-      // Its lease runs out.
-      await this.#pass(120_000);
+      await this.#expire(task);
     }
+  }
+
+  #drive(definition: AnyTask, request: RunRequest, parts: Omit<DrivenAttempt, 'request'>): Promise<RunOutcome> {
+    const { drive } = definition;
+    if (drive === undefined) return runHandler(definition, request, parts);
+    const input = JSON.parse(request.payload) as unknown;
+    const attempt = { request, ...parts };
+    return isWorkflow(definition) ? driveWorkflow(definition, input, attempt, this.world) : drive(input, attempt);
   }
 
   /** Retries of agents wait within their slot: time goes on for them. */

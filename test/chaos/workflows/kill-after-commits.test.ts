@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { open } from '../../../src/app/open.ts';
+import { workflow } from '../../../src/worker/workflow/workflow.ts';
+import { RealNode } from '../../support/real-node.ts';
+import { full, scaled } from '../../support/scale.ts';
+import { Nursery, scratch } from '../children.ts';
+import { groundOf } from '../ground.ts';
+
+// A workflow whose worker is killed after each commit in turn. Another one ends it as if nothing had happened.
+
+const WAYS = ['sqlite', 'postgres', 'joined'] as const;
+const GIVES = { doubled: [2, 4, 6], word: 'go', tried: 'broken', end: 'end' };
+/** Who starts a run need not have its code. */
+const flow = workflow('flow', async (): Promise<unknown> => undefined);
+
+interface Ending {
+  readonly output: unknown;
+  readonly effects: readonly string[];
+  readonly commits: number;
+}
+
+for (const way of WAYS) {
+  test(`a workflow ends alike, ${way}, whichever commit its worker dies after`, async (t) => {
+    const { commits, ...undisturbed } = await runOnce(t, way, 0);
+    assert.deepEqual(undisturbed, { output: GIVES, effects: ['begin', 'doubled', 'end'] });
+    assert.ok(commits > 3);
+    const most = full ? commits : scaled(1, 6);
+    const each = Array.from({ length: commits }, (_, i) => i + 1);
+    const chosen = each.filter((at) => (at + way.length) % Math.ceil(commits / most) === 0);
+    for (const at of chosen) {
+      const { output, effects } = await runOnce(t, way, at);
+      assert.deepEqual({ output, effects }, undisturbed, `killed after commit ${at} of ${commits}`);
+    }
+    t.diagnostic(`${chosen.length} kills after ${commits} commits`);
+  });
+}
+
+async function runOnce(t: TestContext, way: (typeof WAYS)[number], dieAt: number): Promise<Ending> {
+  const folder = scratch(t, 'workflows');
+  const { url } = await groundOf(way === 'postgres' ? 'postgres' : 'sqlite', folder);
+  const effects = join(folder, 'effects');
+  const app = await open(url);
+  t.after(() => app.close({ drainMs: 0 }));
+  const address = way === 'joined' ? await joining(t, folder, url) : url;
+  const nursery = new Nursery(t, {});
+  const worker = (at: number) =>
+    nursery.start(new URL('./workflow-child.ts', import.meta.url), [
+      way === 'joined' ? 'join' : 'store',
+      address,
+      effects,
+      String(at),
+    ]);
+  const run = await app.run(flow, null, { executionId: 'run' });
+  await run.signal('word', 'go');
+  let child = worker(dieAt);
+  const over = run.result();
+  over.catch(() => {});
+  if (dieAt > 0) {
+    // It may die, or the run may end with less commits than an undisturbed one that waited longer.
+    await Promise.race([child.ended, over]);
+    if (!child.alive) {
+      assert.equal(child.process.signalCode, 'SIGKILL', child.errors);
+      child = worker(0);
+    }
+  }
+  const output = await over;
+  child.tell({ word: 'stop' });
+  // One that died after the last commit has ended the run, and says nothing.
+  const word = dieAt > 0 ? undefined : await child.hear('commits');
+  const commits = Number(word?.['commits'] ?? 0);
+  await child.ended;
+  await app.close({ drainMs: 0 });
+  return {
+    output,
+    effects: existsSync(effects) ? readFileSync(effects, 'utf8').trim().split('\n').sort() : [],
+    commits,
+  };
+}
+
+/** A node whose store it is, and the secret of a worker for it. */
+async function joining(t: TestContext, folder: string, url: string): Promise<string> {
+  const cwd = join(folder, 'node');
+  mkdirSync(cwd);
+  const node = await RealNode.start(t, ['--no-worker', '--store', url, '--lease-duration', '4s'], cwd);
+  return `${node.url} ${await node.enrol('joined', { handlers: null })}`;
+}
