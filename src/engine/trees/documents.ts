@@ -348,5 +348,5 @@ function statusWord({ status }: Pick<Document, 'status'>): string {
   if (status === 'fixed') return 'a clone';
   if (status === 'new') return 'pending';
   if (status === 'dropped') return 'cancelled';
-  return status === 'completed' || status === 'failed' || status === 'cancelled' ? status : 'in_progress';
+  return status === 'completed' || status === 'failed' || status === 'cancelled' ? status : 'executing';
 }
