@@ -3,10 +3,13 @@ import { encodePayload } from '../../core/task/payload.ts';
 import type { DocumentRecord, Grant, Store } from '../../store/store.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec } from '../push/spec.ts';
-import type { DocumentBody, Fields } from './document-body.ts';
+import { type DocumentBody, type Fields, handlerOf } from './document-body.ts';
 
 /** Each input and each result has a bound. This is the bound of all of them together. */
 const MAX_BYTES = 4 * 1_048_576;
+
+/** These get each result whole, under the id of its document: ours, and that of apflow, which its own nodes run. */
+const AGGREGATES: ReadonlySet<string> = new Set(['aggregate', 'aggregate_results_executor']);
 
 export interface InputGathererDeps {
   readonly store: Pick<Store, 'documentOf' | 'documentGet' | 'taskGet'>;
@@ -53,7 +56,8 @@ export class InputGatherer {
     if (record === undefined) return grant;
     const body = JSON.parse(record.body) as DocumentBody;
     const inputs = JSON.parse(grant.payload) as Fields;
-    const gathered = gatherInputs(inputs, body.schemas?.input_schema, await this.#results(body));
+    const schema = AGGREGATES.has(handlerOf(body)) ? undefined : body.schemas?.input_schema;
+    const gathered = gatherInputs(inputs, schema, await this.#results(body));
     try {
       return { ...grant, payload: encodePayload(gathered, { maxBytes: MAX_BYTES }) };
     } catch (error) {
