@@ -278,9 +278,11 @@ test('admit is called before anything is pushed', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r');
   const asked: unknown[] = [];
-  const no = it.documents.execute('r', (tasks) => {
-    asked.push([...tasks]);
-    throw new Error('not now');
+  const no = it.documents.execute('r', {
+    admit: (tasks) => {
+      asked.push([...tasks]);
+      throw new Error('not now');
+    },
   });
   await assert.rejects(no, /not now/);
   assert.deepEqual(asked, [[['tasks', 2]]]);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mayCall, type Role } from '../route.ts';
+import { WebhookConfig } from './webhook-config.ts';
 
 /** Every method that may be called by JSON-RPC. A test holds the reference page to this table. */
 
@@ -162,7 +163,7 @@ export const METHODS = {
       tasks: z.array(z.unknown()).min(1).max(1000).optional(),
       use_streaming: z.boolean().default(false),
       use_demo: z.boolean().default(false),
-      webhook_config: z.unknown().optional(),
+      webhook_config: WebhookConfig.nullish(),
     }),
   }),
   'tasks.cancel': method({

@@ -8,6 +8,7 @@ import { problemOf, RpcProblem } from './problems.ts';
 import { followExecution } from './stream.ts';
 import { idOf } from './task-names.ts';
 import { statusOf } from './view.ts';
+import { deliveryOf } from './webhook.ts';
 import { create } from './write.ts';
 
 type Method = 'tasks.execute' | 'tasks.cancel' | 'tasks.running.cancel';
@@ -19,7 +20,8 @@ export const executeMethods: RpcHandlers<Method> = {
     const id = await rootOf(call);
     // Read before anything starts, so that no event is missed.
     const after = params.use_streaming ? await broadcaster.now() : 0;
-    const execution = await engine.documents.execute(id, call.admit);
+    const report = params.webhook_config ? deliveryOf(params.webhook_config) : undefined;
+    const execution = await engine.documents.execute(id, { admit: call.admit, report });
     const answer = await started(call, id, execution);
     if (!params.use_streaming) return answer;
     return new EventStream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
@@ -48,9 +50,6 @@ async function cancelEach(call: Pick<RpcCall, 'engine'>, ids: readonly string[])
 }
 
 function refuseUnbuilt({ params, alone }: RpcCall<'tasks.execute'>): void {
-  if (params.webhook_config !== undefined && params.webhook_config !== null) {
-    throw new RpcProblem('params', 'webhook_config is not supported: use use_streaming, or follow GET /api/v1/events');
-  }
   if (params.use_demo) throw new RpcProblem('params', 'use_demo is not supported: handlers are always run');
   if (params.use_streaming && !alone) {
     throw new RpcProblem('params', 'use_streaming is for a call that is alone in its request, and has an id');
@@ -75,7 +74,7 @@ async function started(
   execution: Execution,
 ): Promise<object> {
   const { root } = await engine.documents.get(id);
-  const warnings = await warningsOf({ engine }, execution);
+  const warnings = await warningsOf({ engine }, execution, params.webhook_config ? ['http'] : []);
   return {
     success: true,
     protocol: 'jsonrpc',
@@ -89,10 +88,14 @@ async function started(
 }
 
 /** Handlers that no worker offers now; one may come. */
-async function warningsOf({ engine }: Pick<RpcCall, 'engine'>, execution: Execution): Promise<readonly string[]> {
+async function warningsOf(
+  { engine }: Pick<RpcCall, 'engine'>,
+  execution: Execution,
+  besides: readonly string[],
+): Promise<readonly string[]> {
   const { members } = await engine.store.workerFleet();
   const offered = new Set(members.flatMap(({ handlers }) => handlers));
-  const wanted = new Set(execution.map(({ document }) => handlerOf(document.body)));
+  const wanted = new Set([...execution.map(({ document }) => handlerOf(document.body)), ...besides]);
   const any = members.some(({ handlers }) => handlers.length === 0);
   const missing = any ? [] : [...wanted].filter((handler) => !offered.has(handler));
   return missing.map((handler) => `no worker that is online runs ${handler}`);

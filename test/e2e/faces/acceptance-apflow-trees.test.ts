@@ -1,14 +1,19 @@
 /** Trees of apflow that are run by workers of ours, within the process of the node and joined to it, on both stores. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { builtinWorker } from '../../../src/app/builtin-worker.ts';
 import { type NodeUrl, open } from '../../../src/app/open.ts';
 import type { ServeOptions } from '../../../src/app/serve.ts';
 import { tempFolder } from '../../../src/store/conformance/kit/temp-folder.ts';
 import { giveUp } from '../../../src/worker/define/outcome.ts';
 import { task } from '../../../src/worker/define/task.ts';
-import { nodeScene, type Wire } from '../../support/node-scene.ts';
+import type { Worker } from '../../../src/worker/worker.ts';
+import { type NodeScene, nodeScene, type Wire } from '../../support/node-scene.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { RpcScene } from '../../support/rpc-scene.ts';
 
@@ -228,4 +233,67 @@ for (const [store, url] of Object.entries(STORES)) {
       });
     });
   }
+}
+
+for (const [store, url] of Object.entries(STORES)) {
+  test(`a webhook reaches only what its worker may reach, outlives its node, and is tried again, on ${store}`, async (t) => {
+    const received: Wire[] = [];
+    const receiver = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += String(chunk)));
+      request.on('end', () => {
+        received.push({ key: request.headers['x-key'], body: JSON.parse(text) });
+        response.writeHead(received.length === 1 ? 503 : 204).end();
+      });
+    }).listen(0, '127.0.0.1');
+    t.after(() => receiver.close());
+    await once(receiver, 'listening');
+    const { port } = receiver.address() as AddressInfo;
+    const webhook_config = { url: `http://127.0.0.1:${port}/hook`, headers: { 'x-key': 'k' } };
+    const place = await url();
+    const worker = (node: NodeScene, allowHttp: readonly string[]): Worker =>
+      builtinWorker(node.service.app, {
+        name: 'builtin',
+        slots: 2,
+        tags: [],
+        priority: 0,
+        queues: [],
+        handlers: [],
+        allow: [],
+        allowHttp,
+        root: '.',
+      });
+    const delivery = async ({ engine }: RpcScene): Promise<Wire> =>
+      (await engine.list({ handlers: ['http'], limit: 1 }))[0];
+
+    const first = new RpcScene(await nodeScene(t, { store: place }));
+    const shut = worker(first.node, []);
+    await shut.start();
+    await first.call('tasks.execute', { tasks: [{ id: 'inside', name: 'echo' }], webhook_config });
+    const refused = await until(async () => {
+      const found = await delivery(first);
+      return found?.state === 'failed' && found;
+    });
+    assert.equal(JSON.parse(refused.result).code, 'REFUSED');
+    await shut.stop();
+    await first.register('n1', ['echo']);
+    await first.call('tasks.execute', { tasks: [{ id: 'outside', name: 'echo' }], webhook_config });
+    assert.deepEqual(await first.work(), ['outside']);
+    assert.equal((await delivery(first)).state, 'ready');
+    await first.node.service.close({ force: true });
+    assert.deepEqual(received, [], 'nothing was sent yet');
+
+    const second = new RpcScene(await nodeScene(t, { store: place }));
+    await worker(second.node, [`127.0.0.1:${port}`]).start();
+    await until(async () => (await delivery(second)).state === 'completed');
+    assert.equal(received.length, 2, 'once more, after an error');
+    const sent = received.map(({ key, body: { task_id, status, result, execution } }) => [
+      key,
+      task_id,
+      status,
+      result,
+      execution,
+    ]);
+    assert.deepEqual(sent, Array(2).fill(['k', 'outside', 'completed', { from: 'outside' }, 1]));
+  });
 }
