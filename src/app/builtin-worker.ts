@@ -56,7 +56,11 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     onSettled,
   } = options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
-  const settings = settingsEnvironment({ only: ['echo', 'http', ...allow], http: { allow: allowHttp }, js: { root } });
+  const settings = settingsEnvironment({
+    only: ['aggregate', 'echo', 'http', ...allow],
+    http: { allow: allowHttp },
+    js: { root },
+  });
   return {
     tasks: [
       machineHandler({

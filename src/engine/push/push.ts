@@ -15,14 +15,14 @@ import type { NewTask, UniqueKey } from '../../store/store.ts';
 import { checkDuration, checkOptions, MAX_TIME, whole } from '../check.ts';
 import { logicalKey } from '../settle/kept-results.ts';
 import type { Rules } from './interner.ts';
-import { type SpecBody, writeSpec } from './spec.ts';
+import { type Gathers, type SpecBody, writeSpec } from './spec.ts';
 
 /** A new task, as a caller of the engine asks for it. */
 export interface PushRequest extends TaskRequest {
   /** Operation id: a repeated call with the same id gets the first answer. */
   readonly op?: string | undefined;
-  /** It executes a document: results of its dependencies are added to its input when it is claimed. */
-  readonly gathers?: boolean | undefined;
+  /** It executes a document: results of its dependencies are added to its input when it is claimed. Or it tells of the end of one. */
+  readonly gathers?: Gathers | undefined;
 }
 
 /** A checked request. Only the numbers of its lane and spec are missing. */
@@ -81,7 +81,7 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
       timeout === undefined ? undefined : checkDuration('timeout', timeout, 1),
       reuse === undefined ? undefined : reuseSpec(reuse),
       depth,
-      request.gathers === true ? true : undefined,
+      request.gathers,
       request.permissions === undefined ? undefined : normalizePermissions(request.permissions),
     ),
     task: {

@@ -1,6 +1,9 @@
 import type { Permissions } from '../../core/placement/permissions.ts';
 import { DEFAULT_RETRY, normalizeRetry, type RetryInput, type RetryPolicy } from '../../core/task/retry.ts';
 
+/** `true`: a document. `end`: a task that tells of the end of one, which is completed with that. */
+export type Gathers = true | 'end';
+
 /** The part of a task that has few distinct values: interned, so that a task row needs no columns for it. */
 export interface SpecBody {
   readonly retry: RetryPolicy;
@@ -11,7 +14,7 @@ export interface SpecBody {
   /** How many spawns lie between it and the pushed task of its tree; undefined: it was pushed itself. */
   readonly depth?: number | undefined;
   /** Its input is completed with results of its document's dependencies when it is claimed. */
-  readonly gathers?: true | undefined;
+  readonly gathers?: Gathers | undefined;
   /** What it and its descendants may do to others while a joined worker runs them. */
   readonly permissions?: Permissions | undefined;
 }

@@ -68,7 +68,7 @@ export function requestOf(body: DocumentBody, of: { id: string; createdAt: numbe
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(retry === undefined ? {} : { retry }),
     ...(key === undefined ? {} : { reuse: { key } }),
-    ...(dependencies.length === 0 ? {} : { gathers: true }),
+    ...(dependencies.length === 0 ? {} : { gathers: true as const }),
   };
 }
 

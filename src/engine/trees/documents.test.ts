@@ -116,10 +116,13 @@ test('results of dependencies are added to the inputs, under their ids or by sha
     draft('b<r', { schemas: { method: 'echo', ...out } }),
     draft('c<r a b?'),
     draft('d<r a b', { schemas: into }),
+    draft('e<r a b', { schemas: { ...into, method: 'aggregate' } }),
+    draft('f<r a b', { schemas: { ...into, method: 'aggregate_results_executor' } }),
   ]);
   await it.documents.execute('r');
   const seen = new Map<string, unknown>();
   for (;;) {
+    it.engine.hint();
     const [grant] = await it.engine.claim({ worker: it.worker, max: 1 });
     if (grant === undefined) break;
     const input = JSON.parse(grant.payload) as { own: string };
@@ -130,6 +133,9 @@ test('results of dependencies are added to the inputs, under their ids or by sha
   const done = (own: string) => ({ with: { done: own } });
   assert.deepEqual(seen.get('c'), { own: 'c', a: done('a'), b: done('b') });
   assert.deepEqual(seen.get('d'), { own: 'd', a: done('a'), with: { done: 'b' } });
+  for (const own of ['e', 'f']) {
+    assert.deepEqual(seen.get(own), { own, a: done('a'), b: done('b') }, 'who aggregates gets each of them whole');
+  }
 });
 
 test('an optional dependency that failed leaves nothing in the inputs; a required one fails its dependents', async (t) => {
@@ -272,9 +278,11 @@ test('admit is called before anything is pushed', async (t) => {
   const it = await rig(t);
   await it.plant('r', 'a<r');
   const asked: unknown[] = [];
-  const no = it.documents.execute('r', (tasks) => {
-    asked.push([...tasks]);
-    throw new Error('not now');
+  const no = it.documents.execute('r', {
+    admit: (tasks) => {
+      asked.push([...tasks]);
+      throw new Error('not now');
+    },
   });
   await assert.rejects(no, /not now/);
   assert.deepEqual(asked, [[['tasks', 2]]]);

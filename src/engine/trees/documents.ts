@@ -13,8 +13,9 @@ import type {
 import type { GraphRequest, Graphs } from '../push/graphs.ts';
 import type { Pushed } from '../push/pushes.ts';
 import { KeyedMutex } from '../settle/keyed-mutex.ts';
-import { type DocumentBody, requestOf } from './document-body.ts';
+import { type DocumentBody, queueOf, requestOf } from './document-body.ts';
 import { busy, flawed, refuse, refusedRun, refusedWrite } from './document-refusals.ts';
+import type { EndReport, ReportBody } from './end-report.ts';
 
 /** A document, decoded. */
 export interface Document extends Omit<DocumentRecord, 'body'> {
@@ -45,6 +46,13 @@ export type Admit = (tasks: ReadonlyMap<string, number>) => void | Promise<void>
 
 /** The documents that an execution runs, and their tasks. */
 export type Execution = readonly { readonly document: Document; readonly pushed: Pushed }[];
+
+export interface ExecuteOptions {
+  /** May refuse the tasks of the execution. */
+  readonly admit?: Admit | undefined;
+  /** A task that is pushed with the others, and runs when the document has ended. */
+  readonly report?: EndReport | undefined;
+}
 
 export interface DocumentsDeps {
   readonly store: Store;
@@ -219,12 +227,12 @@ export class Documents {
    * Starts everything that an execution of this document runs, all or nothing. `admit` gets the number of tasks by
    * queue before they are pushed.
    */
-  async execute(id: string, admit: Admit = () => {}): Promise<Execution> {
+  async execute(id: string, options: ExecuteOptions = {}): Promise<Execution> {
     const { root } = await this.get(id);
-    return this.#mutex.take(root, () => this.#execute(id, root, admit));
+    return this.#mutex.take(root, () => this.#execute(id, root, options));
   }
 
-  async #execute(id: string, root: string, admit: Admit): Promise<Execution> {
+  async #execute(id: string, root: string, { admit = () => {}, report }: ExecuteOptions): Promise<Execution> {
     let seen: ReadonlyMap<string, number> | undefined;
     for (let i = 0; i < TRIES; i++) {
       const tree = await this.#read(root);
@@ -242,6 +250,7 @@ export class Documents {
       if (requests.reduce((sum, { after = [] }) => sum + after.length, 0) > MAX_EDGES) {
         throw refuse('tree', `its tasks have more than ${MAX_EDGES} dependencies`);
       }
+      if (report !== undefined) requests.push(reportRequest(report, documentIn(tree, id), requests));
       await admit(countByQueue(requests));
       const items = await this.#graphs.items(requests);
       const documents = plan.runs.map((run) => run.id);
@@ -331,6 +340,33 @@ function request(
   };
 }
 
+/** No document has this id, so none is mistaken for it. */
+const REPORT = 'task_report';
+
+/** It waits for the document. One that has completed before is not run again: then, for all that is run. */
+function reportRequest(
+  report: EndReport,
+  { id, root, run, createdAt, body }: Document,
+  requests: readonly GraphRequest[],
+): GraphRequest {
+  const isRun = requests.some(({ name }) => name === id);
+  const execution = isRun ? run + 1 : run;
+  const told: ReportBody = { root_task_id: root, task_id: id, execution };
+  const [first] = requests;
+  return {
+    ...report,
+    queue: queueOf(body),
+    input: { ...report.input, body: { ...report.input.body, ...told } },
+    op: `report:${createdAt}:${execution}:${first?.op ?? ''}`,
+    gathers: 'end',
+    name: REPORT,
+    afterFailure: 'run',
+    after: requests
+      .filter(({ name }) => !isRun || name === id)
+      .map(({ name }) => ({ on: name as string, optional: true })),
+  };
+}
+
 export function countByQueue(tasks: readonly { readonly queue: string }[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { queue } of tasks) counts.set(queue, (counts.get(queue) ?? 0) + 1);
@@ -348,5 +384,5 @@ function statusWord({ status }: Pick<Document, 'status'>): string {
   if (status === 'fixed') return 'a clone';
   if (status === 'new') return 'pending';
   if (status === 'dropped') return 'cancelled';
-  return status === 'completed' || status === 'failed' || status === 'cancelled' ? status : 'in_progress';
+  return status === 'completed' || status === 'failed' || status === 'cancelled' ? status : 'executing';
 }

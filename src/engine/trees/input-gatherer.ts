@@ -1,15 +1,20 @@
+import { isEngineError } from '../../core/errors.ts';
 import { type GatheredResult, gatherInputs } from '../../core/graph/gather.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { DocumentRecord, Grant, Store } from '../../store/store.ts';
 import type { Interner } from '../push/interner.ts';
-import { readSpec } from '../push/spec.ts';
-import type { DocumentBody, Fields } from './document-body.ts';
+import { type Gathers, readSpec } from '../push/spec.ts';
+import { type DocumentBody, type Fields, handlerOf } from './document-body.ts';
+import { completeReport } from './end-report.ts';
 
 /** Each input and each result has a bound. This is the bound of all of them together. */
 const MAX_BYTES = 4 * 1_048_576;
 
+/** These get each result whole, under the id of its document: ours, and that of apflow, which its own nodes run. */
+const AGGREGATES: ReadonlySet<string> = new Set(['aggregate', 'aggregate_results_executor']);
+
 export interface InputGathererDeps {
-  readonly store: Pick<Store, 'documentOf' | 'documentGet' | 'taskGet'>;
+  readonly store: Pick<Store, 'depList' | 'documentOf' | 'documentGet' | 'taskGet'>;
   readonly interner: Interner;
   /** The task cannot run with the input that was gathered. */
   readonly refuse: (grant: Grant, error: unknown) => Promise<void>;
@@ -19,7 +24,7 @@ export interface InputGathererDeps {
 export class InputGatherer {
   readonly #deps: InputGathererDeps;
   /** By spec: there are few. */
-  readonly #gathers = new Map<number, boolean>();
+  readonly #gathers = new Map<number, Gathers | false>();
 
   constructor(deps: InputGathererDeps) {
     this.#deps = deps;
@@ -33,33 +38,45 @@ export class InputGatherer {
   async #complete(grants: readonly Grant[]): Promise<readonly Grant[]> {
     const completed: Grant[] = [];
     for (const grant of grants) {
-      const whole = (await this.#isGathering(grant.spec)) ? await this.#gather(grant) : grant;
+      const gathers = await this.#gathersOf(grant.spec);
+      const whole = gathers === false ? grant : await this.#whole(grant, gathers);
       if (whole !== undefined) completed.push(whole);
     }
     return completed;
   }
 
-  async #isGathering(spec: number): Promise<boolean> {
+  async #gathersOf(spec: number): Promise<Gathers | false> {
     const known = this.#gathers.get(spec);
     if (known !== undefined) return known;
-    const gathers = readSpec(await this.#deps.interner.specBody(spec)).gathers === true;
+    const gathers = readSpec(await this.#deps.interner.specBody(spec)).gathers ?? false;
     this.#gathers.set(spec, gathers);
     return gathers;
   }
 
-  async #gather(grant: Grant): Promise<Grant | undefined> {
-    const [record] = await this.#deps.store.documentOf({ tasks: [grant.task] });
-    // The document was executed again since, or is gone. The input that was pushed is all that is known.
-    if (record === undefined) return grant;
-    const body = JSON.parse(record.body) as DocumentBody;
-    const inputs = JSON.parse(grant.payload) as Fields;
-    const gathered = gatherInputs(inputs, body.schemas?.input_schema, await this.#results(body));
+  /** Undefined: the task was refused. */
+  async #whole(grant: Grant, gathers: Gathers): Promise<Grant | undefined> {
+    const input =
+      gathers === true ? await this.#gather(grant) : () => completeReport(this.#deps.store, grant.task, grant.payload);
+    if (input === undefined) return grant;
     try {
-      return { ...grant, payload: encodePayload(gathered, { maxBytes: MAX_BYTES }) };
+      return { ...grant, payload: encodePayload(await input(), { maxBytes: MAX_BYTES }) };
     } catch (error) {
+      if (!isEngineError(error) || error.retryable) throw error;
       await this.#deps.refuse(grant, error);
       return undefined;
     }
+  }
+
+  /** Undefined: it runs with the input that was pushed. */
+  async #gather(grant: Grant): Promise<(() => unknown) | undefined> {
+    const [record] = await this.#deps.store.documentOf({ tasks: [grant.task] });
+    // The document was executed again since, or is gone. The input that was pushed is all that is known.
+    if (record === undefined) return undefined;
+    const body = JSON.parse(record.body) as DocumentBody;
+    const inputs = JSON.parse(grant.payload) as Fields;
+    const schema = AGGREGATES.has(handlerOf(body)) ? undefined : body.schemas?.input_schema;
+    const gathered = gatherInputs(inputs, schema, await this.#results(body));
+    return () => gathered;
   }
 
   /** Results of the dependencies that have completed. */

@@ -69,6 +69,9 @@ test('who only reads changes nothing, a worker acts for nodes alone, and who ope
     'tasks.list',
     'tasks.children',
     'tasks.count',
+    'tasks.running.list',
+    'tasks.running.status',
+    'tasks.running.count',
     'system.health',
     'system.executors',
   ]);

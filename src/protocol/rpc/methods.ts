@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mayCall, type Role } from '../route.ts';
+import { WebhookConfig } from './webhook-config.ts';
 
 /** Every method that may be called by JSON-RPC. A test holds the reference page to this table. */
 
@@ -16,6 +17,13 @@ const page = {
   limit: z.number().int().min(1).max(500).default(100),
   offset: z.number().int().min(0).max(10_000).default(0),
 };
+
+const ids = z.array(z.string().min(1).max(200)).min(1).max(100);
+/** Tasks by their ids; both spellings are accepted. */
+const several = z
+  .strictObject({ task_ids: ids.optional(), context_ids: ids.optional() })
+  .refine(({ task_ids, context_ids }) => (task_ids === undefined) !== (context_ids === undefined), 'it has task_ids')
+  .transform(({ task_ids, context_ids }) => ({ task_ids: (task_ids ?? context_ids) as readonly string[] }));
 
 /** apflow's words for the state of a task. */
 export const STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
@@ -155,13 +163,33 @@ export const METHODS = {
       tasks: z.array(z.unknown()).min(1).max(1000).optional(),
       use_streaming: z.boolean().default(false),
       use_demo: z.boolean().default(false),
-      webhook_config: z.unknown().optional(),
+      webhook_config: WebhookConfig.nullish(),
     }),
   }),
   'tasks.cancel': method({
     access: 'operator',
     does: 'Cancels a task and all below it; running ones are asked to stop',
-    params: z.strictObject({ ...one, task_ids: z.array(z.string().min(1).max(200)).min(1).max(100).optional() }),
+    params: z.strictObject({ ...one, task_ids: ids.optional() }),
+  }),
+  'tasks.running.list': method({
+    access: 'read',
+    does: 'The tasks that a node has now, the newest first, each with its lease',
+    params: z.strictObject({ user_id: z.string().max(255).nullish(), root_only: z.boolean().default(false), ...page }),
+  }),
+  'tasks.running.status': method({
+    access: 'read',
+    does: 'How each of these tasks stands, and which node has it',
+    params: several,
+  }),
+  'tasks.running.count': method({
+    access: 'read',
+    does: 'How many tasks a node has now',
+    params: z.strictObject({ user_id: z.string().max(255).nullish(), root_only: z.boolean().default(false) }),
+  }),
+  'tasks.running.cancel': method({
+    access: 'operator',
+    does: 'Cancels each of these tasks and all below it, as `tasks.cancel` does',
+    params: several,
   }),
 
   'system.health': method({ access: 'read', does: 'Whether work can be handed out', params: z.strictObject({}) }),

@@ -131,8 +131,8 @@ test('a tree is executed, in order and with the results of what it depends on, a
   assert.equal(await it.refusal('tasks.execute', { task_id: 'b' }), -32008, 'whichever of the tree is asked for');
   assert.deepEqual(await it.call('tasks.count'), {
     total: 3,
-    pending: 0,
-    in_progress: 3,
+    pending: 3,
+    in_progress: 0,
     completed: 0,
     failed: 0,
     cancelled: 0,
@@ -157,7 +157,7 @@ test('tasks that come with the call are written down and executed; what nobody r
   await it.register('n1', ['other']);
   const started = await it.call('tasks.execute', { tasks: TREE });
   assert.deepEqual([started.root_task_id, started.warnings], ['r', ['no worker that is online runs echo']]);
-  assert.equal(await it.status('r'), 'in_progress');
+  assert.equal(await it.status('r'), 'pending', 'nobody has begun it');
   assert.equal(await it.refusal('tasks.execute', { tasks: TREE }), -32012);
   assert.equal(await it.refusal('tasks.execute', { tasks: TREE, task_id: 'r' }), -32602);
   assert.equal(await it.refusal('tasks.execute', {}), -32602);
@@ -167,11 +167,9 @@ test('tasks that come with the call are written down and executed; what nobody r
 test('what is not built is refused and never passed over', async (t) => {
   const it = await rpcScene(t);
   await it.call('tasks.create', TREE);
-  for (const more of [{ webhook_config: { url: 'http://x' } }, { webhook_config: false }, { use_demo: true }]) {
-    const { error } = await it.ask('tasks.execute', { task_id: 'r', ...more });
-    assert.equal(error?.code, -32602, JSON.stringify(more));
-    assert.match(error.message, /not supported/);
-  }
+  const { error } = await it.ask('tasks.execute', { task_id: 'r', use_demo: true });
+  assert.equal(error?.code, -32602);
+  assert.match(error.message, /not supported/);
   assert.equal(await it.status('r'), 'pending');
 });
 
@@ -277,14 +275,17 @@ test('tasks are listed newest first, by user and by status, and counted', async 
   }
   await it.call('tasks.execute', { task_id: 't1' });
   await it.work();
+  await it.call('tasks.execute', { task_id: 't2-child' });
+  await it.work();
   await it.call('tasks.execute', { task_id: 't2' });
+  await it.call('acquire_lease', { task_id: 't2', node_id: 'n1' });
   await it.call('tasks.cancel', { task_id: 't3' });
   const ids = async (params: object): Promise<readonly string[]> =>
     (await it.call('tasks.list', params)).map(({ id }: { id: string }) => id);
   assert.deepEqual(await ids({}), ['t4', 't3', 't2', 't1', 't0']);
   assert.deepEqual(await ids({ user_id: 'odd' }), ['t3', 't1']);
   assert.deepEqual(await ids({ status: 'pending' }), ['t4', 't0']);
-  assert.deepEqual(await ids({ status: 'completed', root_only: false }), ['t1-child', 't1']);
+  assert.deepEqual(await ids({ status: 'completed', root_only: false }), ['t2-child', 't1-child', 't1']);
   assert.deepEqual(await ids({ status: 'in_progress' }), ['t2']);
   assert.deepEqual(await ids({ status: 'cancelled' }), ['t3']);
   assert.deepEqual(await ids({ status: 'failed' }), []);
@@ -310,7 +311,7 @@ test('the detail of a task has its attempts, and why it does not run', async (t)
   const lease = await it.call('acquire_lease', { node_id: 'n1', task_id: 'x' });
   const said = { task_id: 'x', node_id: 'n1', lease_token: lease.lease_token };
   const back = await it.call('report_completion', { ...said, error: { message: 'busy', code: 7 }, retryable: true });
-  assert.equal(back.status, 'in_progress');
+  assert.equal(back.status, 'pending', 'it lies there until its next try');
   const detail = await it.call('tasks.detail', { id: 'x' });
   assert.match(detail.explanation.summary, /waits until .* for its next try/);
   assert.deepEqual(

@@ -8,16 +8,20 @@ import { problemOf, RpcProblem } from './problems.ts';
 import { followExecution } from './stream.ts';
 import { idOf } from './task-names.ts';
 import { statusOf } from './view.ts';
+import { deliveryOf } from './webhook.ts';
 import { create } from './write.ts';
 
-export const executeMethods: RpcHandlers<'tasks.execute' | 'tasks.cancel'> = {
+type Method = 'tasks.execute' | 'tasks.cancel' | 'tasks.running.cancel';
+
+export const executeMethods: RpcHandlers<Method> = {
   async 'tasks.execute'(call) {
     const { engine, params, broadcaster } = call;
     refuseUnbuilt(call);
     const id = await rootOf(call);
     // Read before anything starts, so that no event is missed.
     const after = params.use_streaming ? await broadcaster.now() : 0;
-    const execution = await engine.documents.execute(id, call.admit);
+    const report = params.webhook_config ? deliveryOf(params.webhook_config) : undefined;
+    const execution = await engine.documents.execute(id, { admit: call.admit, report });
     const answer = await started(call, id, execution);
     if (!params.use_streaming) return answer;
     return new EventStream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
@@ -25,25 +29,27 @@ export const executeMethods: RpcHandlers<'tasks.execute' | 'tasks.cancel'> = {
 
   async 'tasks.cancel'(call) {
     const { task_ids: ids, ...named } = call.params;
-    if (ids === undefined) return cancel(call, idOf(named));
-    const answers: unknown[] = [];
-    for (const id of ids) {
-      // A task that cannot be cancelled reports that, and does not keep the others from it.
-      answers.push(
-        await cancel(call, id).catch((error: unknown) => {
-          if (!isEngineError(error) && !(error instanceof RpcProblem)) throw error;
-          return { task_id: id, status: 'failed', error: problemOf(error) };
-        }),
-      );
-    }
-    return answers;
+    return ids === undefined ? cancel(call, idOf(named)) : cancelEach(call, ids);
   },
+
+  'tasks.running.cancel': (call) => cancelEach(call, call.params.task_ids),
 };
 
-function refuseUnbuilt({ params, alone }: RpcCall<'tasks.execute'>): void {
-  if (params.webhook_config !== undefined && params.webhook_config !== null) {
-    throw new RpcProblem('params', 'webhook_config is not supported: use use_streaming, or follow GET /api/v1/events');
+/** A task that cannot be cancelled reports that, and does not keep the others from it. */
+async function cancelEach(call: Pick<RpcCall, 'engine'>, ids: readonly string[]): Promise<readonly object[]> {
+  const answers: object[] = [];
+  for (const id of ids) {
+    answers.push(
+      await cancel(call, id).catch((error: unknown) => {
+        if (!isEngineError(error) && !(error instanceof RpcProblem)) throw error;
+        return { task_id: id, status: 'failed', error: problemOf(error) };
+      }),
+    );
   }
+  return answers;
+}
+
+function refuseUnbuilt({ params, alone }: RpcCall<'tasks.execute'>): void {
   if (params.use_demo) throw new RpcProblem('params', 'use_demo is not supported: handlers are always run');
   if (params.use_streaming && !alone) {
     throw new RpcProblem('params', 'use_streaming is for a call that is alone in its request, and has an id');
@@ -68,7 +74,7 @@ async function started(
   execution: Execution,
 ): Promise<object> {
   const { root } = await engine.documents.get(id);
-  const warnings = await warningsOf({ engine }, execution);
+  const warnings = await warningsOf({ engine }, execution, params.webhook_config ? ['http'] : []);
   return {
     success: true,
     protocol: 'jsonrpc',
@@ -82,33 +88,47 @@ async function started(
 }
 
 /** Handlers that no worker offers now; one may come. */
-async function warningsOf({ engine }: Pick<RpcCall, 'engine'>, execution: Execution): Promise<readonly string[]> {
+async function warningsOf(
+  { engine }: Pick<RpcCall, 'engine'>,
+  execution: Execution,
+  besides: readonly string[],
+): Promise<readonly string[]> {
   const { members } = await engine.store.workerFleet();
   const offered = new Set(members.flatMap(({ handlers }) => handlers));
-  const wanted = new Set(execution.map(({ document }) => handlerOf(document.body)));
+  const wanted = new Set([...execution.map(({ document }) => handlerOf(document.body)), ...besides]);
   const any = members.some(({ handlers }) => handlers.length === 0);
   const missing = any ? [] : [...wanted].filter((handler) => !offered.has(handler));
   return missing.map((handler) => `no worker that is online runs ${handler}`);
 }
+
+/** In these, a document has no task that could be cancelled. */
+const NOT_EXECUTING: ReadonlySet<Document['status']> = new Set([
+  'new',
+  'dropped',
+  'fixed',
+  'completed',
+  'failed',
+  'cancelled',
+]);
 
 /** Cancels the task and all below it, from above: a child that ends first would let its parent begin. */
 async function cancel({ engine }: Pick<RpcCall, 'engine'>, id: string): Promise<object> {
   const tree = await engine.documents.tree(id);
   const nodes = tree.map((one) => ({ ...one, dependencies: one.body.dependencies }));
   const own: readonly Document[] = subtreeOf(nodes, id);
-  const status = (one: Document): string => (one.status === 'fixed' ? 'fixed' : statusOf(one));
   const fresh = await engine.documents.drop(own.filter((one) => one.status === 'new').map((one) => one.id));
   const cancelled = [...fresh];
   const requested: string[] = [];
   for (const one of own) {
-    if (status(one) !== 'in_progress') continue;
+    if (NOT_EXECUTING.has(one.status)) continue;
     const answer = await engine.cancel(one.task as number);
     if (answer === 'cancelled') cancelled.push(one.id);
     if (answer === 'requested') requested.push(one.id);
   }
   if (cancelled.length + requested.length === 0) {
     const [first] = own;
-    throw new RpcProblem('transition', `the task ${id} is ${first === undefined ? 'gone' : status(first)}`);
+    const status = first === undefined ? 'gone' : first.status === 'fixed' ? 'fixed' : statusOf(first);
+    throw new RpcProblem('transition', `the task ${id} is ${status}`);
   }
   return {
     task_id: id,

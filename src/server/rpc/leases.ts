@@ -1,4 +1,5 @@
 import { fault, isEngineError } from '../../core/errors.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { Refusal } from '../../engine/claim/acquire.ts';
 import { keyOfWork } from '../../engine/trees/document-body.ts';
 import type { RpcErrorKind } from '../../protocol/rpc/envelope.ts';
@@ -148,7 +149,7 @@ async function outcome({ engine }: RpcCall<'report_completion'>, { task }: NodeL
   const record = await engine.get(task);
   const value = record?.result === undefined ? undefined : (JSON.parse(record.result) as unknown);
   const state = record?.state ?? 'completed';
-  const status = state === 'completed' || state === 'failed' || state === 'cancelled' ? state : 'in_progress';
+  const status = isFinal(state) ? state : state === 'running' ? 'in_progress' : 'pending';
   return {
     task_id: id,
     accepted: true,

@@ -1,11 +1,13 @@
 import { fault } from '../../core/errors.ts';
+import { isFinal } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { TaskRecord } from '../../engine/records.ts';
 import type { Document } from '../../engine/trees/documents.ts';
 import { viewAttempts } from '../../operate/views.ts';
 import type { RpcCall, RpcHandlers } from './context.ts';
+import { holdersOf, NOBODY } from './holders.ts';
 import { idOf } from './task-names.ts';
-import { nest, statusOf, viewAll, viewOne } from './view.ts';
+import { nest, statusOf, time, viewAll, viewOne } from './view.ts';
 
 type Read = 'tasks.get' | 'tasks.detail' | 'tasks.tree' | 'tasks.list' | 'tasks.children' | 'tasks.count';
 
@@ -23,12 +25,13 @@ export const readMethods: RpcHandlers<Read> = {
     const document = await engine.documents.get(id);
     const has_children = (await engine.documents.tree(id)).some(({ parent }) => parent === id);
     const view = { ...(await viewOne(engine, document)), has_children };
-    if (document.task === undefined) return { ...view, attempts: [], explanation: null };
+    if (document.task === undefined) return { ...view, ...NOBODY, attempts: [], explanation: null };
     const record = await engine.get(document.task);
-    const ended = view.status !== 'in_progress';
-    const explanation = ended || record === undefined ? null : await engine.explain(document.task);
+    const [holder = NOBODY] = record === undefined ? [] : await holdersOf(engine, [record]);
+    const explanation = record === undefined || isFinal(record.state) ? null : await engine.explain(document.task);
     return {
       ...view,
+      ...holder,
       attempts: record === undefined ? [] : await attemptsOf(engine, record),
       explanation,
     };
@@ -58,11 +61,11 @@ export const readMethods: RpcHandlers<Read> = {
 
   async 'tasks.count'({ engine, params }) {
     const { user_id: user, root_only: roots } = params;
-    const { fresh, dropped, states } = await engine.documents.count({ roots, ...(user ? { user } : {}) });
+    const { fresh, dropped, parked, states } = await engine.documents.count({ roots, ...(user ? { user } : {}) });
     const { completed, failed, cancelled, ready, running, scheduled, waiting } = states;
     const counts = {
-      pending: fresh,
-      in_progress: ready + running + scheduled + waiting,
+      pending: fresh + ready + scheduled + waiting - parked,
+      in_progress: running + parked,
       completed,
       failed,
       cancelled: cancelled + dropped,
@@ -76,7 +79,6 @@ async function attemptsOf(engine: Engine, record: TaskRecord): Promise<readonly 
   const { task } = record;
   const attempts = viewAttempts(record, await engine.attempts(task), { workerName: String });
   const had = await engine.store.attemptWorkers({ items: attempts.map(({ attempt }) => ({ task, attempt })) });
-  const time = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());
   return attempts.map(({ attempt, startedAt, endedAt, outcome, error = null }, i) => ({
     attempt,
     node_id: had[i]?.name ?? null,

@@ -16,6 +16,7 @@ import { leaseMethods } from './leases.ts';
 import { nodeMethods } from './nodes.ts';
 import { isDefect, problemOf, type RpcAnswer, type RpcError, RpcProblem, refusal } from './problems.ts';
 import { readMethods } from './read.ts';
+import { runningMethods } from './running.ts';
 import { systemMethods } from './system.ts';
 import { MAX_ANSWER } from './view.ts';
 import { writeMethods } from './write.ts';
@@ -41,6 +42,7 @@ const AUDITED: Partial<Record<MethodName, Action>> = {
   'tasks.update': 'editTask',
   'tasks.delete': 'deleteTask',
   'tasks.cancel': 'cancelTask',
+  'tasks.running.cancel': 'cancelTask',
 };
 
 const HANDLERS: RpcHandlers<MethodName> = {
@@ -50,6 +52,7 @@ const HANDLERS: RpcHandlers<MethodName> = {
   ...writeMethods,
   ...cloneMethods,
   ...executeMethods,
+  ...runningMethods,
   ...systemMethods,
 };
 

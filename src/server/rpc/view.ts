@@ -1,9 +1,8 @@
 import { fault } from '../../core/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
+import type { TaskRecord } from '../../engine/records.ts';
 import type { Document } from '../../engine/trees/documents.ts';
 import type { Status } from '../../protocol/rpc/methods.ts';
-
-type TaskRecord = NonNullable<Awaited<ReturnType<Engine['get']>>>;
 
 export interface TaskView extends Readonly<Record<string, unknown>> {
   readonly id: string;
@@ -63,11 +62,13 @@ async function tasksOf(engine: Engine, documents: readonly Document[]): Promise<
   return documents.map(({ shows, task }) => (shows === undefined ? task : (tasks.get(shows) ?? 0)));
 }
 
-export function statusOf({ status, state }: Pick<Document, 'status' | 'state'>): Status {
+/** What lies in a queue is pending, also again: after its lease has expired, or until its next try. What has begun and waits for something is in progress. */
+export function statusOf({ status, state, attempt = 0 }: Pick<Document, 'status' | 'state' | 'attempt'>): Status {
   if (status === 'new') return 'pending';
   if (status === 'dropped') return 'cancelled';
   const shown = status === 'fixed' ? state : status;
-  return shown === 'completed' || shown === 'failed' || shown === 'cancelled' ? shown : 'in_progress';
+  if (shown === 'completed' || shown === 'failed' || shown === 'cancelled') return shown;
+  return shown === 'running' || (shown === 'waiting' && attempt > 0) ? 'in_progress' : 'pending';
 }
 
 function view(engine: Engine, document: Document, record: TaskRecord | undefined, cause: string | undefined): TaskView {
@@ -106,7 +107,7 @@ function view(engine: Engine, document: Document, record: TaskRecord | undefined
   };
 }
 
-function time(ms: number | undefined): string | null {
+export function time(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 

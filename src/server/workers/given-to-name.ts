@@ -51,7 +51,7 @@ export function grantedHandlers(handlers: readonly string[], { grant }: WorkerSe
 }
 
 /** Every `leasehold worker` offers these, so nobody misses them. */
-const EVERYWHERE: ReadonlySet<string> = new Set(['echo', 'http']);
+const EVERYWHERE: ReadonlySet<string> = new Set(['aggregate', 'echo', 'http']);
 
 /** The handlers that a worker offers and does not get: it should say so, for its owner may have added them just now. */
 export function leftOut(offered: readonly string[], kept: readonly string[]): readonly string[] {

@@ -30,7 +30,7 @@ export interface DocumentWrite {
   readonly add?: readonly NewDocument[] | undefined;
   readonly change?: readonly DocumentChange[] | undefined;
   readonly remove?: readonly string[] | undefined;
-  /** Tasks, and the documents that they are executions of. */
+  /** Tasks, and the documents that the first of them are executions of, in order. Further tasks belong to no document. */
   readonly push?: { readonly items: readonly GraphTask[]; readonly documents: readonly string[] } | undefined;
 }
 
@@ -72,6 +72,8 @@ export interface DocumentRecord extends DocumentChange {
    * is no longer kept.
    */
   readonly state: TaskState | undefined;
+  /** The last attempt of that task; 0: none has begun it yet. */
+  readonly attempt: number | undefined;
   /** How often it was executed. */
   readonly run: number;
   /** From 1; one higher with each change. The version of a root grows with each change of its tree. */
@@ -96,5 +98,7 @@ export interface DocumentCount {
   readonly fresh: number;
   /** Cancelled before they were ever executed. */
   readonly dropped: number;
+  /** Of those whose task waits: how many of these tasks have begun, and have parked since. */
+  readonly parked: number;
   readonly states: Readonly<Record<TaskState, number>>;
 }

@@ -34,14 +34,16 @@ export interface DocumentRow {
   readonly version: number;
   readonly created_at: number;
   readonly updated_at: number;
-  /** The state of the task. */
+  /** The state and the last attempt of the task. */
   readonly state: number | null;
+  readonly attempt: number | null;
 }
 
-/** The counts: documents without a task, dropped ones, and each state by its position. */
+/** The counts: documents without a task, dropped ones, those that wait and have begun, and each state by its position. */
 export const COUNTS = [
   'count(*) FILTER (WHERE coalesce(o.task, d.task) IS NULL AND NOT d.dropped)',
   'count(*) FILTER (WHERE coalesce(o.task, d.task) IS NULL AND d.dropped)',
+  `count(*) FILTER (WHERE t.state = ${STATES.indexOf('waiting')} AND t.attempt > 0)`,
   ...STATES.map((_, code) => `count(*) FILTER (WHERE t.state = ${code})`),
 ].join(', ');
 
@@ -56,6 +58,7 @@ export function documentOf(row: DocumentRow): DocumentRecord {
     body: row.body,
     task: row.task ?? undefined,
     state: row.state === null ? undefined : STATES[row.state],
+    attempt: row.attempt ?? undefined,
     run: row.run,
     dropped: Boolean(row.dropped),
     version: row.version,
@@ -65,10 +68,11 @@ export function documentOf(row: DocumentRow): DocumentRecord {
 }
 
 /** From a row of `COUNTS`. */
-export function countOf([fresh, dropped, ...states]: readonly number[]): DocumentCount {
+export function countOf([fresh, dropped, parked, ...states]: readonly number[]): DocumentCount {
   return {
     fresh: fresh as number,
     dropped: dropped as number,
+    parked: parked as number,
     states: Object.fromEntries(STATES.map((state, code) => [state, states[code]])) as DocumentCount['states'],
   };
 }

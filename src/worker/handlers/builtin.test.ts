@@ -51,7 +51,7 @@ test('beside the tasks it exports only their names and its own address', () => {
 test('the reference has a section for each, with exactly the fields of its schema', () => {
   const page = readFileSync(new URL('../../../docs/reference/handlers.md', import.meta.url), 'utf8');
   const sections = new Map(page.split(/^## /m).map((section) => [section.split('\n', 1)[0], section]));
-  for (const { name, schema } of [builtin.echo, builtin.shell, builtin.http, builtin.js].filter(
+  for (const { name, schema } of [builtin.aggregate, builtin.echo, builtin.shell, builtin.http, builtin.js].filter(
     (task) => task !== undefined,
   )) {
     const [, table = ''] = (sections.get(name) ?? '').split('| field |');

@@ -1,4 +1,5 @@
 import type { AnyTask } from '../define/definition.ts';
+import { aggregate as aggregateTask } from './aggregate.ts';
 import { echo as echoTask } from './echo.ts';
 import { makeHttp } from './http.ts';
 import { makeJs } from './js.ts';
@@ -14,6 +15,7 @@ export { BUILTIN_NAMES };
 /** The module that a child process loads; in the published package it has another extension. */
 export const BUILTIN_MODULE: string = import.meta.url;
 
+export const aggregate = offered('aggregate', aggregateTask);
 export const echo = offered('echo', echoTask);
 export const shell = offered('shell', makeShell());
 export const http = offered('http', makeHttp(settings.http));

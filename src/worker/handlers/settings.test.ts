@@ -22,7 +22,7 @@ test('what is not understood is refused with its place', () => {
     ['{"http":{"allow":"10.0.0.1"}}', 'http.allow must be a list of texts'],
     ['{"js":{"root":7}}', 'js.root must be the path of a folder'],
     ['{"js":null}', 'js must be an object'],
-    ['{"only":["ehco"]}', '"ehco" in only is not one of echo, shell, http, js'],
+    ['{"only":["ehco"]}', '"ehco" in only is not one of aggregate, echo, shell, http, js'],
   ];
   for (const [text, problem] of cases) {
     assert.throws(

@@ -3,7 +3,7 @@ import { fault } from '../../core/errors.ts';
 /** The environment variable that carries the settings to child processes. */
 export const SETTINGS_VARIABLE = 'LEASEHOLD_HANDLERS';
 
-export const BUILTIN_NAMES = ['echo', 'shell', 'http', 'js'] as const;
+export const BUILTIN_NAMES = ['aggregate', 'echo', 'shell', 'http', 'js'] as const;
 export type BuiltinName = (typeof BUILTIN_NAMES)[number];
 
 /** The operator's settings for the built-in handlers. Never part of a task. */

@@ -500,7 +500,7 @@ for (const [name, store] of Object.entries(STORES)) {
     await until(async () => (await call('system.executors', {})).executors.some(({ id }: Wire) => id === 'echo'));
     await call('tasks.create', {
       tasks: [
-        { id: 'report', name: 'report', schemas: { method: 'echo' }, dependencies: ['fetch', 'count'] },
+        { id: 'report', name: 'report', schemas: { method: 'aggregate' }, dependencies: ['fetch', 'count'] },
         { id: 'fetch', name: 'echo', parent_id: 'report', inputs: { text: 'hello' } },
         { id: 'count', name: 'echo', parent_id: 'report', dependencies: ['fetch'], params: { of: 'words' } },
       ],
@@ -517,7 +517,7 @@ for (const [name, store] of Object.entries(STORES)) {
       tree.children.map(({ result }: Wire) => result),
       [fetched, counted],
     );
-    assert.deepEqual(tree.result, { fetch: fetched, count: counted });
+    assert.deepEqual(tree.result, { results: { fetch: fetched, count: counted }, result_count: 2 });
     node.child.kill('SIGINT');
     assert.equal((await node.ended).code, 0, node.stderr);
   });

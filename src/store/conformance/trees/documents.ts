@@ -3,6 +3,7 @@ import type { DocumentAnswer, DocumentRecord, DocumentWrite, NewDocument, Store 
 import { draft, end, ends, states, type Wish } from '../kit/graph-scene.ts';
 import { DAY, HOUR, type Scene } from '../kit/scene.ts';
 import { needing, type Topic } from '../kit/topic.ts';
+import { park } from './parks.ts';
 
 const doc = (id: string, parent?: string, more: Partial<NewDocument> = {}): NewDocument => ({
   id,
@@ -58,6 +59,7 @@ export const DOCUMENTS: Topic = {
         shows: undefined,
         task: undefined,
         state: undefined,
+        attempt: undefined,
         run: 0,
         dropped: false,
         version: 1,
@@ -162,6 +164,50 @@ export const DOCUMENTS: Topic = {
       assert.deepEqual(await scene.store.documentOf({ tasks: [root] }), [undefined], 'its newest execution counts');
     },
 
+    'it is told whether somebody has begun the task of a document, also where it waits or is ready again': async (
+      scene,
+    ) => {
+      const tell = async (): Promise<readonly string[]> =>
+        (await scene.store.documentTree({ root: 'r' })).map(({ id, state, attempt }) => `${id} ${state} ${attempt}`);
+      const parked = async (): Promise<number> => (await scene.store.documentCount({ roots: false })).parked;
+      await plant(scene);
+      const pushed = await execute(scene, 'r', 1, { r: { after: [1] }, 'r-a': {} });
+      assert.ok(pushed.ok);
+      const below = pushed.tasks[1]?.task as number;
+      assert.deepEqual(await tell(), ['r waiting 0', 'r-a ready 0', 'r-b undefined undefined']);
+      assert.equal(await parked(), 0, 'what waits for others has not begun');
+      const grant = await scene.claimOne({ task: below });
+      assert.deepEqual(await tell(), ['r waiting 0', 'r-a running 1', 'r-b undefined undefined']);
+      await park(scene, grant, { channel: 'c' });
+      assert.deepEqual(await tell(), ['r waiting 0', 'r-a waiting 1', 'r-b undefined undefined']);
+      assert.equal(await parked(), 1);
+      assert.equal((await get(scene, 'r-a')).attempt, 1);
+      assert.equal((await scene.store.documentOf({ tasks: [below] }))[0]?.attempt, 1);
+      await scene.store.signalSend({ items: [{ channel: 'c', body: '1' }] });
+      assert.deepEqual(await tell(), ['r waiting 0', 'r-a ready 1', 'r-b undefined undefined']);
+      await end(scene, below);
+      assert.deepEqual(await tell(), ['r ready 0', 'r-a completed 2', 'r-b undefined undefined']);
+      const listed = await scene.store.documentList({ roots: false, limit: 9 });
+      assert.deepEqual(
+        listed.map(({ attempt }) => attempt),
+        [undefined, 2, 0],
+      );
+    },
+
+    'tasks beyond those of the documents are pushed with them, and belong to none': async (scene) => {
+      await plant(scene);
+      const items = [await draft(scene, {}), await draft(scene, { after: [{ item: 0, optional: true }] })];
+      const answer = await write(scene, { root: 'r', version: 1, push: { items, documents: ['r'] } });
+      assert.ok(answer.ok);
+      const [own, beyond] = answer.tasks.map(({ task }) => task) as [number, number];
+      const [ofOwn, ofBeyond] = await scene.store.documentOf({ tasks: [own, beyond] });
+      assert.deepEqual([ofOwn?.id, ofOwn?.run, ofBeyond], ['r', 1, undefined]);
+      assert.deepEqual(await tree(scene), ['r 2', 'r-a 1', 'r-b 1']);
+      assert.deepEqual(await states(scene, [own, beyond]), ['ready', 'waiting']);
+      await end(scene, own, 'failed');
+      assert.deepEqual(await states(scene, [own, beyond]), ['failed', 'ready']);
+    },
+
     'what cannot be pushed changes no document': async (scene) => {
       await plant(scene);
       const answer = await execute(scene, 'r', 1, { r: {}, 'r-a': { after: [{ task: 4711, optional: false }] } });
@@ -201,11 +247,13 @@ export const DOCUMENTS: Topic = {
       assert.deepEqual(await scene.store.documentCount({ roots: false }), {
         fresh: 1,
         dropped: 1,
+        parked: 0,
         states: { ...none, completed: 1, ready: 2 },
       });
       assert.deepEqual(await scene.store.documentCount({ roots: true, user: 'ada' }), {
         fresh: 1,
         dropped: 0,
+        parked: 0,
         states: none,
       });
     },

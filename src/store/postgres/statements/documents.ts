@@ -3,11 +3,11 @@ import type { Fragments } from './fragments.ts';
 
 /** Statements of documents. */
 export function documentStatements({ s, NOW }: Fragments) {
-  /** The state of the task of a document, or of the document that it shows. */
+  /** The state and the last attempt of the task of a document, or of the document that it shows. */
   const shown = `LEFT JOIN LATERAL (SELECT task FROM ${s}.task_document WHERE id = d.shows OFFSET 0) o ON true
-    LEFT JOIN LATERAL (SELECT state FROM ${s}.task WHERE id = coalesce(o.task, d.task)
-      UNION ALL SELECT state FROM ${s}.done WHERE id = coalesce(o.task, d.task) LIMIT 1) t ON true`;
-  const listed = `SELECT ${DOCUMENT_COLUMNS}, t.state FROM ${s}.task_document d ${shown}`;
+    LEFT JOIN LATERAL (SELECT state, attempt FROM ${s}.task WHERE id = coalesce(o.task, d.task)
+      UNION ALL SELECT state, attempt FROM ${s}.done WHERE id = coalesce(o.task, d.task) LIMIT 1) t ON true`;
+  const listed = `SELECT ${DOCUMENT_COLUMNS}, t.state, t.attempt FROM ${s}.task_document d ${shown}`;
   const alone = `(SELECT 1 FROM ${s}.task_document x WHERE x.root = d.id AND x.id <> d.id LIMIT 1) IS NULL`;
   /** A value of a document of the call, whose ids are $2. */
   const given = (n: number, type: string): string => `($${n}::${type}[])[array_position($2::text[], id)]`;
@@ -26,7 +26,7 @@ export function documentStatements({ s, NOW }: Fragments) {
         updated_at = ${NOW} WHERE ${mine}`,
     documentGrow: `UPDATE ${s}.task_document SET version = $2, updated_at = ${NOW} WHERE id = $1`,
     documentGet: `${listed} WHERE d.id = ANY($1::text[])`,
-    documentOf: `SELECT ${DOCUMENT_COLUMNS}, t.state FROM unnest($1::bigint[]) x(id) CROSS JOIN LATERAL (
+    documentOf: `SELECT ${DOCUMENT_COLUMNS}, t.state, t.attempt FROM unnest($1::bigint[]) x(id) CROSS JOIN LATERAL (
         SELECT * FROM ${s}.task_document WHERE task = x.id ORDER BY num LIMIT 1) d ${shown}`,
     documentTree: `${listed} WHERE d.root = $1 ORDER BY d.num`,
     documentList: `${listed} WHERE (NOT $1::boolean OR d.parent IS NULL) AND d.num < $2 ORDER BY d.num DESC LIMIT $3`,

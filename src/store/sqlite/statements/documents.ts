@@ -1,7 +1,7 @@
 import { COUNTS, DOCUMENT_COLUMNS } from '../../rows/document-rows.ts';
 
-/** A document with the state of its task, or of the document that it shows. */
-const LISTED = `SELECT ${DOCUMENT_COLUMNS}, t.state FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
+/** A document with the state and the last attempt of its task, or of the document that it shows. */
+const LISTED = `SELECT ${DOCUMENT_COLUMNS}, t.state, t.attempt FROM task_document d LEFT JOIN task_document o ON o.id = d.shows
     LEFT JOIN task t ON t.id = coalesce(o.task, d.task)`;
 
 export const DOCUMENT_STATEMENTS = {
