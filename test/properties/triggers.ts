@@ -1,4 +1,4 @@
-import { fireKey } from '../../src/core/task/schedule.ts';
+import { fireKey } from '../../src/core/schedule/due.ts';
 import { putTrigger, removeTrigger } from '../../src/engine/duties/triggers.ts';
 import { SCHEDULES } from './corpus.ts';
 import { DAY_MS, must } from './model-parts.ts';
@@ -16,7 +16,7 @@ const declareTrigger = operation(
     const [cron, periodMs] = kept ?? at(SCHEDULES, n.schedule);
     if (kept !== undefined) rig.gates.reach('trigger declared again');
     // Every missed slot of five minutes would make thousands of tasks in a month.
-    const missed = at(['one', 'skip', periodMs < 3_600_000 ? 'one' : 'all'] as const, n.missed);
+    const missed = at(['latest', 'skip', periodMs < 3_600_000 ? 'latest' : 'all'] as const, n.missed);
     const [{ queue, handler, input, maxAttempts, priority }, wanted] = pushOf({ ...n, handler: 0 });
     const answer = await putTrigger(rig.engine(n.by), {
       name,

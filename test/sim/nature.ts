@@ -60,7 +60,7 @@ export async function readFeed(run: Run): Promise<void> {
 
 /** A trigger each second, put again and again as programs do when they start; rosters contend for its slots. */
 export async function schedule(run: Run): Promise<void> {
-  const missed = run.rng.pick(['one', 'all', 'skip'] as const);
+  const missed = run.rng.pick(['latest', 'all', 'skip'] as const);
   while (!run.healed) {
     const trigger = { name: 'each-second', cron: '* * * * * *', queue: 'cron', handler: 'one', input: {}, missed };
     await outcome(run, NATURE, putTrigger(run.anyProcess().engine, trigger));

@@ -172,7 +172,7 @@ async function furnish(app: App): Promise<Scene> {
   const [lane] = await store.laneIntern({ lanes: [{ queue: 'step', handler: 'step' }] });
   const [spec] = await store.specIntern({ specs: ['{}'] });
   const payload = { payload: '1', nextAt: Date.now() + HOUR, priority: -7, maxTries: 2 };
-  const cron = { cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'one' } as const;
+  const cron = { cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'latest' } as const;
   await store.triggerPut({ trigger: { name: 'nightly', lane: lane?.id ?? 0, spec: spec ?? 0, ...cron, ...payload } });
   const run = { name: 'Ä "run"', kind: 'machine', title: 't', fingerprint: 'f', definition: 'h', labels: { a: '"' } };
   const push = {

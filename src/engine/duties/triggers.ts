@@ -1,40 +1,41 @@
 import { fault } from '../../core/errors.ts';
 import { checkName } from '../../core/names.ts';
-import type { MissedPolicy } from '../../core/task/schedule.ts';
+import { MISSED_POLICIES, type MissedPolicy } from '../../core/schedule/due.ts';
+import { expressionOf, fireTimesOf, type ScheduleTimes } from '../../core/schedule/expression.ts';
 import type { TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { draft, type PushRequest } from '../push/push.ts';
-import { fireTimesOf } from './cron-expression.ts';
 
-/** A task that is pushed at each fire time of a cron schedule. */
+/** A task that is pushed at each fire time of a schedule. */
 export interface TriggerRequest
-  extends Pick<PushRequest, 'queue' | 'handler' | 'input' | 'priority' | 'maxAttempts' | 'retry' | 'timeout'> {
+  extends ScheduleTimes,
+    Pick<PushRequest, 'queue' | 'handler' | 'input' | 'priority' | 'maxAttempts' | 'retry' | 'timeout'> {
   readonly name: string;
-  readonly cron: string;
   /** An IANA name; default UTC. */
   readonly timezone?: string;
-  /** What becomes of fire times that passed while nobody could fire them; default `one`. */
+  /** What becomes of fire times that passed while nobody could fire them; default `latest`. */
   readonly missed?: MissedPolicy;
 }
 
 /** Answers the next fire time. A trigger whose schedule did not change keeps its next one. */
 export async function putTrigger(engine: Engine, request: TriggerRequest): Promise<number> {
-  const { name, cron, timezone = 'UTC', missed = 'one', ...rest } = request;
+  const { name, cron, every, from, at, daily, weekly, monthly, timezone = 'UTC', missed = 'latest', ...rest } = request;
   checkName('trigger', name);
-  if (!['skip', 'one', 'all'].includes(missed)) {
-    throw fault('INVALID_INPUT', { field: 'missed', problem: 'it is one of skip, one, all' });
+  if (!MISSED_POLICIES.includes(missed)) {
+    throw fault('INVALID_INPUT', { field: 'missed', problem: `it is one of ${MISSED_POLICIES.join(', ')}` });
   }
   const checked = draft(rest, engine.retentionMs);
-  const next = fireTimesOf(cron, timezone);
+  const expression = expressionOf({ cron, every, from, at, daily, weekly, monthly }, timezone);
+  const next = fireTimesOf(expression, timezone);
   const { now } = await engine.store.triggerDue({ limit: 0 });
   const nextAt = next(now);
   if (nextAt === undefined) {
-    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${JSON.stringify(cron)} never fires` });
+    throw fault('INVALID_INPUT', { field: 'schedule', problem: `${expression} lies in the past` });
   }
   return engine.store.triggerPut({
     trigger: {
       name,
-      cron,
+      cron: expression,
       timezone,
       missed,
       nextAt,

@@ -1,4 +1,4 @@
-import type { MissedPolicy } from '../../core/task/schedule.ts';
+import type { MissedPolicy } from '../../core/schedule/due.ts';
 import type { DutyTerm } from './duty-store.ts';
 import type { NewTask, PushAnswer } from './push-store.ts';
 

@@ -1,7 +1,7 @@
 import type { NameHold } from '../../core/placement/name-hold.ts';
 import { WORKER_STATES, type WorkerState } from '../../core/placement/worker.ts';
+import type { MissedPolicy } from '../../core/schedule/due.ts';
 import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../../core/task/event.ts';
-import type { MissedPolicy } from '../../core/task/schedule.ts';
 import { CHANGES, type Change, REASONS, type Reason } from '../../core/task/task.ts';
 import { OUTCOMES, stateOf } from '../codes.ts';
 import type { AttemptRecord, AttemptWorker, EventPage, TriggerRecord, WorkerRecord } from '../store.ts';

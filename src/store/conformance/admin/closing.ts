@@ -12,7 +12,7 @@ const TRIGGER = {
   spec: 1,
   cron: '* * * * *',
   timezone: 'UTC',
-  missed: 'one',
+  missed: 'latest',
   priority: 0,
   maxTries: 3,
   payload: '{}',

@@ -85,7 +85,7 @@ async function muchToDo(scene: Scene): Promise<void> {
       spec: await scene.spec(),
       cron: '0 3 * * *',
       timezone: 'UTC',
-      missed: 'one',
+      missed: 'latest',
       priority: 0,
       maxTries: 3,
       payload: '{}',

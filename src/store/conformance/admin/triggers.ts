@@ -10,7 +10,7 @@ async function trigger(scene: Scene, wish: Partial<NewTrigger> = {}): Promise<Ne
     spec: await scene.spec(),
     cron: '0 3 * * *',
     timezone: 'Europe/Berlin',
-    missed: 'one',
+    missed: 'latest',
     priority: 0,
     maxTries: 3,
     payload: '{"n":1}',
