@@ -54,6 +54,7 @@ const contestedSlot = operation(2, { by: BY, which: 2 }, async (rig, n) => {
     name: trigger.name,
     from: slot,
     nextAt: slot + trigger.periodMs,
+    slots: [slot],
     items: [
       {
         lane: record.lane,

@@ -4,6 +4,15 @@ import { invariant } from '../errors.ts';
 export const MISSED_POLICIES = ['skip', 'latest', 'all'] as const;
 export type MissedPolicy = (typeof MISSED_POLICIES)[number];
 
+/** What became of fire times; stored by position. `run` is no fire time: somebody asked for the task. */
+export const FIRE_OUTCOMES = ['fired', 'skipped', 'refused', 'run'] as const;
+export type FireOutcome = (typeof FIRE_OUTCOMES)[number];
+
+/** How many lines a store keeps of each schedule. */
+export const FIRES_KEPT = 100;
+/** The next fire time of a schedule that has ended or is paused: past every clock, and exact in every store. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
+
 /** The first fire time strictly after an instant; `undefined` at the end of the schedule. The answer is the same each time. */
 export type NextFireTime = (afterMs: number) => number | undefined;
 

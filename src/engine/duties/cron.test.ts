@@ -104,6 +104,7 @@ test('with two rosters on one store each fire time fires once, also when both be
       name: trigger.name,
       from: trigger.nextAt,
       nextAt: trigger.nextAt + 1,
+      slots: [],
       items: [],
     };
     assert.equal(await refusal(store.triggerFire(fire)), 'DUTY_LOST');

@@ -1,5 +1,5 @@
 import { isEngineError } from '../../core/errors.ts';
-import { dueFireTimes, fireKey } from '../../core/schedule/due.ts';
+import { dueFireTimes, fireKey, NEVER } from '../../core/schedule/due.ts';
 import { fireTimesOf } from '../../core/schedule/expression.ts';
 import type { DutyTenure, NewTask, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
@@ -9,8 +9,6 @@ import type { Duty, PassResult } from './duty.ts';
 const BATCH = 100;
 /** The most missed fire times of one trigger that `all` makes up for. */
 const MOST_MISSED = 100;
-/** The next fire time of a schedule that has ended. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** Fires each fire time of the triggers once: the trigger moves by compare-and-set, and the fire time is part of the task's unique key. */
 export class Cron implements Duty {
@@ -47,6 +45,8 @@ export class Cron implements Duty {
       name: trigger.name,
       from: trigger.nextAt,
       nextAt: due.nextAt ?? NEVER,
+      skipped: due.skipped,
+      slots: due.fire,
       items: due.fire.map((fireTime) => taskOf(trigger, fireTime)),
     });
     if (pushed.length > 0) this.#engine.readyLanes.mark(trigger.lane);

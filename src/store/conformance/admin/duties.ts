@@ -62,6 +62,7 @@ const WRITES: readonly DutyWrite[] = [
         name: trigger.name,
         from: trigger.nextAt,
         nextAt: trigger.nextAt + DAY,
+        slots: [trigger.nextAt],
         items: [item],
       });
     },
