@@ -7,8 +7,8 @@ import { openSqlite } from '../../store/sqlite/open.ts';
 import type { Store, TriggerFiring } from '../../store/store.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Engine } from '../engine.ts';
+import type { ScheduleRequest } from '../schedules.ts';
 import { Roster } from './roster.ts';
-import { listTriggers, putTrigger, removeTrigger, type TriggerRequest } from './triggers.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -18,7 +18,7 @@ interface Rig {
   readonly store: Store;
   readonly engine: Engine;
   readonly roster: Roster;
-  readonly put: (request?: Partial<TriggerRequest>) => Promise<number>;
+  readonly put: (request?: Partial<ScheduleRequest>) => Promise<number>;
   /** The fire times that were fired, by the unique keys of their tasks, oldest first. */
   readonly fired: () => Promise<readonly string[]>;
 }
@@ -38,7 +38,8 @@ async function rig(t: TestContext, wall = '2026-01-05T12:00:30Z'): Promise<Rig> 
     store,
     engine,
     roster,
-    put: (request) => putTrigger(engine, { name: 'nightly', queue: 'q', handler: 'h', cron: '* * * * *', ...request }),
+    put: (request) =>
+      engine.schedules.put({ name: 'nightly', queue: 'q', handler: 'h', cron: '* * * * *', ...request }),
     fired: async () =>
       (await engine.list({ limit: 1000 })).map(({ unique }) => (unique ?? '').replace('cron:nightly:', '')).reverse(),
   };
@@ -189,7 +190,7 @@ test('in Berlin each night of the two changes has its one task', async (t) => {
 
 test('a bad trigger is refused with its field, and nothing is stored', async (t) => {
   const { engine, put } = await rig(t);
-  const wrong: [string, Partial<Record<keyof TriggerRequest | 'delay', unknown>>][] = [
+  const wrong: [string, Partial<Record<keyof ScheduleRequest | 'delay', unknown>>][] = [
     ['cron', { cron: '61 * * * *' }],
     ['cron', { cron: 'often' }],
     ['cron', { cron: '0 0 31 2 *' }],
@@ -197,19 +198,19 @@ test('a bad trigger is refused with its field, and nothing is stored', async (t)
     ['schedule', { cron: undefined, at: '2026-01-05T12:00:00Z' }],
     ['timezone', { timezone: 'Mars/Olympus' }],
     ['missed', { missed: 'some' }],
-    ['trigger name', { name: 'No Name' }],
+    ['schedule name', { name: 'No Name' }],
     ['queue name', { queue: '' }],
     ['priority', { priority: 0.5 }],
   ];
   for (const [field, request] of wrong) {
-    await assert.rejects(put(request as Partial<TriggerRequest>), (error) => {
+    await assert.rejects(put(request as Partial<ScheduleRequest>), (error) => {
       assert.ok(isEngineError(error, 'INVALID_INPUT'), String(error));
       assert.equal(error.details?.field, field);
       return true;
     });
   }
-  assert.equal(await refusal(put({ delayed: 1 } as Partial<TriggerRequest>)), 'UNKNOWN_OPTION');
-  assert.deepEqual(await listTriggers(engine), []);
+  assert.equal(await refusal(put({ delayed: 1 } as Partial<ScheduleRequest>)), 'UNKNOWN_OPTION');
+  assert.deepEqual(await engine.schedules.list(), []);
 });
 
 test('a trigger that is put again with the same schedule keeps its next fire time, so that a restart loses none', async (t) => {
@@ -226,19 +227,19 @@ test('a trigger that is put again with the same schedule keeps its next fire tim
 test('a removed trigger fires no more, and cannot be removed again', async (t) => {
   const { world, roster, put, fired, engine } = await rig(t);
   await put();
-  await removeTrigger(engine, 'nightly');
+  await engine.schedules.remove('nightly');
   await world.advance(5 * MINUTE);
   await roster.tick('cron');
   assert.deepEqual(await fired(), []);
-  assert.equal(await refusal(removeTrigger(engine, 'nightly')), 'NOT_FOUND');
+  assert.equal(await refusal(engine.schedules.remove('nightly')), 'NOT_FOUND');
 });
 
 test('one trigger that cannot be read does not keep the others from firing', async (t) => {
   const { world, roster, put, store, engine } = await rig(t);
   await put({ name: 'good', queue: 'good' });
-  const [good] = await listTriggers(engine);
+  const [good] = await store.triggerList();
   assert.ok(good);
-  const { queue: _queue, handler: _handler, ...rest } = good;
+  const { queue: _queue, handler: _handler, heldAt: _held, last: _last, ...rest } = good;
   await store.triggerPut({ trigger: { ...rest, name: 'bad', cron: 'no cron', nextAt: good.nextAt - 1000 } });
   roster.keeper('cron').start();
   await world.advance(3 * MINUTE);
