@@ -23,6 +23,7 @@ export interface ScheduleRequest
       | 'placement'
       | 'limits'
       | 'fairness'
+      | 'permissions'
     > {
   readonly name: string;
   /** An IANA name; default UTC. */
@@ -100,6 +101,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'placement',
   'limits',
   'fairness',
+  'permissions',
 ] satisfies (keyof ScheduleRequest)[]);
 const MOST_TIMES = 100;
 /** A schedule that is changed so often between two statements is not a coincidence. */
