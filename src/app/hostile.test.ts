@@ -19,7 +19,6 @@ import {
   type WorkBackend,
 } from '../compat/index.ts';
 import { isEngineError } from '../core/errors.ts';
-import { listTriggers, putTrigger, removeTrigger } from '../engine/duties/triggers.ts';
 import type { Engine } from '../engine/engine.ts';
 import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
 import type { CallerTransaction } from '../store/store.ts';
@@ -181,15 +180,15 @@ const TEXTS: Readonly<Record<string, Entry<string>>> = {
   stats: ({ engine }, text) => engine.stats(text),
   'list: queue': ({ engine }, text) => engine.list({ queue: text, limit: 1 }),
   parseId: async ({ engine }, text) => engine.parseId(text),
-  'putTrigger: name': ({ engine }, text) => putTrigger(engine, { ...PUSH, name: text, cron: '0 0 1 1 *' }),
-  'putTrigger: cron': ({ engine }, text) => putTrigger(engine, { ...PUSH, name: 'a', cron: text }),
-  'putTrigger: timezone': ({ engine }, text) =>
-    putTrigger(engine, { ...PUSH, name: 'a', cron: '0 0 1 1 *', timezone: text }),
-  'putTrigger: input': async ({ engine }, text) => {
-    await putTrigger(engine, { ...PUSH, name: 'nightly', cron: '0 0 1 1 *', input: { text } });
-    return (await listTriggers(engine)).map(({ payload }) => payload);
+  'schedules.put: name': ({ engine }, text) => engine.schedules.put({ ...PUSH, name: text, cron: '0 0 1 1 *' }),
+  'schedules.put: cron': ({ engine }, text) => engine.schedules.put({ ...PUSH, name: 'a', cron: text }),
+  'schedules.put: timezone': ({ engine }, text) =>
+    engine.schedules.put({ ...PUSH, name: 'a', cron: '0 0 1 1 *', timezone: text }),
+  'schedules.put: input': async ({ engine }, text) => {
+    await engine.schedules.put({ ...PUSH, name: 'nightly', cron: '0 0 1 1 *', input: { text } });
+    return (await engine.schedules.list()).map(({ payload }) => payload);
   },
-  removeTrigger: ({ engine }, text) => removeTrigger(engine, text),
+  'schedules.remove': ({ engine }, text) => engine.schedules.remove(text),
   'pool: name': ({ work }, text) => work.pool(text).size(),
   'pool.push': async ({ work }, text) => void (await work.pool('papers').push(text)),
   'pool.claim: worker id': ({ work }, text) => work.pool('papers').claim(text),
@@ -314,8 +313,8 @@ const NUMBERS: Readonly<Record<string, Entry<number>>> = {
     void (await engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: n })),
   'registerWorker: pid': async ({ engine }, n) =>
     void (await engine.workers.register({ name: 'w', incarnation: randomUUID(), slots: 1, pid: n })),
-  'putTrigger: priority': async ({ engine }, n) =>
-    void (await putTrigger(engine, { ...PUSH, name: 'p', cron: '0 0 1 1 *', priority: n })),
+  'schedules.put: priority': async ({ engine }, n) =>
+    void (await engine.schedules.put({ ...PUSH, name: 'p', cron: '0 0 1 1 *', priority: n })),
   'registry.register: pid': async ({ registry }, n) => void (await registry.register({ worker_id: 'pids', pid: n })),
   'pool.push: max_retries': async ({ work }, n) => void (await work.pool('papers').push(1, { max_retries: n })),
   'queueRun: max_iterations': async ({ runs }, n) =>

@@ -14,7 +14,7 @@ import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
 import { signal } from '../operate/operations/waits.ts';
 import type { Caller } from '../operate/operator.ts';
-import type { ApprovalView, SignalView, TaskView } from '../operate/views.ts';
+import type { ApprovalView, ScheduleView, SignalView, TaskView } from '../operate/views.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
 import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../store/store.ts';
 import type { AnyTask } from '../worker/define/definition.ts';
@@ -34,6 +34,7 @@ import {
   pushOf,
 } from './library/pushing.ts';
 import { type AppRuns, CalledRuns } from './library/runs.ts';
+import { type AppSchedules, CalledSchedules, type ScheduleOptions } from './library/schedules.ts';
 import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
@@ -89,10 +90,16 @@ export class App implements Leasehold {
   readonly #workers = new Set<Worker>();
   /** Runs of machines: start, look, cancel, retry, fork. */
   readonly runs: AppRuns;
+  /** Schedules: look, pause, resume, run, remove. */
+  readonly schedules: AppSchedules;
+  readonly #schedules: CalledSchedules;
 
   constructor(node: Node, renewal: RenewalAddress | undefined) {
     this.#node = node;
-    this.runs = new CalledRuns(() => this.#operator());
+    const caller = (): Promise<Caller> => this.#operator();
+    this.runs = new CalledRuns(caller);
+    this.#schedules = new CalledSchedules(caller);
+    this.schedules = this.#schedules;
     this.#renewal = renewal;
   }
 
@@ -173,6 +180,10 @@ export class App implements Leasehold {
   }
 
   /** Makes a limit or changes it, for the whole cluster at once; answers its revision. */
+  schedule<T extends AnyTask>(name: string, options: ScheduleOptions<T>): Promise<ScheduleView> {
+    return this.#schedules.put(name, options);
+  }
+
   setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
     return this.engine.limits.set(name, limit, by);
   }

@@ -228,6 +228,43 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'List the tags that workers carry, and those that ready tasks require and no worker has',
     load: async () => (await import('./workers/tags.ts')).tags,
   },
+  schedules: {
+    doc: 'See and change what is pushed by a clock',
+    commands: {
+      list: {
+        doc: 'List schedules, when they fire next and what became of the last time',
+        load: async () => (await import('./schedules/list.ts')).list,
+      },
+      show: {
+        doc: 'Show one schedule: its next fire times, and what became of the last ones',
+        load: async () => (await import('./schedules/show.ts')).show,
+      },
+      set: {
+        doc: 'Create a schedule, or replace the one of that name',
+        load: async () => (await import('./schedules/set.ts')).set,
+      },
+      next: {
+        doc: 'Print the next fire times of a schedule, one a line',
+        load: async () => (await import('./schedules/next.ts')).next,
+      },
+      run: {
+        doc: 'Push the task of a schedule now; its fire times stay as they are',
+        load: async () => (await import('./schedules/run.ts')).run,
+      },
+      pause: {
+        doc: 'Pause a schedule: it fires nothing until it is resumed, and misses nothing',
+        load: async () => (await import('./schedules/pause.ts')).pause,
+      },
+      resume: {
+        doc: 'Let a paused schedule go on with its first fire time from now on',
+        load: async () => (await import('./schedules/resume.ts')).resume,
+      },
+      remove: {
+        doc: 'Remove a schedule with its history; its tasks stay',
+        load: async () => (await import('./schedules/remove.ts')).remove,
+      },
+    },
+  },
   limits: {
     doc: 'See and change how much may run or start at once',
     commands: {

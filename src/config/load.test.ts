@@ -23,6 +23,15 @@ function refused(args: readonly string[], env: Environment, code: ErrorCode, say
 
 test('without flags and variables there are the documented defaults', () => {
   assert.deepEqual(load([]), {
+    at: undefined,
+    cron: undefined,
+    daily: undefined,
+    every: undefined,
+    missed: 'latest',
+    monthly: undefined,
+    times: 5,
+    timezone: 'UTC',
+    weekly: undefined,
     name: undefined,
     dataDir: '.leasehold',
     store: 'sqlite:.leasehold/leasehold.db',

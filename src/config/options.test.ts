@@ -158,6 +158,15 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   verbose: ['', true],
   strict: ['', true],
   format: ['mermaid', 'mermaid'],
+  cron: ['0 9 * * mon-fri', '0 9 * * mon-fri'],
+  every: ['15m', '15m'],
+  at: ['2026-12-24T18:00', '2026-12-24T18:00'],
+  daily: ['09:30', '09:30'],
+  weekly: ['mon,wed@09:30', 'mon,wed@09:30'],
+  monthly: ['last@09:30', 'last@09:30'],
+  timezone: ['Europe/Berlin', 'Europe/Berlin'],
+  missed: ['all', 'all'],
+  times: ['30', 30],
 };
 
 test('each family of options is in the table, and no two of them name an option alike', async () => {

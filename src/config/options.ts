@@ -9,6 +9,7 @@ import { NODE_OPTIONS } from './options/node.ts';
 import type { Option, OptionTable } from './options/option.ts';
 import { PUSH_OPTIONS } from './options/push.ts';
 import { RUN_OPTIONS } from './options/runs.ts';
+import { SCHEDULE_OPTIONS } from './options/schedules.ts';
 import { WORKER_OPTIONS } from './options/worker.ts';
 
 /**
@@ -26,6 +27,7 @@ export const OPTIONS = Object.freeze({
   ...GRANT_OPTIONS,
   ...EXPRESSION_OPTIONS,
   ...MACHINE_OPTIONS,
+  ...SCHEDULE_OPTIONS,
   ...RUN_OPTIONS,
 } satisfies OptionTable);
 

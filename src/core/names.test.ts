@@ -13,8 +13,8 @@ function refusal(check: () => unknown): string {
   return assert.fail('it was accepted');
 }
 
-test('queues, workers and triggers have plain lower-case names', () => {
-  for (const kind of ['queue', 'worker', 'trigger']) {
+test('queues, workers and schedules have plain lower-case names', () => {
+  for (const kind of ['queue', 'worker', 'schedule']) {
     for (const name of ['a', '0', 'default', 'gpu-1.eu_west', `a${'b'.repeat(62)}`]) {
       assert.equal(checkName(kind, name), name);
     }

@@ -23,7 +23,7 @@ const WORKER_ID: NameRule = {
 
 export const MAX_KEY_LENGTH = 255;
 
-/** A name of a queue, handler, worker or trigger; handlers may also have capitals, "@", colons and slashes. */
+/** A name of a queue, handler, worker or schedule; handlers may also have capitals, "@", colons and slashes. */
 export function checkName(kind: string, name: unknown): string {
   const rule = kind === 'handler' ? HANDLER : PLAIN;
   if (typeof name === 'string' && rule.pattern.test(name)) return name;

@@ -50,6 +50,7 @@ import { type Explanation, explain } from './read/explain.ts';
 import { gatherFacts } from './read/facts.ts';
 import { checkAfter, type EventsAfter, type FeedItem } from './read/feed.ts';
 import { oldestByQueue, type QueueScale, queueScale } from './read/scale.ts';
+import type { Schedules } from './schedules.ts';
 import { checkSettings, type EngineOptions } from './settings.ts';
 import type { ReusingLease } from './settle/kept-results.ts';
 import { KeyedMutex } from './settle/keyed-mutex.ts';
@@ -94,6 +95,8 @@ export class Engine {
   readonly logs: TaskLogs;
   /** Root tasks that have a name, a kind and a definition. */
   readonly runs: Runs;
+  /** Tasks that are pushed by a clock. */
+  readonly schedules: Schedules;
   readonly trees: Trees;
   readonly waits: Waits;
   readonly workers: Workers;
@@ -119,6 +122,7 @@ export class Engine {
     this.limits = parts.limits;
     this.logs = parts.logs;
     this.runs = parts.runs;
+    this.schedules = parts.schedules;
     this.trees = parts.trees;
     this.waits = parts.waits;
     this.workers = parts.workers;

@@ -16,6 +16,7 @@ import { Pushes } from './push/pushes.ts';
 import { Weights } from './push/weights.ts';
 import { Feed } from './read/feed.ts';
 import { Results } from './read/results.ts';
+import { Schedules } from './schedules.ts';
 import type { EngineSettings } from './settings.ts';
 import { KeptResults } from './settle/kept-results.ts';
 import { Settles } from './settle/settles.ts';
@@ -47,6 +48,7 @@ export interface EngineParts {
   readonly readyLanes: ReadyLanes;
   readonly results: Results;
   readonly runs: Runs;
+  readonly schedules: Schedules;
   readonly settles: Settles;
   readonly trees: Trees;
   readonly turns: Turns;
@@ -149,6 +151,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
   });
   const parseId = (text: string): number | undefined => ids.decode('task_', text)?.id;
   const runs = new Runs({ store, coalescer, tasks: pushes, trees, idOf, parseId, world });
+  const schedules = new Schedules({ store, tasks: pushes, idOf });
   const waits = new Waits({ store, coalescer, onWoken, onCommit: onEnded });
   const spawns = new Spawns({ store, interner, tasks: pushes });
   const turns = new Turns({
@@ -204,6 +207,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     readyLanes,
     results,
     runs,
+    schedules,
     settles,
     trees,
     turns,

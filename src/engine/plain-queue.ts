@@ -82,6 +82,11 @@ function restOf(store: QueueStore): Rest {
     triggerPut: no('triggers'),
     triggerRemove: async () => false,
     triggerList: none,
+    triggerFind: async () => undefined,
+    triggerPause: async () => false,
+    triggerResume: async () => false,
+    triggerRun: async () => undefined,
+    triggerFires: none,
     triggerDue: async () => ({ now: (await store.clock()).calendar, triggers: [], nextInMs: undefined }),
     triggerFire: no('triggers'),
 

@@ -156,7 +156,7 @@ function viewRate({ max, windowMs, burst, perKey }: Rate): RateView {
 }
 
 /** A store keeps JSON text; any other text is shown as it is. */
-function readJson(text: string): unknown {
+export function readJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

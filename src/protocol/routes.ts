@@ -9,6 +9,7 @@ import { LOOPD_ROUTES } from './routes/loopd.ts';
 import { QUEUE_ROUTES } from './routes/queues.ts';
 import { RPC_ROUTES } from './routes/rpc.ts';
 import { RUN_ROUTES } from './routes/runs.ts';
+import { SCHEDULE_ROUTES } from './routes/schedules.ts';
 import { SYSTEM_ROUTES } from './routes/system.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { TOKEN_ROUTES } from './routes/tokens.ts';
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...INSIGHT_ROUTES,
   ...TASK_ROUTES,
   ...RUN_ROUTES,
+  ...SCHEDULE_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
   ...LIMIT_ROUTES,

@@ -83,6 +83,7 @@ test(
       q: '/queues',
       w: '/workers',
       l: '/limits',
+      d: '/schedules',
       c: '/cluster',
       e: '/events',
       s: '/settings',

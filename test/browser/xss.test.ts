@@ -166,6 +166,7 @@ test(
       '/workers/node',
       '/limits',
       '/limits/keyed',
+      '/schedules',
       '/approvals',
       '/failed',
       '/cluster',

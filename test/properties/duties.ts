@@ -256,7 +256,7 @@ const deposedWrite = operation(3, { by: BY, duty: DUTIES.length, epoch: 3 }, asy
     case 'cron': {
       const [trigger] = [...model.triggers.values()];
       const slot = { name: trigger?.name ?? 'none', from: trigger?.nextAt ?? 0, nextAt: 1 };
-      await refused(store.triggerFire({ duty, ...slot, items: [] }), 'DUTY_LOST');
+      await refused(store.triggerFire({ duty, ...slot, slots: [], items: [] }), 'DUTY_LOST');
     }
   }
   must(!(await store.dutyRenew({ duty, ttlMs: DUTY_MS })), 'a deposed holder renewed its duty');

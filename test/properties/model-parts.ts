@@ -142,7 +142,7 @@ export interface ModelTrigger {
   readonly name: string;
   /** Slots are the multiples of this. */
   readonly periodMs: number;
-  readonly missed: 'skip' | 'one' | 'all';
+  readonly missed: 'skip' | 'latest' | 'all';
   readonly push: ModelPush;
   nextAt: number;
 }

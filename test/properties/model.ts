@@ -565,8 +565,9 @@ export class Model {
         const missed: number[] = [];
         for (let slot = trigger.nextAt; slot <= this.wall; slot = slotAfter(trigger, slot)) missed.push(slot);
         const next = slotAfter(trigger, missed.at(-1) as number);
-        if (trigger.missed === 'one') return { trigger, slots: missed.slice(-1), nextAt: next };
-        const wanted = trigger.missed === 'all' ? missed : missed.filter((slot) => slot >= this.wall - 60_000);
+        if (trigger.missed === 'latest') return { trigger, slots: missed.slice(-1), nextAt: next };
+        const wanted =
+          trigger.missed === 'all' ? missed.slice(-100) : missed.filter((slot) => slot >= this.wall - 60_000);
         const slots = wanted.slice(0, 100);
         return { trigger, slots, nextAt: wanted[100] ?? next };
       });

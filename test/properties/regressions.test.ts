@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { fault, isEngineError } from '../../src/core/errors.ts';
-import { putTrigger } from '../../src/engine/duties/triggers.ts';
 import { Engine } from '../../src/engine/engine.ts';
 import { openSqlite } from '../../src/store/sqlite/open.ts';
 import type { Grant, Store } from '../../src/store/store.ts';
@@ -120,9 +119,9 @@ test('the pause of another process holds after a second, also where a look takes
 test('a trigger that is declared again answers the slot that it will fire, not the one after now', async (t) => {
   const { host, engine } = await scene(t);
   const trigger = { name: 'hourly', cron: '0 * * * *', queue: 'alpha', handler: 'run' };
-  const first = await putTrigger(engine, trigger);
+  const first = await engine.schedules.put(trigger);
   host.advance(3 * HOUR_MS);
-  assert.equal(await putTrigger(engine, trigger), first);
+  assert.equal(await engine.schedules.put(trigger), first);
 });
 
 test('a claim whose second look meets a busy store hands out what the first one was granted', async (t) => {

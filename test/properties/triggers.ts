@@ -1,5 +1,4 @@
-import { fireKey } from '../../src/core/task/schedule.ts';
-import { putTrigger, removeTrigger } from '../../src/engine/duties/triggers.ts';
+import { fireKey } from '../../src/core/schedule/due.ts';
 import { SCHEDULES } from './corpus.ts';
 import { DAY_MS, must } from './model-parts.ts';
 import { at, BY, operation } from './operation.ts';
@@ -16,9 +15,9 @@ const declareTrigger = operation(
     const [cron, periodMs] = kept ?? at(SCHEDULES, n.schedule);
     if (kept !== undefined) rig.gates.reach('trigger declared again');
     // Every missed slot of five minutes would make thousands of tasks in a month.
-    const missed = at(['one', 'skip', periodMs < 3_600_000 ? 'one' : 'all'] as const, n.missed);
+    const missed = at(['latest', 'skip', periodMs < 3_600_000 ? 'latest' : 'all'] as const, n.missed);
     const [{ queue, handler, input, maxAttempts, priority }, wanted] = pushOf({ ...n, handler: 0 });
-    const answer = await putTrigger(rig.engine(n.by), {
+    const answer = await rig.engine(n.by).schedules.put({
       name,
       cron,
       missed,
@@ -36,8 +35,8 @@ const declareTrigger = operation(
 
 const dropTrigger = operation(0.5, { by: BY, name: 2 }, async (rig, n) => {
   const name = at(['nightly', 'often'], n.name);
-  if (rig.model.triggers.delete(name)) await removeTrigger(rig.engine(n.by), name);
-  else await refused(removeTrigger(rig.engine(n.by), name), 'NOT_FOUND');
+  if (rig.model.triggers.delete(name)) await rig.engine(n.by).schedules.remove(name);
+  else await refused(rig.engine(n.by).schedules.remove(name), 'NOT_FOUND');
 });
 
 /** Two who both believe to hold the duty fire the same slot. */
@@ -54,6 +53,7 @@ const contestedSlot = operation(2, { by: BY, which: 2 }, async (rig, n) => {
     name: trigger.name,
     from: slot,
     nextAt: slot + trigger.periodMs,
+    slots: [slot],
     items: [
       {
         lane: record.lane,

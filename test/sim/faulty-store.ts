@@ -43,6 +43,8 @@ const READS: ReadonlySet<string> = new Set([
   'eventRead',
   'dutyList',
   'triggerList',
+  'triggerFind',
+  'triggerFires',
   'triggerDue',
 ] satisfies Verb[]);
 

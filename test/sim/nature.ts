@@ -1,5 +1,4 @@
 import { isTaskEvent } from '../../src/core/task/event.ts';
-import { putTrigger } from '../../src/engine/duties/triggers.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { outcome, sleep } from './calls.ts';
 import { signal } from './clients.ts';
@@ -60,10 +59,10 @@ export async function readFeed(run: Run): Promise<void> {
 
 /** A trigger each second, put again and again as programs do when they start; rosters contend for its slots. */
 export async function schedule(run: Run): Promise<void> {
-  const missed = run.rng.pick(['one', 'all', 'skip'] as const);
+  const missed = run.rng.pick(['latest', 'all', 'skip'] as const);
   while (!run.healed) {
     const trigger = { name: 'each-second', cron: '* * * * * *', queue: 'cron', handler: 'one', input: {}, missed };
-    await outcome(run, NATURE, putTrigger(run.anyProcess().engine, trigger));
+    await outcome(run, NATURE, run.anyProcess().engine.schedules.put(trigger));
     await sleep(run, NATURE, run.rng.int(100, 2500));
   }
 }

@@ -521,6 +521,17 @@ export const PAIRS: Readonly<Record<string, Case>> = {
     const act: Act['act'] = (store) => store.triggerRemove({ name: 'nightly' });
     return [await fire(scene, duty), { name: 'remove', act }];
   }),
+  'firing × pause of the trigger': both(async (scene) => {
+    const duty = await scene.duty('any', DAY);
+    const act: Act['act'] = (store) => store.triggerPause({ name: 'nightly' });
+    return [await fire(scene, duty), { name: 'pause', act }];
+  }),
+  'firing × run of the trigger': both(async (scene) => {
+    const duty = await scene.duty('any', DAY);
+    const item = await scene.draft();
+    const act: Act['act'] = (store) => store.triggerRun({ name: 'nightly', item });
+    return [await fire(scene, duty), { name: 'run', act }];
+  }),
   'beat × reap of workers': both(async (scene) => {
     const duty = await scene.duty('any', DAY);
     const worker = await scene.newWorker();

@@ -193,7 +193,7 @@ export async function fire(scene: Scene, duty: DutyTerm, name = 'fire'): Promise
       spec,
       cron: '* * * * *',
       timezone: 'UTC',
-      missed: 'one' as never,
+      missed: 'latest',
       priority: 0,
       maxTries: 3,
       payload: '1',
@@ -203,7 +203,8 @@ export async function fire(scene: Scene, duty: DutyTerm, name = 'fire'): Promise
   const items = [await scene.draft({ unique: { key: 'cron:nightly', hash: 0, windowMs: DAY } })];
   return {
     name,
-    act: (store) => store.triggerFire({ duty, name: 'nightly', from: nextAt, nextAt: nextAt + DAY, items }),
+    act: (store) =>
+      store.triggerFire({ duty, name: 'nightly', from: nextAt, nextAt: nextAt + DAY, slots: [nextAt], items }),
   };
 }
 

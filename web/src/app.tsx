@@ -21,6 +21,7 @@ const Push = lazy(() => import('./screens/push/push.tsx'));
 const Queues = lazy(() => import('./screens/queues/queues.tsx'));
 const Workers = lazy(() => import('./screens/workers/workers.tsx'));
 const Limits = lazy(() => import('./screens/limits/limits.tsx'));
+const Schedules = lazy(() => import('./screens/schedules/schedules.tsx'));
 const Approvals = lazy(() => import('./screens/approvals.tsx'));
 const Failed = lazy(() => import('./screens/failed.tsx'));
 const Cluster = lazy(() => import('./screens/cluster.tsx'));
@@ -52,6 +53,8 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
         return { title: name ?? 'Workers', screen: <Workers name={name} /> };
       case 'limits':
         return { title: name ?? 'Limits', screen: <Limits name={name} /> };
+      case 'schedules':
+        return { title: name ?? 'Schedules', screen: <Schedules name={name} /> };
       case 'approvals':
         return { title: 'Approvals', screen: <Approvals /> };
       case 'failed':

@@ -35,6 +35,7 @@ const ENTRIES: readonly (readonly Entry[])[] = [
     { to: '/queues', name: 'Queues', icon: 'queues', key: 'q' },
     { to: '/workers', name: 'Workers', icon: 'workers', key: 'w' },
     { to: '/limits', name: 'Limits', icon: 'limits', key: 'l' },
+    { to: '/schedules', name: 'Schedules', icon: 'schedules', key: 'd' },
   ],
   [
     { to: '/cluster', name: 'Cluster', icon: 'cluster', key: 'c' },

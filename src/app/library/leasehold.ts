@@ -6,7 +6,7 @@ import type { TaskState } from '../../core/task/task.ts';
 import type { SignalOptions } from '../../engine/settle/waits.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import type { TreeView } from '../../operate/calls/calls.ts';
-import type { ApprovalView, ExplanationView, SignalView, TaskView } from '../../operate/views.ts';
+import type { ApprovalView, ExplanationView, ScheduleView, SignalView, TaskView } from '../../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
 import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
@@ -16,6 +16,7 @@ import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
 import type { AppWorkerOptions } from '../worker.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppRuns, RunBudget } from './runs.ts';
+import type { AppSchedules, ScheduleOptions } from './schedules.ts';
 
 /** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
@@ -124,6 +125,14 @@ export interface Leasehold extends AsyncDisposable {
 
   /** Runs of machines: start, look, cancel, retry, fork. */
   readonly runs: AppRuns;
+
+  /**
+   * Pushes a task by a clock: makes the schedule, or replaces the one of its name. A program may call it at each start, since a schedule
+   * whose times and zone stay the same keeps its place.
+   */
+  schedule<T extends AnyTask>(name: string, options: ScheduleOptions<T>): Promise<ScheduleView>;
+  /** Schedules: look, pause, resume, run, remove. */
+  readonly schedules: AppSchedules;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

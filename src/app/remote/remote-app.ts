@@ -14,7 +14,14 @@ import { setLimit } from '../../operate/calls/limit-calls.ts';
 import { pushOne, pushSeveral, wireOf } from '../../operate/calls/push-calls.ts';
 import { NodeOperator } from '../../operate/node-operator.ts';
 import type { Operator } from '../../operate/operator.ts';
-import type { ApprovalView, ExplanationView, QueueView, SignalView, TaskView } from '../../operate/views.ts';
+import type {
+  ApprovalView,
+  ExplanationView,
+  QueueView,
+  ScheduleView,
+  SignalView,
+  TaskView,
+} from '../../operate/views.ts';
 import type { CancelAnswer, QueueRecord } from '../../store/store.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
 import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
@@ -31,6 +38,7 @@ import {
   pushOf,
 } from '../library/pushing.ts';
 import { type AppRuns, CalledRuns } from '../library/runs.ts';
+import { type AppSchedules, CalledSchedules, type ScheduleOptions } from '../library/schedules.ts';
 import { startOver, startWorkflow, workflowHandle } from '../library/workflow-runs.ts';
 import { nodeFetch } from './node-fetch.ts';
 import { itemOf } from './remote-app-events.ts';
@@ -97,11 +105,16 @@ export class RemoteApp implements Leasehold {
   readonly #workers = new Set<Worker>();
   /** Runs of machines: start, look, cancel, retry, fork. */
   readonly runs: AppRuns;
+  /** Schedules: look, pause, resume, run, remove. */
+  readonly schedules: AppSchedules;
+  readonly #schedules: CalledSchedules;
 
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
     this.#operator = new NodeOperator(client);
     this.runs = new CalledRuns(() => Promise.resolve(this.#operator));
+    this.#schedules = new CalledSchedules(() => Promise.resolve(this.#operator));
+    this.schedules = this.#schedules;
     this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;
@@ -205,6 +218,10 @@ export class RemoteApp implements Leasehold {
   async *events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<AppFeedItem> {
     const { after = 0, signal } = options;
     for await (const view of this.#operator.events({ after, signal })) yield itemOf(view);
+  }
+
+  schedule<T extends AnyTask>(name: string, options: ScheduleOptions<T>): Promise<ScheduleView> {
+    return this.#schedules.put(name, options);
   }
 
   async setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {

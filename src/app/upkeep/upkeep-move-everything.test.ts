@@ -172,8 +172,11 @@ async function furnish(app: App): Promise<Scene> {
   const [lane] = await store.laneIntern({ lanes: [{ queue: 'step', handler: 'step' }] });
   const [spec] = await store.specIntern({ specs: ['{}'] });
   const payload = { payload: '1', nextAt: Date.now() + HOUR, priority: -7, maxTries: 2 };
-  const cron = { cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'one' } as const;
-  await store.triggerPut({ trigger: { name: 'nightly', lane: lane?.id ?? 0, spec: spec ?? 0, ...cron, ...payload } });
+  const cron = { cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'latest' } as const;
+  const what = { lane: lane?.id ?? 0, spec: spec ?? 0 };
+  await store.triggerPut({ trigger: { name: 'nightly', ...what, ...cron, ...payload } });
+  await store.triggerRun({ name: 'nightly', item: { ...what, payload: '1', priority: 0, maxTries: 2, delayMs: HOUR } });
+  await store.triggerPause({ name: 'nightly' });
   const run = { name: 'Ä "run"', kind: 'machine', title: 't', fingerprint: 'f', definition: 'h', labels: { a: '"' } };
   const push = {
     task: { lane: lane?.id ?? 0, spec: spec ?? 0, priority: 0, maxTries: 1, payload: '1', delayMs: HOUR },

@@ -92,7 +92,7 @@ async function furnish({ engine }: Node): Promise<void> {
       spec: spec ?? 0,
       cron: '0 3 * * *',
       timezone: 'Europe/Berlin',
-      missed: 'one',
+      missed: 'latest',
       priority: -7,
       maxTries: 2,
       payload: '{"x":1}',

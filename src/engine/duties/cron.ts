@@ -1,16 +1,14 @@
 import { isEngineError } from '../../core/errors.ts';
-import { dueFireTimes, fireKey } from '../../core/task/schedule.ts';
+import { dueFireTimes, fireKey, NEVER } from '../../core/schedule/due.ts';
+import { fireTimesOf } from '../../core/schedule/expression.ts';
 import type { DutyTenure, NewTask, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_UNIQUE_MS } from '../push/push.ts';
-import { fireTimesOf } from './cron-expression.ts';
 import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 100;
-/** The most fire times of one trigger in one pass. */
-const SLOTS = 100;
-/** The next fire time of a schedule that has ended. */
-export const NEVER = Number.MAX_SAFE_INTEGER;
+/** The most missed fire times of one trigger that `all` makes up for. */
+const MOST_MISSED = 100;
 
 /** Fires each fire time of the triggers once: the trigger moves by compare-and-set, and the fire time is part of the task's unique key. */
 export class Cron implements Duty {
@@ -25,13 +23,10 @@ export class Cron implements Duty {
   async tick(term: DutyTenure): Promise<PassResult> {
     const { now, triggers, nextInMs } = await this.#engine.store.triggerDue({ limit: BATCH });
     let fired = 0;
-    let more = triggers.length === BATCH;
     let broken: unknown;
     for (const trigger of triggers) {
       try {
-        const fire = await this.#fire(term, trigger, now);
-        fired += fire.did;
-        more ||= fire.more;
+        fired += await this.#fire(term, trigger, now);
       } catch (error) {
         // One trigger that cannot be fired must not stop the others; its error is thrown after them.
         if (isEngineError(error, 'DUTY_LOST')) throw error;
@@ -39,24 +34,23 @@ export class Cron implements Duty {
       }
     }
     if (broken !== undefined) throw broken;
-    return { did: fired, more, nextInMs };
+    return { did: fired, more: triggers.length === BATCH, nextInMs };
   }
 
-  async #fire(term: DutyTenure, trigger: TriggerRecord, now: number): Promise<{ did: number; more: boolean }> {
+  async #fire(term: DutyTenure, trigger: TriggerRecord, now: number): Promise<number> {
     const next = fireTimesOf(trigger.cron, trigger.timezone);
-    const due = dueFireTimes({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: SLOTS });
-    const { moved, pushed } = await this.#engine.store.triggerFire({
+    const due = dueFireTimes({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: MOST_MISSED });
+    const { pushed } = await this.#engine.store.triggerFire({
       duty: term,
       name: trigger.name,
       from: trigger.nextAt,
       nextAt: due.nextAt ?? NEVER,
+      skipped: due.skipped,
+      slots: due.fire,
       items: due.fire.map((fireTime) => taskOf(trigger, fireTime)),
     });
     if (pushed.length > 0) this.#engine.readyLanes.mark(trigger.lane);
-    return {
-      did: pushed.filter((answer) => answer.ok && answer.fresh).length,
-      more: moved && due.nextAt !== undefined && due.nextAt <= now,
-    };
+    return pushed.filter((answer) => answer.ok && answer.fresh).length;
   }
 }
 

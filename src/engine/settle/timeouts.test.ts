@@ -7,7 +7,6 @@ import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { openSqlite } from '../../store/sqlite/open.ts';
 import { VirtualWorld } from '../../testing.ts';
 import { Roster } from '../duties/roster.ts';
-import { putTrigger } from '../duties/triggers.ts';
 import { Engine } from '../engine.ts';
 
 const TASK = { queue: 'mail', handler: 'send' } as const;
@@ -157,7 +156,7 @@ test('the run timeout of a task is known from its grant, in every process', asyn
 
 test('a trigger passes its run timeout on to its tasks', async (t) => {
   const { world, engine, roster, worker } = await rig(t);
-  await putTrigger(engine, { ...TASK, name: 'each-second', cron: '* * * * * *', timeout: '7s' });
+  await engine.schedules.put({ ...TASK, name: 'each-second', cron: '* * * * * *', timeout: '7s' });
   await world.advance(1000);
   assert.equal(await roster.tick('cron'), 1);
   const [grant] = await engine.claim({ worker, max: 1 });

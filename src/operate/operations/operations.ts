@@ -6,6 +6,7 @@ import type { Operation, Operations } from './operation.ts';
 import { pushOperations } from './pushing.ts';
 import { queueOperations } from './queues.ts';
 import { runOperations } from './runs.ts';
+import { scheduleOperations } from './schedules.ts';
 import { taskOperations } from './tasks.ts';
 import { waitOperations } from './waits.ts';
 import { workerOperations } from './workers.ts';
@@ -14,6 +15,7 @@ const ALL = {
   ...pushOperations,
   ...taskOperations,
   ...runOperations,
+  ...scheduleOperations,
   ...queueOperations,
   ...workerOperations,
   ...limitOperations,

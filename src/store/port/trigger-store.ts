@@ -1,23 +1,34 @@
-import type { MissedPolicy } from '../../core/task/schedule.ts';
+import type { FireOutcome, MissedPolicy } from '../../core/schedule/due.ts';
 import type { DutyTerm } from './duty-store.ts';
 import type { NewTask, PushAnswer } from './push-store.ts';
 
-/** The part of the port for cron. Each fire time fires once. */
+/** The part of the port for schedules. Each fire time fires once. */
 export interface TriggerStore {
-  /** A trigger with an unchanged schedule keeps its place. Answers the next fire time. */
+  /** A trigger with an unchanged schedule keeps its place, and a paused one stays paused. Answers the next fire time. */
   triggerPut(params: { readonly trigger: NewTrigger }): Promise<number>;
   triggerRemove(params: { readonly name: string }): Promise<boolean>;
-  triggerList(): Promise<readonly TriggerRecord[]>;
+  /** By name. */
+  triggerList(): Promise<readonly TriggerView[]>;
+  triggerFind(params: { readonly name: string }): Promise<TriggerView | undefined>;
+  /** It fires no more until it is resumed. A repeat changes nothing; answers whether there is one. */
+  triggerPause(params: { readonly name: string }): Promise<boolean>;
+  /** It goes on, but never before the place where it was held. Nothing happens when its schedule is another one by now. */
+  triggerResume(params: TriggerResumption): Promise<boolean>;
   /** Triggers whose next fire time has come, and when the next one will. */
   triggerDue(params: { readonly limit: number }): Promise<DueTriggers>;
   /** Moves a trigger from one fire time to the next and pushes the tasks of the fire times, all or nothing. */
   triggerFire(params: TriggerFiring): Promise<TriggerAnswer>;
+  /** Pushes a task out of turn; the trigger keeps its place. */
+  triggerRun(params: { readonly name: string; readonly item: NewTask }): Promise<PushAnswer | undefined>;
+  /** What became of its fire times, the newest first. The last `FIRES_KEPT` are kept. */
+  triggerFires(params: { readonly name: string; readonly limit: number }): Promise<readonly FireLine[]>;
 }
 
 export interface NewTrigger {
   readonly name: string;
   readonly lane: number;
   readonly spec: number;
+  /** A schedule as `core/schedule/expression.ts` writes it. */
   readonly cron: string;
   readonly timezone: string;
   readonly missed: MissedPolicy;
@@ -30,6 +41,30 @@ export interface NewTrigger {
 export interface TriggerRecord extends NewTrigger {
   readonly queue: string;
   readonly handler: string;
+  /** Of a paused trigger: the fire time that it may go on from. Its `nextAt` is `NEVER`. */
+  readonly heldAt: number | undefined;
+}
+
+export interface TriggerView extends TriggerRecord {
+  readonly last: FireLine | undefined;
+}
+
+export interface FireLine {
+  /** Counts the lines of a trigger from 1. */
+  readonly n: number;
+  readonly slot: number;
+  /** Of skipped fire times: all from `slot` on and before this. */
+  readonly ends: number | undefined;
+  readonly at: number;
+  readonly outcome: FireOutcome;
+  readonly task: number | undefined;
+}
+
+export interface TriggerResumption {
+  readonly name: string;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly nextAt: number;
 }
 
 export interface DueTriggers {
@@ -44,6 +79,10 @@ export interface TriggerFiring {
   /** The fire time that the caller saw: nothing happens when the trigger has moved on. */
   readonly from: number;
   readonly nextAt: number;
+  /** Written down as one line. */
+  readonly skipped?: { readonly first: number; readonly before: number } | undefined;
+  /** The fire time of each of `items`. */
+  readonly slots: readonly number[];
   readonly items: readonly NewTask[];
 }
 

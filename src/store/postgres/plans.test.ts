@@ -320,6 +320,9 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
 
   triggerPut: [],
   triggerRemove: ['trigger_def_pkey(name)'],
+  triggerFires: ['trigger_fire_pkey(name)'],
+  triggerFiresDrop: ['trigger_fire_pkey(name, n)'],
+  triggerFireAdd: [],
   triggerDue: ['lane_pkey(id)', 'queue_pkey(id)', 'trigger_next(next_at)'],
   triggerFirst: ['trigger_next(first)'],
   triggerNext: ['trigger_next(next_at)'],
@@ -375,6 +378,10 @@ const FREE: Partial<Record<StatementName, string>> = {
   pruneWorkers: 'few rows; of tasks only the index of running ones',
   triggerList: 'all triggers are wanted; there are few',
   triggerMove: 'by name or by time: one row either way',
+  triggerFind: 'one of a few, with its newest line',
+  triggerPause: 'one of a few',
+  triggerResume: 'one of a few',
+  triggerCount: 'one of a few',
 };
 
 const NAMES = Object.keys(statements('x')) as StatementName[];

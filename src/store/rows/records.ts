@@ -1,10 +1,20 @@
 import type { NameHold } from '../../core/placement/name-hold.ts';
 import { WORKER_STATES, type WorkerState } from '../../core/placement/worker.ts';
+import { FIRE_OUTCOMES, type FireOutcome, type MissedPolicy } from '../../core/schedule/due.ts';
 import { type FeedEvent, WORKER_CHANGES, type WorkerChange } from '../../core/task/event.ts';
-import type { MissedPolicy } from '../../core/task/schedule.ts';
 import { CHANGES, type Change, REASONS, type Reason } from '../../core/task/task.ts';
 import { OUTCOMES, stateOf } from '../codes.ts';
-import type { AttemptRecord, AttemptWorker, EventPage, TriggerRecord, WorkerRecord } from '../store.ts';
+import type {
+  AttemptRecord,
+  AttemptWorker,
+  EventPage,
+  FireLine,
+  PushAnswer,
+  TriggerFiring,
+  TriggerRecord,
+  TriggerView,
+  WorkerRecord,
+} from '../store.ts';
 
 /** Records of the port from rows whose columns have the same names in every store. */
 
@@ -74,8 +84,23 @@ export interface TriggerRow {
   readonly max_tries: number;
   readonly payload: string;
   readonly next_at: number;
+  readonly held_at: number | null;
   readonly queue: string;
   readonly handler: string;
+}
+
+export interface FireRow {
+  readonly n: number;
+  readonly slot: number;
+  readonly ends: number | null;
+  readonly at: number;
+  readonly outcome: number;
+  readonly task: number | null;
+}
+
+/** With its newest line, if it has one. */
+export interface TriggerViewRow extends TriggerRow, Omit<FireRow, 'n'> {
+  readonly n: number | null;
 }
 
 /** Each store has its own encoding of priorities. */
@@ -83,7 +108,38 @@ export function triggerOf(row: TriggerRow, priority: number): TriggerRecord {
   const { name, lane, spec, cron, timezone, payload, queue, handler } = row;
   const missed = row.missed as MissedPolicy;
   const [maxTries, nextAt] = [row.max_tries, row.next_at];
-  return { name, lane, spec, cron, timezone, missed, priority, maxTries, payload, nextAt, queue, handler };
+  const heldAt = row.held_at ?? undefined;
+  return { name, lane, spec, cron, timezone, missed, priority, maxTries, payload, nextAt, heldAt, queue, handler };
+}
+
+export function triggerViewOf(row: TriggerViewRow, priority: number): TriggerView {
+  const { n } = row;
+  return { ...triggerOf(row, priority), last: n === null ? undefined : fireLineOf({ ...row, n }) };
+}
+
+export function fireLineOf(row: FireRow): FireLine {
+  return {
+    n: row.n,
+    slot: row.slot,
+    ends: row.ends ?? undefined,
+    at: row.at,
+    outcome: FIRE_OUTCOMES[row.outcome] as FireOutcome,
+    task: row.task ?? undefined,
+  };
+}
+
+/** A line without its number and time. */
+export type NewFireLine = readonly [slot: number, ends: number | null, outcome: number, task: number | null];
+
+/** The lines of a firing: what was skipped first, then each fire time. */
+export function linesOf({ skipped, slots }: TriggerFiring, pushed: readonly PushAnswer[]): readonly NewFireLine[] {
+  const fired = pushed.map((answer, i): NewFireLine => fireLine(slots[i] as number, 'fired', answer));
+  if (skipped === undefined) return fired;
+  return [[skipped.first, skipped.before, FIRE_OUTCOMES.indexOf('skipped'), null], ...fired];
+}
+
+export function fireLine(slot: number, outcome: FireOutcome, answer: PushAnswer): NewFireLine {
+  return [slot, null, FIRE_OUTCOMES.indexOf(answer.ok ? outcome : 'refused'), answer.ok ? answer.task : null];
 }
 
 export interface AttemptRow {

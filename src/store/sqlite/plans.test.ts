@@ -312,6 +312,14 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   nameLeave: ['SEARCH worker_name USING PRIMARY KEY (name=?)'],
   workerSilent: ['SCAN worker USING INDEX worker_live'],
   workerReap: ['SCAN worker USING INDEX worker_live'],
+  triggerFind: [
+    'SEARCH t USING PRIMARY KEY (name=?)',
+    LANE,
+    QUEUE,
+    'SEARCH f USING PRIMARY KEY (name=? AND n=?) LEFT-JOIN',
+  ],
+  triggerFires: ['SEARCH trigger_fire USING PRIMARY KEY (name=?)'],
+  triggerFiresDrop: ['SEARCH trigger_fire USING PRIMARY KEY (name=? AND n<?)'],
   triggerNext: ['SEARCH trigger_def USING COVERING INDEX trigger_next (next_at>?)'],
   triggerFirst: ['SEARCH trigger_def USING COVERING INDEX trigger_next'],
 };
@@ -449,6 +457,8 @@ test('a statement that touches tasks has its plan pinned here, or is named as on
       'taskAdd4',
       'taskAdd16',
       'depTask',
+      'triggerFireAdd',
+      'triggerList', // all triggers, of which there are few
       'uniqGet', // one key, by the table's own tree
       'taskMax', // the last entry of the table's own tree
       'taskFirst', // the first one

@@ -76,6 +76,10 @@ export async function furnish(house: House): Promise<Furniture> {
   const approval = await push({ queue: 'publish', input: 'On bees' });
   await push({ queue: 'listen', input: 'payment:42' });
   const running = await push({ queue: 'build', input: { lines: 5_000, everyMs: 400 } });
+  const nightly = { name: 'nightly', queue: 'reports', input: { of: 'sales' }, daily: '03:00' };
+  await house.call('putSchedule', { body: { ...nightly, handler: 'echo', timezone: 'Europe/Berlin' } });
+  await house.call('putSchedule', { body: { name: 'poll', queue: 'feeds', input: {}, every: '15m' } });
+  await house.call('pauseSchedule', { params: { name: 'poll' } });
   await house.call('saveView', { body: { name: 'Failed crawls', screen: 'tasks', query: 'state=failed&queue=crawl' } });
   await house.call('createToken', { body: { name: 'ci', role: 'operator' } });
   await house.call('createToken', { body: { name: 'grafana', role: 'read', ttl: '90d' } });
@@ -104,6 +108,8 @@ export function SCREENS(things: Furniture): readonly (readonly [name: string, pa
     ['worker', '/workers/gpu-box'],
     ['limits', '/limits'],
     ['limit', '/limits/claude'],
+    ['schedules', '/schedules'],
+    ['schedule', '/schedules/nightly'],
     ['approvals', '/approvals'],
     ['failed', '/failed'],
     ['cluster', '/cluster'],

@@ -6,7 +6,6 @@ import pg from 'pg';
 import { type Node, openNode } from '../../../src/app/node.ts';
 import { realWorld } from '../../../src/app/world.ts';
 import type { TaskEvent } from '../../../src/core/task/event.ts';
-import { putTrigger } from '../../../src/engine/duties/triggers.ts';
 import { Engine } from '../../../src/engine/engine.ts';
 import { openPostgres } from '../../../src/store/postgres/open.ts';
 import type { TaskRecord } from '../../../src/store/store.ts';
@@ -65,7 +64,7 @@ test(`${NODES} nodes lose their leader ${KILLS} times by a kill and ${FREEZES} t
   // The first leader has renewed its term before it is struck, and is counted among those that led.
   assert.ok((await until(() => farm.hasRenewed(), PATIENCE_MS)) !== undefined, 'nobody leads');
   const tick = { name: 'tick', cron: '* * * * * *', queue: 'ticks', handler: 'echo', missed: 'all' } as const;
-  const firstSlot = await putTrigger(new Engine({ store, world: realWorld() }), tick);
+  const firstSlot = await new Engine({ store, world: realWorld() }).schedules.put(tick);
 
   const blows = [...Array.from({ length: KILLS }, () => 'kill'), ...Array.from({ length: FREEZES }, () => 'freeze')];
   blows.sort(() => Math.random() - 0.5);

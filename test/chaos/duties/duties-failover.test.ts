@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { realWorld } from '../../../src/app/world.ts';
 import { DUTIES } from '../../../src/engine/duties/roster.ts';
-import { putTrigger } from '../../../src/engine/duties/triggers.ts';
 import { Engine } from '../../../src/engine/engine.ts';
 import { openPostgres } from '../../../src/store/postgres/open.ts';
 import { freshDatabase } from '../../support/postgres.ts';
@@ -273,7 +272,7 @@ test(`five processes contend for the duties; ${KILLS} holders are killed and ${F
   await installWitness(client, SCHEMA);
   const engine = new Engine({ store, world: realWorld(), leaseMs: TERM_MS });
   const tick = { name: 'tick', cron: '* * * * * *', queue: 'ticks', handler: 'run', missed: 'all' } as const;
-  const firstSlot = await putTrigger(engine, tick);
+  const firstSlot = await engine.schedules.put(tick);
 
   const contest = new Contest(t, url, client);
   await Promise.all(Array.from({ length: PROCESSES }, () => contest.start()));

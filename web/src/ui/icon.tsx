@@ -65,6 +65,12 @@ const PATHS = {
       <path d="M8 9.5 10.7 6" />
     </>
   ),
+  schedules: (
+    <>
+      <circle cx="8" cy="8" r="5.5" />
+      <path d="M8 4.8V8l2.2 1.6" />
+    </>
+  ),
   cluster: (
     <>
       <circle cx="8" cy="3.6" r="1.8" />

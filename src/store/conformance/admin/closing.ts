@@ -12,7 +12,7 @@ const TRIGGER = {
   spec: 1,
   cron: '* * * * *',
   timezone: 'UTC',
-  missed: 'one',
+  missed: 'latest',
   priority: 0,
   maxTries: 3,
   payload: '{}',
@@ -158,8 +158,14 @@ const VERBS: Readonly<
   triggerPut: (store) => store.triggerPut({ trigger: TRIGGER }),
   triggerRemove: (store) => store.triggerRemove({ name: 'nightly' }),
   triggerList: (store) => store.triggerList(),
+  triggerFind: (store) => store.triggerFind({ name: 'nightly' }),
+  triggerPause: (store) => store.triggerPause({ name: 'nightly' }),
+  triggerResume: (store) => store.triggerResume({ name: 'nightly', cron: '* * * * *', timezone: 'UTC', nextAt: 1 }),
+  triggerRun: (store) =>
+    store.triggerRun({ name: 'nightly', item: { lane: 1, spec: 1, priority: 0, maxTries: 3, payload: '{}' } }),
+  triggerFires: (store) => store.triggerFires({ name: 'nightly', limit: 1 }),
   triggerDue: (store) => store.triggerDue({ limit: 1 }),
-  triggerFire: (store) => store.triggerFire({ duty: DUTY, name: 'nightly', from: 1, nextAt: 2, items: [] }),
+  triggerFire: (store) => store.triggerFire({ duty: DUTY, name: 'nightly', from: 1, nextAt: 2, slots: [], items: [] }),
 };
 
 export const CLOSING: Topic = {

@@ -62,6 +62,7 @@ const WRITES: readonly DutyWrite[] = [
         name: trigger.name,
         from: trigger.nextAt,
         nextAt: trigger.nextAt + DAY,
+        slots: [trigger.nextAt],
         items: [item],
       });
     },
@@ -85,7 +86,7 @@ async function muchToDo(scene: Scene): Promise<void> {
       spec: await scene.spec(),
       cron: '0 3 * * *',
       timezone: 'UTC',
-      missed: 'one',
+      missed: 'latest',
       priority: 0,
       maxTries: 3,
       payload: '{}',

@@ -197,6 +197,7 @@ for (const { what, version: newest, tables } of [
   { what: 'the sessions of browsers', version: 14, tables: ['browser_session'] },
   { what: 'the names of workers', version: 15, tables: ['worker_name'] },
   { what: 'runs and definitions', version: 16, tables: ['definition', 'run'] },
+  { what: 'schedules', version: 19, tables: ['trigger_def', 'trigger_fire'] },
 ])
   test(`${what} only add to what a program of the version before works on`, async () => {
     const here = place();
@@ -224,7 +225,7 @@ for (const { what, version: newest, tables } of [
     );
     assert.equal(
       MIGRATIONS.find(({ version }) => version === newest)?.compatibleFrom,
-      newest < 4 ? 2 : newest < 10 ? 4 : 10,
+      newest < 4 ? 2 : newest < 10 ? 4 : newest < 17 ? 10 : 17,
     );
   });
 

@@ -29,6 +29,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   // An older program would not give back what a task that it ends was granted, and would not know the event.
   { version: 17, file: '017-budgets.sql', compatibleFrom: 17 },
   { version: 18, file: '018-worker-pools.sql', compatibleFrom: 17 },
+  { version: 19, file: '019-schedules.sql', compatibleFrom: 17 },
 ];
 
 export interface PostgresMigration extends Migration {

@@ -239,9 +239,20 @@ export const TRANSFERS: readonly Transfer[] = [
       ...texts('cron', 'timezone', 'missed'),
       ...numbers('smallint', 'prio', 'max_tries'),
       ...texts('payload'),
-      ...numbers('bigint', 'next_at'),
+      ...numbers('bigint', 'next_at', 'held_at', 'fires'),
     ],
-    select: `SELECT name, lane, spec, cron, timezone, missed, ${PRIO}, max_tries, payload, next_at FROM trigger_def`,
+    select: `SELECT name, lane, spec, cron, timezone, missed, ${PRIO}, max_tries, payload, next_at, held_at, fires
+      FROM trigger_def`,
+  },
+  {
+    table: 'trigger_fire',
+    columns: [
+      ...texts('name'),
+      ...numbers('bigint', 'n', 'slot', 'ends', 'at'),
+      ...numbers('smallint', 'outcome'),
+      ...numbers('bigint', 'task'),
+    ],
+    select: 'SELECT name, n, slot, ends, at, outcome, task FROM trigger_fire',
   },
   {
     table: 'log',

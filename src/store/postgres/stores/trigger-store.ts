@@ -1,7 +1,20 @@
-import type { PushAnswer, TriggerAnswer, TriggerFiring, TriggerStore } from '../../store.ts';
+import { fireLine, linesOf } from '../../rows/records.ts';
+import type { NewTask, PushAnswer, TriggerAnswer, TriggerFiring, TriggerStore } from '../../store.ts';
+import type { Session } from '../connect/database.ts';
 import { pick } from '../places.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
-import { dueTriggers, listTriggers, putTrigger } from '../verbs/admin/trigger.ts';
+import {
+  countFires,
+  dueTriggers,
+  findTrigger,
+  listFires,
+  listTriggers,
+  noteFires,
+  pauseTrigger,
+  putTrigger,
+  removeTrigger,
+  resumeTrigger,
+} from '../verbs/admin/trigger.ts';
 import { pushKeyed, waves } from '../verbs/queue/push.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -9,31 +22,55 @@ export function triggerStore(parts: StoreParts): TriggerStore {
   const { calls } = parts;
   return {
     triggerPut: ({ trigger }) => calls.run((session) => putTrigger(session, trigger)),
-    triggerRemove: ({ name }) => calls.run(async (session) => (await session.rows('triggerRemove', [name])).length > 0),
+    triggerRemove: ({ name }) => calls.transaction((session) => removeTrigger(session, name)),
     triggerList: () => calls.run(listTriggers),
+    triggerFind: ({ name }) => calls.run((session) => findTrigger(session, name)),
+    triggerPause: ({ name }) => calls.run((session) => pauseTrigger(session, name)),
+    triggerResume: (params) => calls.run((session) => resumeTrigger(session, params)),
     triggerDue: ({ limit }) => calls.run((session) => dueTriggers(session, limit)),
     triggerFire: (firing) => fire(parts, firing),
+    triggerRun: async ({ name, item }) =>
+      (await calls.edit('triggerRun', (session) => run(parts, session, name, item))) ?? undefined,
+    triggerFires: ({ name, limit }) => calls.run((session) => listFires(session, name, limit)),
   };
 }
 
 /** The trigger moves on by compare-and-set, and each task has its fire time as unique key: no fire time fires twice. */
 async function fire(parts: StoreParts, firing: TriggerFiring): Promise<TriggerAnswer> {
-  const { calls, dedup, hints, lanes } = parts;
+  const { calls, hints } = parts;
   const answer = await calls.transaction(async (session): Promise<TriggerAnswer> => {
     await requireDuty(session, firing.duty);
     const moved = await session.rows('triggerMove', [firing.nextAt, firing.name, firing.from]);
     if (moved.length === 0) return { moved: false, pushed: [] };
-    await lanes.need(
-      session,
-      firing.items.map(({ lane }) => lane),
-    );
-    const pushed: PushAnswer[] = [];
-    for (const wave of waves(firing.items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-      const given = await pushKeyed(session, parts, dedup.next(), pick(firing.items, wave));
-      for (const [at, i] of wave.entries()) pushed[i] = given[at] as PushAnswer;
-    }
+    const pushed = await push(parts, session, firing.items);
+    const lines = linesOf(firing, pushed);
+    const count = lines.length === 0 ? undefined : await countFires(session, firing.name, lines.length);
+    if (count !== undefined) await noteFires(session, firing.name, count, lines);
     return { moved: true, pushed };
   });
   hints.pushed(firing.items, answer.pushed);
   return answer;
+}
+
+/** Its answer is kept as JSON. */
+async function run(parts: StoreParts, session: Session, name: string, item: NewTask): Promise<PushAnswer | null> {
+  const count = await countFires(session, name, 1);
+  if (count === undefined) return null;
+  const [answer] = (await push(parts, session, [item])) as [PushAnswer];
+  await noteFires(session, name, count, [fireLine(count.now, 'run', answer)]);
+  return answer;
+}
+
+async function push(parts: StoreParts, session: Session, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
+  const { dedup, lanes } = parts;
+  await lanes.need(
+    session,
+    items.map(({ lane }) => lane),
+  );
+  const pushed: PushAnswer[] = [];
+  for (const wave of waves(items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
+    const given = await pushKeyed(session, parts, dedup.next(), pick(items, wave));
+    for (const [at, i] of wave.entries()) pushed[i] = given[at] as PushAnswer;
+  }
+  return pushed;
 }

@@ -1,6 +1,18 @@
 import type { DueTriggers, TriggerStore } from '../../store.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
-import { dueTriggers, fireTrigger, firstFireTime, listTriggers, putTrigger } from '../verbs/admin/trigger.ts';
+import {
+  dueTriggers,
+  findTrigger,
+  fireTrigger,
+  firstFireTime,
+  listFires,
+  listTriggers,
+  pauseTrigger,
+  putTrigger,
+  removeTrigger,
+  resumeTrigger,
+  runTrigger,
+} from '../verbs/admin/trigger.ts';
 import { msUntil } from '../verbs/queue/stage.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -8,14 +20,19 @@ export function triggerStore(parts: StoreParts): TriggerStore {
   const { writer } = parts;
   return {
     triggerPut: ({ trigger }) => writer.write('rest', (tx) => putTrigger(tx, trigger)),
-    triggerRemove: ({ name }) => writer.write('rest', (tx) => tx.sql.get('triggerRemove').run(name).changes > 0),
+    triggerRemove: ({ name }) => writer.write('rest', (tx) => removeTrigger(tx, name)),
     triggerList: () => writer.read(({ sql }) => listTriggers(sql)),
+    triggerFind: ({ name }) => writer.read(({ sql }) => findTrigger(sql, name)),
+    triggerPause: ({ name }) => writer.write('rest', (tx) => pauseTrigger(tx, name)),
+    triggerResume: (params) => writer.write('rest', (tx) => resumeTrigger(tx, params)),
     triggerDue: ({ limit }) => due(parts, limit),
     triggerFire: (firing) =>
       writer.write('push', (tx) => {
         requireDuty(tx, firing.duty);
         return fireTrigger(tx, firing);
       }),
+    triggerRun: ({ name, item }) => writer.write('push', (tx) => runTrigger(tx, name, item)),
+    triggerFires: ({ name, limit }) => writer.read(({ sql }) => listFires(sql, name, limit)),
   };
 }
 

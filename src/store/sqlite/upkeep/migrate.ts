@@ -25,6 +25,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // An older program would not give back what a task that it ends was granted, and would not know the event.
   { version: 15, file: '015-budgets.sql', compatibleFrom: 15 },
   { version: 16, file: '016-worker-pools.sql', compatibleFrom: 15 },
+  { version: 17, file: '017-schedules.sql', compatibleFrom: 15 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

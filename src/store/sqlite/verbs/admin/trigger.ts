@@ -1,5 +1,27 @@
-import { type TriggerRow, triggerOf } from '../../../rows/records.ts';
-import type { DueTriggers, NewTrigger, TriggerAnswer, TriggerFiring, TriggerRecord } from '../../../store.ts';
+import { FIRES_KEPT, NEVER } from '../../../../core/schedule/due.ts';
+import {
+  type FireRow,
+  fireLine,
+  fireLineOf,
+  linesOf,
+  type NewFireLine,
+  type TriggerRow,
+  type TriggerViewRow,
+  triggerOf,
+  triggerViewOf,
+} from '../../../rows/records.ts';
+import type {
+  DueTriggers,
+  FireLine,
+  NewTask,
+  NewTrigger,
+  PushAnswer,
+  TriggerAnswer,
+  TriggerFiring,
+  TriggerRecord,
+  TriggerResumption,
+  TriggerView,
+} from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { pushTasks } from '../queue/push.ts';
@@ -11,8 +33,30 @@ export function putTrigger(tx: Transaction, t: NewTrigger): number {
   return (row as { next_at: number }).next_at;
 }
 
-export function listTriggers(sql: Prepared): readonly TriggerRecord[] {
-  return (sql.get('triggerList').all() as unknown as TriggerRow[]).map(recordOf);
+export function removeTrigger({ sql }: Transaction, name: string): boolean {
+  sql.get('triggerFiresDrop').run(name, NEVER);
+  return sql.get('triggerRemove').run(name).changes > 0;
+}
+
+export function listTriggers(sql: Prepared): readonly TriggerView[] {
+  return (sql.get('triggerList').all() as unknown as TriggerViewRow[]).map(viewOf);
+}
+
+export function findTrigger(sql: Prepared, name: string): TriggerView | undefined {
+  const row = sql.get('triggerFind').get(name) as TriggerViewRow | undefined;
+  return row === undefined ? undefined : viewOf(row);
+}
+
+export function listFires(sql: Prepared, name: string, limit: number): readonly FireLine[] {
+  return (sql.get('triggerFires').all(name, limit) as unknown as FireRow[]).map(fireLineOf);
+}
+
+export function pauseTrigger({ sql }: Transaction, name: string): boolean {
+  return sql.get('triggerPause').run(NEVER, name).changes > 0;
+}
+
+export function resumeTrigger({ sql }: Transaction, { name, cron, timezone, nextAt }: TriggerResumption): boolean {
+  return sql.get('triggerResume').run(nextAt, name, cron, timezone).changes > 0;
 }
 
 export function dueTriggers(sql: Prepared, now: number, limit: number): DueTriggers {
@@ -33,7 +77,27 @@ export function firstFireTime(sql: Prepared): number | undefined {
 /** The trigger moves on by compare-and-set, and each task has its fire time as unique key: no fire time fires twice. */
 export function fireTrigger(tx: Transaction, firing: TriggerFiring): TriggerAnswer {
   const { changes } = tx.sql.get('triggerMove').run(firing.nextAt, firing.name, firing.from);
-  return changes === 0 ? { moved: false, pushed: [] } : { moved: true, pushed: pushTasks(tx, firing.items) };
+  if (changes === 0) return { moved: false, pushed: [] };
+  const pushed = pushTasks(tx, firing.items);
+  noteFires(tx, firing.name, linesOf(firing, pushed));
+  return { moved: true, pushed };
+}
+
+export function runTrigger(tx: Transaction, name: string, item: NewTask): PushAnswer | undefined {
+  if (tx.sql.get('triggerFind').get(name) === undefined) return undefined;
+  const [answer] = pushTasks(tx, [item]) as [PushAnswer];
+  noteFires(tx, name, [fireLine(tx.now, 'run', answer)]);
+  return answer;
+}
+
+function noteFires({ sql, now }: Transaction, name: string, lines: readonly NewFireLine[]): void {
+  if (lines.length === 0) return;
+  const { fires } = sql.get('triggerCount').get(lines.length, name) as { fires: number };
+  for (const [i, [slot, ends, outcome, task]] of lines.entries()) {
+    sql.get('triggerFireAdd').run(name, fires - lines.length + 1 + i, slot, ends, now, outcome, task);
+  }
+  sql.get('triggerFiresDrop').run(name, fires - FIRES_KEPT);
 }
 
 const recordOf = (row: TriggerRow): TriggerRecord => triggerOf(row, 0 - row.prio);
+const viewOf = (row: TriggerViewRow): TriggerView => triggerViewOf(row, 0 - row.prio);

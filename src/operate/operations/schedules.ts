@@ -1,0 +1,78 @@
+import { parseDuration } from '../../core/duration.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { Fire, Schedule } from '../../engine/schedules.ts';
+import { type FireView, readJson, type ScheduleDetailView, type ScheduleView } from '../views.ts';
+import type { Operations } from './operation.ts';
+
+export const scheduleOperations = {
+  async listSchedules({ engine }) {
+    return { schedules: (await engine.schedules.list()).map(viewSchedule) };
+  },
+
+  async putSchedule({ engine }, { body }) {
+    const { handler = body.queue, timeout, ...rest } = body;
+    await engine.schedules.put({
+      ...rest,
+      handler,
+      ...(timeout === undefined ? {} : { timeout: parseDuration(timeout, 'timeout') }),
+    });
+    return scheduleOf(engine, body.name);
+  },
+
+  async getSchedule({ engine }, { params, query }) {
+    const { schedules } = engine;
+    const [schedule, next, history] = await Promise.all([
+      scheduleOf(engine, params.name),
+      schedules.times(params.name, query?.next),
+      schedules.history(params.name),
+    ]);
+    return { ...schedule, next, history: history.map(viewFire) } satisfies ScheduleDetailView;
+  },
+
+  async removeSchedule({ engine }, { params }) {
+    const before = await scheduleOf(engine, params.name);
+    await engine.schedules.remove(params.name);
+    return before;
+  },
+
+  async pauseSchedule({ engine }, { params }) {
+    await engine.schedules.pause(params.name);
+    return scheduleOf(engine, params.name);
+  },
+
+  async resumeSchedule({ engine }, { params }) {
+    await engine.schedules.resume(params.name);
+    return scheduleOf(engine, params.name);
+  },
+
+  async runSchedule({ engine }, { params }) {
+    const { id } = await engine.schedules.run(params.name);
+    return { id };
+  },
+} satisfies Operations;
+
+async function scheduleOf(engine: Engine, name: string): Promise<ScheduleView> {
+  return viewSchedule(await engine.schedules.get(name));
+}
+
+function viewSchedule({ payload, maxTries, times, nextAt, last, ...rest }: Schedule): ScheduleView {
+  const { every, ...other } = times;
+  return {
+    ...rest,
+    input: readJson(payload),
+    maxAttempts: maxTries,
+    times: { ...other, ...(every === undefined ? {} : { every: String(every) }) },
+    ...(nextAt === undefined ? {} : { nextAt }),
+    ...(last === undefined ? {} : { last: viewFire(last) }),
+  };
+}
+
+function viewFire({ slot, before, at, outcome, task }: Fire): FireView {
+  return {
+    slot,
+    ...(before === undefined ? {} : { before }),
+    at,
+    outcome,
+    ...(task === undefined ? {} : { task: task.id, state: task.state }),
+  };
+}
