@@ -3,6 +3,8 @@ import { isList, isMap, mapOf, type Value } from '../expression/values.ts';
 import type { GraphNode, Item, Work } from './definition.ts';
 import { type ItemTemplate, renderItem } from './expression/item-template.ts';
 import { truthy } from './expression/semantics.ts';
+import { tooMuch } from './measure.ts';
+import { NodeDataError } from './node-data-error.ts';
 
 /** What a node gave. */
 export interface NodeOutput {
@@ -36,7 +38,7 @@ export interface RunStart {
 
 export type InlineWork = Exclude<Work, { readonly do: 'task' }>;
 
-/** Throws `ExpressionError` where an expression takes more than it may. */
+/** Throws `ExpressionError` and `NodeDataError` where something takes more than it may. */
 export function outputWithin(node: GraphNode, work: InlineWork, input: readonly Item[], start: RunStart): NodeOutput {
   switch (work.do) {
     case 'start':
@@ -62,11 +64,18 @@ export function outputWithin(node: GraphNode, work: InlineWork, input: readonly 
   }
 }
 
+/** What one node adds is what the next may add again twice. */
+export function bounded<T extends Value>(value: T): T {
+  const problem = tooMuch(value);
+  if (problem !== undefined) throw new NodeDataError(problem);
+  return value;
+}
+
 type Render = (template: ItemTemplate) => Value;
 
 function rendered({ kind }: GraphNode, input: readonly Item[], make: (render: Render) => Value): readonly Value[] {
   const of = (item: Item | undefined): Value =>
-    make((template) => renderItem(template, { item: item ?? {}, items: input }));
+    bounded(make((template) => renderItem(template, { item: item ?? {}, items: input })));
   return kind === 'map' ? input.map(of) : [of(input[0])];
 }
 
@@ -79,7 +88,8 @@ const fieldsOf = (
 function saidBy(value: Value): Value {
   if (typeof value !== 'string') return value;
   try {
-    return JSON.parse(value) as Value;
+    const said = JSON.parse(value) as Value;
+    return tooMuch(said) === undefined ? said : value;
   } catch {
     return value;
   }

@@ -2,12 +2,8 @@
 import { isList, isMap, type Value, type ValueMap } from '../expression/values.ts';
 import type { Graph, GraphNode, Item, TaskForm, TaskWork } from './definition.ts';
 import { type ItemTemplate, renderItem } from './expression/item-template.ts';
-import { combined, type NodeOutput } from './items.ts';
-
-/** What a node says cannot be the input of its handler. */
-export class NodeDataError extends Error {
-  override readonly name = 'NodeDataError';
-}
+import { bounded, combined, type NodeOutput } from './items.ts';
+import { NodeDataError } from './node-data-error.ts';
 
 /** In the order of the items. Throws `NodeDataError` and `ExpressionError`. */
 export function inputsOfTasks(graph: Graph, node: GraphNode, work: TaskWork, input: readonly Item[]): readonly Value[] {
@@ -16,7 +12,7 @@ export function inputsOfTasks(graph: Graph, node: GraphNode, work: TaskWork, inp
 }
 
 function dataOf(template: ItemTemplate, item: Item, items: readonly Item[]): ValueMap {
-  const data = renderItem(template, { item, items });
+  const data = bounded(renderItem(template, { item, items }));
   return isMap(data) ? data : {};
 }
 

@@ -3,6 +3,7 @@ import { meant, sayWrong } from '../machine/fields.ts';
 import type { Path, Problems } from '../machine/problems.ts';
 import type { GraphNode, Item, NodeKind, Work } from './definition.ts';
 import { type ItemTemplate, itemTemplateOf } from './expression/item-template.ts';
+import { tooMuch } from './measure.ts';
 import type { NodeReading } from './node-reading.ts';
 import { NODE_TYPES, type NodeType, nodeTypeOf } from './node-types.ts';
 import { readRequest } from './read-request.ts';
@@ -90,7 +91,12 @@ function warnOfTypo(type: string, path: Path, problems: Problems): void {
 
 function dataOf(fields: ValueMap, path: Path, problems: Problems): ValueMap {
   const data = fields['data'] ?? {};
-  if (isMap(data)) return data;
+  if (isMap(data)) {
+    const problem = tooMuch(data);
+    if (problem === undefined) return data;
+    problems.error([...path, 'data'], problem);
+    return {};
+  }
   problems.error([...path, 'data'], `expected a map, found ${kindOf(data)}`);
   return {};
 }
@@ -108,8 +114,10 @@ function pinnedIn(fields: ValueMap, data: ValueMap, path: Path, problems: Proble
   if (within['pinned'] !== true) return undefined;
   const output = within['pinnedOutput'] ?? data['pinnedOutput'] ?? fields['pinnedOutput'];
   const items = isList(output) ? output : [output];
-  if (items.every(isMap)) return items;
-  problems.error([...place, 'pinnedOutput'], 'what is pinned is a list of items, each a map');
+  const problem = tooMuch(items);
+  if (problem !== undefined) problems.error([...place, 'pinnedOutput'], problem);
+  else if (items.every(isMap)) return items;
+  else problems.error([...place, 'pinnedOutput'], 'what is pinned is a list of items, each a map');
   return undefined;
 }
 
@@ -162,8 +170,10 @@ function hardwiredIn(value: Value, path: Path, problems: Problems): readonly Val
   }
   try {
     const items = JSON.parse(value) as Value;
-    if (isList(items)) return items;
-    problems.error(path, `expected the JSON of a list, found ${kindOf(items)}`);
+    const problem = tooMuch(items);
+    if (problem !== undefined) problems.error(path, problem);
+    else if (isList(items)) return items;
+    else problems.error(path, `expected the JSON of a list, found ${kindOf(items)}`);
   } catch (error) {
     problems.error(path, `this is not JSON: ${(error as Error).message}`);
   }

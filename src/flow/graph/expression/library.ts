@@ -1,7 +1,8 @@
 import type { Invocable, Invocation, Library } from '../../expression/evaluate.ts';
 import { ExpressionError } from '../../expression/expression-error.ts';
 import { equals, isList, isMap, kindOf, type Value } from '../../expression/values.ts';
-import { numberOf, printed, truthy } from './semantics.ts';
+import { tooMuch } from '../measure.ts';
+import { numberOf, printed, truthy, written } from './semantics.ts';
 
 const first = ({ args }: Invocation): Value => args[0];
 
@@ -128,19 +129,18 @@ const parse: Invocable = (given) => {
   const text = textAt(given, 0);
   budget.step(at, text.length / 16);
   budget.grow(at, text.length);
+  let value: Value;
   try {
-    return JSON.parse(text) as Value;
+    value = JSON.parse(text) as Value;
   } catch {
     throw new ExpressionError('this is not JSON', at);
   }
+  const problem = tooMuch(value);
+  if (problem !== undefined) throw new ExpressionError(problem, at);
+  return value;
 };
 
-const stringify: Invocable = (given) => {
-  const text = JSON.stringify(first(given) ?? null);
-  given.budget.step(given.at, text.length / 16);
-  given.budget.grow(given.at, text.length);
-  return text;
-};
+const stringify: Invocable = (given) => written(first(given), given.budget, given.at);
 
 const functions: ReadonlyMap<string, Invocable> = new Map<string, Invocable>([
   ['Number', ({ args: [value], at }) => numberOf(value, at, 'this is no number:')],

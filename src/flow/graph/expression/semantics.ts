@@ -3,6 +3,7 @@ import type { Budget } from '../../expression/budget.ts';
 import type { Semantics } from '../../expression/evaluate.ts';
 import { ExpressionError } from '../../expression/expression-error.ts';
 import { equals, isList, isMap, kindOf, numberIn, type Value } from '../../expression/values.ts';
+import { MOST_DEEP, measure } from '../measure.ts';
 
 /** Operators as in JavaScript, but that lists and maps are compared by what they hold, and nothing is converted for `==`. */
 export const graphSemantics: Semantics = {
@@ -84,14 +85,20 @@ function ordered(op: CompareOperator, difference: number): boolean {
   return op === '>' ? difference > 0 : difference >= 0;
 }
 
+/** As JSON. Parts may be shared, so how long it gets is known before it is made. */
+export function written(value: Value, budget: Budget, at: number): string {
+  const { depth, length } = measure(value);
+  if (depth > MOST_DEEP)
+    throw new ExpressionError(`this is nested more than ${MOST_DEEP} deep`, at, { overBudget: true });
+  budget.step(at, length / 16);
+  budget.grow(at, length);
+  return JSON.stringify(value ?? null);
+}
+
 /** Within a text: texts as they are, lists and maps as JSON, what is not there as nothing. */
 export function printed(value: Value, budget: Budget, at: number): string {
-  const text =
-    value === undefined || value === null
-      ? ''
-      : isList(value) || isMap(value)
-        ? JSON.stringify(value)
-        : String(value as string | number | boolean);
+  if (isList(value) || isMap(value)) return written(value, budget, at);
+  const text = value === undefined || value === null ? '' : String(value as string | number | boolean);
   budget.grow(at, text.length);
   return text;
 }
