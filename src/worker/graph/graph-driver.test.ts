@@ -224,14 +224,28 @@ describe('a graph as a durable run', () => {
     assert.match(ends[1] ?? '', /failed: .*"upTo" is the id of a node, and there is no "b"/);
   });
 
-  test('what a worker writes into its journal names nobody else as its task', async (t) => {
+  test('has as many tasks as a task may have children, and fails with the node that would have more', async (t) => {
     const scene = await GraphScene.open(t, { handlers: noting([]) });
-    const session = { key: 'n:0/0', value: '{"id":"x","task":1}' };
-    const { GraphJournal } = await import('./graph-journal.ts');
-    const journal = new GraphJournal();
-    assert.throws(() => journal.load([session]), /n:0\/0 is no child/);
-    assert.throws(() => journal.load([{ key: 'n:0', value: '{"kept":-1,"rejected":0}' }]), /of another form/);
-    assert.equal(scene.turns, 0);
+    const task = await scene.start(
+      workflow({ list: { typeId: 'list', data: { to: 10_000 } }, each: mine(1, { kind: 'map' }) }, ['list>each']),
+    );
+    await scene.work();
+    const { state, output } = await scene.end(task);
+    assert.deepEqual(
+      [state, output],
+      ['failed', { name: 'NodeDataError', message: 'the run would have more than 10000 tasks', node: 'each' }],
+    );
+  });
+
+  test('a pinned condition passes on what is pinned, and nothing by its other way', async (t) => {
+    const effects: string[] = [];
+    const scene = await GraphScene.open(t, { handlers: noting(effects) });
+    const pinned = { typeId: 'if', data: { condition: 'false' }, pinned: true, pinnedOutput: [{ n: 1 }, { n: 2 }] };
+    const nodes = { if: pinned, yes: mine('{{ $.n }}', { kind: 'map' }), no: mine(9, { kind: 'map' }) };
+    const task = await scene.start(workflow(nodes, ['if>yes', 'if!no']));
+    await scene.work();
+    assert.equal((await scene.end(task)).state, 'completed');
+    assert.deepEqual(effects.sort(), ['mine 1', 'mine 2']);
   });
 });
 

@@ -139,7 +139,9 @@ class GraphDriver {
   /** The tasks of a node that were not born by an earlier attempt. */
   async #bear(node: GraphNode, work: TaskWork, snapshot: GraphSnapshot): Promise<void> {
     const { index } = node;
-    const tasks = node.kind === 'array' ? 1 : itemsInto(node, this.#graph, snapshot);
+    const tasks = node.kind === 'array' ? 1 : itemsInto(node, snapshot);
+    // A journal of another host may say any number.
+    if (tasks > MOST_TASKS) throw tooMany();
     const missing = placesTo(tasks).filter((place) => this.#journal.task(index, place) === undefined);
     if (missing.length > 0) {
       const entries = await this.#birthsOf(node, work, missing);
@@ -150,9 +152,7 @@ class GraphDriver {
   }
 
   async #birthsOf(node: GraphNode, work: TaskWork, places: readonly number[]): Promise<readonly TurnEntry[]> {
-    if (this.#journal.size + this.#births + places.length > MOST_TASKS) {
-      throw new NodeDataError(`the run would have more than ${MOST_TASKS} tasks`);
-    }
+    if (this.#journal.size + this.#births + places.length > MOST_TASKS) throw tooMany();
     const inputs = inputsOfTasks(this.#graph, node, work, await this.#outputs.input(node));
     const { queue = this.#run.queue, ...request } = work.request;
     return places.map((place) => {
@@ -270,14 +270,15 @@ class GraphDriver {
   }
 }
 
+const tooMany = (): Error => new NodeDataError(`the run would have more than ${MOST_TASKS} tasks`);
+
 const placesTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
-function itemsInto({ incoming }: GraphNode, { nodes }: Graph, { nodes: states }: GraphSnapshot): number {
+function itemsInto({ incoming }: GraphNode, { nodes: states }: GraphSnapshot): number {
   if (incoming.length === 0) return 1;
   return incoming.reduce((sum, { from, rejected }) => {
     const state = states.get(from);
-    if (state.at !== 'done') return sum;
-    return sum + (nodes[from]?.pinned?.length ?? (rejected ? state.rejected : state.kept));
+    return state.at === 'done' ? sum + (rejected ? state.rejected : state.kept) : sum;
   }, 0);
 }
 
