@@ -113,7 +113,13 @@ test('a definition is checked when it is made, and says what is wrong', () => {
       },
     );
   }
-  assert.throws(() => task('', { run }), /task/);
+  assert.throws(() => task('', { run }), /handler name/);
+});
+
+test('a task may have the name of any handler; one that is no name of a queue needs a queue', () => {
+  const run = (): void => {};
+  assert.equal(task('discord/discord_send', { run, queue: 'discord' }).name, 'discord/discord_send');
+  assert.throws(() => task('discord/discord_send', { run }), /queue name .*"discord\/discord_send"/);
 });
 
 test('the queue is the name unless another one is given, and run keeps its own object', async () => {

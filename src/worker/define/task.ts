@@ -32,7 +32,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
   name: string,
   options: TaskOptions<S, R>,
 ): TaskDefinition<Given<S>, OutcomeValue<Awaited<R>>> {
-  checkName('task', name);
+  checkName('handler', name);
   if (typeof options !== 'object' || options === null) throw refuse(name, 'its options must be an object');
   for (const option of Object.keys(options)) {
     if (!KNOWN.has(option)) {
