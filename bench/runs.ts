@@ -17,7 +17,7 @@ import type { Row } from './measures/measure.ts';
 import { installPeers } from './peers.ts';
 import { keep } from './processes.ts';
 import { appendResults } from './results.ts';
-import { BATCH, CTX_STEP, contenders, MACHINE, PEERS, type RunsContender } from './runs/contenders.ts';
+import { BATCH, CTX_STEP, contenders, MACHINE, PEERS, type RunsContender, WORKFLOW } from './runs/contenders.ts';
 import { type Place, type SceneFigures, type SceneName, STEPS, type Told } from './runs/part.ts';
 import { figureTable, targetTable } from './table.ts';
 import { atLeast, fastest, type Target } from './targets/target.ts';
@@ -160,8 +160,10 @@ function targetsOn(store: StoreName): readonly Target[] {
   const better = store === 'postgres' ? 'the better peer' : 'openworkflow';
   return [
     atLeast(`64 runs at once, machine / ${better}`, 2, '×', fastest('many', PEERS, MACHINE)),
+    atLeast(`64 runs at once, workflow / ${better}`, 2, '×', fastest('many', PEERS, WORKFLOW)),
     atLeast(`64 runs at once, ctx.step / ${better}`, 2, '×', fastest('many', PEERS, CTX_STEP)),
     atLeast(`one run alone, machine / ${better}`, 1, '×', fastest('lone', PEERS, MACHINE)),
+    atLeast(`one run alone, workflow / ${better}`, 1, '×', fastest('lone', PEERS, WORKFLOW)),
     atLeast(`one run alone, ctx.step / ${better}`, 1, '×', fastest('lone', PEERS, CTX_STEP)),
   ];
 }

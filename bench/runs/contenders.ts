@@ -9,6 +9,7 @@ export interface RunsContender {
 }
 
 export const MACHINE = 'machine';
+export const WORKFLOW = 'workflow';
 export const CTX_STEP = 'ctx.step';
 export const DBOS = 'dbos';
 export const OPENWORKFLOW = 'openworkflow';
@@ -25,6 +26,12 @@ export const contenders: readonly RunsContender[] = [
     stores: BOTH,
     runs: { many: 960, lone: 40 },
     open: async (place) => (await import('./contenders/machine.ts')).openMachine(place),
+  },
+  {
+    name: WORKFLOW,
+    stores: BOTH,
+    runs: { many: 960, lone: 40 },
+    open: async (place) => (await import('./contenders/workflow.ts')).openWorkflow(place),
   },
   {
     name: CTX_STEP,
