@@ -294,6 +294,7 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   cancelRun: {},
   forkRun: {},
   setRunBudget: { unit: 'calls', hard: 1 },
+  putSchedule: { name: 'nightly', queue: 'q', daily: '03:00' },
 };
 
 const ASSIGNED = [

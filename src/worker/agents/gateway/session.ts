@@ -1,6 +1,5 @@
 /** Sessions of a gateway over HTTP, and one request in a session over a WebSocket: the gateway API of Universal Agent. */
 import { createHash } from 'node:crypto';
-import { WebSocket } from 'ws';
 import type { AgentError, AgentResult } from '../../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../../flow/expression/values.ts';
 import { exchange, hostOf, onlyThese } from '../../handlers/http-exchange.ts';
@@ -96,6 +95,9 @@ export async function execute(
   const url = new URL(`api/v1/sessions/${encodeURIComponent(session)}/stream`, settings.base);
   const addresses = await reach(url, signal);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  // Loaded here: most agents have no gateway.
+  const { WebSocket } = await import('ws');
+  signal.throwIfAborted();
   const answer = new GatewayAnswer(settings.maxIterations);
   const end = Promise.withResolvers<AgentError | undefined>();
   const socket = new WebSocket(url, {
