@@ -1,3 +1,4 @@
+export { graphs } from './app/graphs/graph-handler.ts';
 export { TaskHandle } from './app/library/handle.ts';
 export type {
   AppEvent,

@@ -228,6 +228,23 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'List the tags that workers carry, and those that ready tasks require and no worker has',
     load: async () => (await import('./workers/tags.ts')).tags,
   },
+  workflows: {
+    doc: 'Run workflows of nodes and connections, draw and check them',
+    commands: {
+      run: {
+        doc: 'Run a workflow of nodes and connections on the workers of a store or node, and print its output',
+        load: async () => (await import('./workflows/run.ts')).run,
+      },
+      show: {
+        doc: 'Draw a workflow of nodes and connections: what each node does, and where it leads',
+        load: async () => (await import('./workflows/show.ts')).show,
+      },
+      check: {
+        doc: 'Say everything that is wrong with workflows, each problem with its file and line',
+        load: async () => (await import('./workflows/check.ts')).check,
+      },
+    },
+  },
   schedules: {
     doc: 'See and change what is pushed by a clock',
     commands: {

@@ -168,6 +168,8 @@ test('without flags and variables there are the documented defaults', () => {
     decidedBy: undefined,
     runName: undefined,
     cancelReason: undefined,
+    upTo: undefined,
+    trigger: undefined,
     forkStep: undefined,
     changes: undefined,
     json: false,

@@ -146,6 +146,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   input: ['{"n":1}', '{"n":1}'],
   runName: ['nightly/7', 'nightly/7'],
   cancelReason: ['wrong data', 'wrong data'],
+  upTo: ['fetch', 'fetch'],
+  trigger: ['start', 'start'],
   forkStep: ['s:000003', 's:000003'],
   changes: ['{"n":1}', { n: 1 }],
   machineName: ['echo_processor', 'echo_processor'],

@@ -6,18 +6,24 @@ import { LONG_MS } from '../../operate/calls/calls.ts';
 import type { Caller } from '../../operate/operator.ts';
 import type { RunDetailView, RunStepDetailView, RunStepView, RunView } from '../../operate/views.ts';
 
-/** What is started: one of `machine` and `use`. */
+/** What is started: one of `machine`, `use` and `graph`. */
 export interface StartRun {
   /** A machine as an object, or the path of its file. Files that it names are taken along. */
   readonly machine?: object | string | undefined;
   /** Or the name of a machine that the workers know. */
   readonly use?: string | undefined;
+  /** Or a workflow of nodes and connections, as an object or the path of its file. */
+  readonly graph?: object | string | undefined;
+  /** Of a graph: the id of the node with which the run ends. */
+  readonly upTo?: string | undefined;
+  /** Of a graph: the id of the trigger that fires; default: all of them. */
+  readonly trigger?: string | undefined;
   readonly input?: unknown;
   /** The execution id. Started again under it, the run goes on or gives its result. */
   readonly name?: string | undefined;
   /** What people call it; default: the name of the machine. */
   readonly title?: string | undefined;
-  /** Default: machines. */
+  /** Default: machines; of a graph: graphs. */
   readonly queue?: string | undefined;
   readonly priority?: number | undefined;
   readonly maxAttempts?: number | undefined;
@@ -95,6 +101,9 @@ export interface AppRuns {
 const START: ReadonlySet<string> = new Set([
   'machine',
   'use',
+  'graph',
+  'upTo',
+  'trigger',
   'input',
   'name',
   'title',
@@ -126,9 +135,10 @@ export class CalledRuns implements AppRuns {
 
   async start(run: StartRun): Promise<StartedRunView> {
     checkOptions('run', run, START);
-    const { machine, channels, budgets, ...rest } = run;
+    const { machine, graph, channels, budgets, ...rest } = run;
     const bundle = machine === undefined ? {} : { bundle: await bundleOf(machine) };
     const own = {
+      ...(graph === undefined ? {} : { graph: await graphOf(graph) }),
       ...(channels === undefined ? {} : { channels: [...channels] }),
       ...(budgets === undefined ? {} : { budgets: [...budgets] }),
     };
@@ -204,6 +214,18 @@ async function bundleOf(machine: object | string): Promise<string> {
       ? await findMachine(machine)
       : { value: machine, folder: process.cwd(), name: 'machine' };
   return (await bundleMachine(source)).text;
+}
+
+/** Whoever answers reads it: here only a file is. */
+async function graphOf(graph: object | string): Promise<unknown> {
+  if (typeof graph === 'object' && graph !== null) return graph;
+  if (typeof graph !== 'string') {
+    throw fault('INVALID_INPUT', { field: 'graph', problem: 'it is an object, or the path of a file' });
+  }
+  const { graphIn, readGraphFile } = await import('../graphs/graph-file.ts');
+  const file = await readGraphFile(graph);
+  graphIn(graph, file);
+  return file.value;
 }
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };

@@ -2,12 +2,11 @@
 import { MachineFailed, type MachineSource } from '../../app/machines.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import type { Operator } from '../../operate/operator.ts';
 import type { RunDetailView } from '../../operate/views.ts';
 import type { Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
 import { withOperator } from '../kit/operator-for.ts';
-import { answersTo, isOver } from '../runs/run-page.ts';
+import { untilItsEnd } from '../runs/until-its-end.ts';
 
 export interface ServerRun {
   readonly input: unknown;
@@ -18,11 +17,6 @@ export interface ServerRun {
     readonly send: (channel: string, data: unknown) => void;
   }) => void;
 }
-
-/** A step makes no event of its own. */
-const POLL_MS = 300;
-/** The node may be away for as long as a stream waits for it: the run is kept there. */
-const PATIENCE_MS = 600_000;
 
 /** Resolves to the output of the run. Rejects with `MachineFailed`. */
 export function runOnServer(
@@ -46,29 +40,8 @@ export function runOnServer(
     for (const signal of config.signals) {
       if (signal !== '-') await operator.call('sendSignal', { body: { channel: signal.channel, body: signal.data } });
     }
-    return ended(await atItsEnd(operator, run.id, out, stop));
+    return ended(await untilItsEnd(operator, run.id, out, stop));
   });
-}
-
-async function atItsEnd(operator: Operator, id: string, out: Out, stop: AbortSignal): Promise<RunDetailView> {
-  for (let told = ''; ; ) {
-    const run = await operator.call('getRun', { params: { id }, patienceMs: PATIENCE_MS, signal: stop });
-    if (isOver(run.state)) return run;
-    const waits = run.waits.map(({ task, key }) => `${task} ${key}`).join(' ');
-    if (waits !== '' && waits !== told && out.mode !== 'json') {
-      out.note(safeLine(`   ${run.summary}`));
-      for (const line of answersTo(run)) out.note(safeLine(`      ${line}`));
-    }
-    told = waits;
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(resolve, POLL_MS);
-      stop.addEventListener('abort', () => {
-        clearTimeout(timer);
-        reject(stop.reason as Error);
-      });
-      if (stop.aborted) reject(stop.reason as Error);
-    });
-  }
 }
 
 function ended({ id, state, output, error, summary }: RunDetailView): unknown {

@@ -57,7 +57,7 @@ export function describeRun(
           .map(([key, value]) => `${key}=${value}`)
           .join(', ') || undefined,
       ],
-      ['machine', definition === undefined ? undefined : definition.slice(0, 12)],
+      [one.kind, definition === undefined ? undefined : definition.slice(0, 12)],
       ['fork of', forkedFrom],
       ['part of', root],
       ['parent', parent === root ? undefined : parent],

@@ -21,6 +21,22 @@ export const RUN_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'none',
   },
+  upTo: {
+    doc: 'The node of the workflow with which the run ends, by its id',
+    value: 'NODE',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'all run',
+  },
+  trigger: {
+    doc: 'The trigger of the workflow that fires, by its id',
+    value: 'NODE',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'all fire',
+  },
   forkStep: {
     doc: 'The step after which the fork goes on, by its key, or "start"',
     flag: 'step',

@@ -2,30 +2,37 @@ import { createHash } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import type { StartedRun } from '../../engine/trees/runs.ts';
 import type { Value } from '../../flow/expression/values.ts';
+import type { Graph } from '../../flow/graph/definition.ts';
+import { graphPermissions } from '../../flow/graph/graph-permissions.ts';
+import { GRAPH_HANDLER, GRAPH_QUEUE, GRAPH_TRIES, type GraphPayload } from '../../flow/graph/graph-run.ts';
+import { readGraph } from '../../flow/graph/read-graph.ts';
 import { bundleAlone, type MachineBundle, MOST_BUNDLE, readBundle } from '../../flow/machine/bundle/bundle.ts';
 import { channelsOf } from '../../flow/machine/bundle/channels.ts';
 import { filesOf } from '../../flow/machine/bundle/peers.ts';
 import { runPermissions } from '../../flow/machine/bundle/run-permissions.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES, type MachinePayload } from '../../flow/machine/machine-run.ts';
-import { pathText } from '../../flow/machine/problems.ts';
+import { type Problem, pathText } from '../../flow/machine/problems.ts';
 import { readMachine } from '../../flow/machine/read-machine.ts';
 import type { RequestOf } from '../../protocol/paths.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { budgetsIn } from './run-budgets.ts';
 
-export { MACHINE_QUEUE };
-
 type Start = RequestOf<'startRun'>;
 
-/** Problems of a machine that are told. */
+/** Problems that are told. */
 const MOST_TOLD = 20;
 
 /** Starts a run, or goes on with the one that has the name. */
 export function startRun(snapshot: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
-  return start.task === undefined
-    ? startMachine(snapshot, start, op)
-    : startTask(snapshot, { ...start, task: start.task }, op);
+  const { task, graph } = start;
+  if (task !== undefined) return startTask(snapshot, { ...start, task }, op);
+  return graph === undefined ? startMachine(snapshot, start, op) : startGraph(snapshot, start, op);
+}
+
+/** The queue of a run that names none. */
+export function queueOf({ task, graph, queue }: Pick<Start, 'task' | 'graph' | 'queue'>): string {
+  return task?.queue ?? queue ?? (graph === undefined ? MACHINE_QUEUE : GRAPH_QUEUE);
 }
 
 /** The task of a workflow: whoever has its code runs it. */
@@ -49,7 +56,52 @@ function startTask(
   });
 }
 
+/** Of a graph only what is wrong with it is told: it brings all it needs. */
+function startGraph({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+  const { graph: given, input, name, priority, maxAttempts = GRAPH_TRIES, labels, upTo, trigger, budgets = [] } = start;
+  const other = (['machine', 'bundle', 'use', 'channels'] as const).find((field) => start[field] !== undefined);
+  if (other !== undefined) throw refuse(other, 'it is of machines, and this is a graph');
+  const queue = queueOf(start);
+  const body = JSON.stringify(given);
+  if (Buffer.byteLength(body) > MOST_BUNDLE) throw fault('TOO_LARGE', { field: 'graph', maxBytes: MOST_BUNDLE });
+  const { graph, problems } = readGraph(given as Value);
+  if (graph === undefined) throw refuseProblems('graph', problems);
+  const definition = { hash: hashOf(body), kind: 'graph', body };
+  const payload: GraphPayload = {
+    definition: definition.hash,
+    ...(input === undefined ? {} : { input: input as Value }),
+    ...(upTo === undefined ? {} : { upTo: nodeIn(graph, 'upTo', upTo) }),
+    ...(trigger === undefined ? {} : { trigger: nodeIn(graph, 'trigger', trigger) }),
+  };
+  return engine.runs.start({
+    request: {
+      queue,
+      handler: GRAPH_HANDLER,
+      input: payload,
+      maxAttempts,
+      permissions: graphPermissions(graph, queue),
+      ...(priority === undefined ? {} : { priority }),
+      ...(op === undefined || name !== undefined ? {} : { op }),
+    },
+    run: {
+      kind: 'graph',
+      title: start.title ?? graph.name.slice(0, 255),
+      ...(name === undefined ? {} : { name }),
+      ...(labels === undefined ? {} : { labels }),
+    },
+    definition,
+    budgets: budgetsIn(budgets),
+  });
+}
+
+function nodeIn({ nodes }: Graph, field: string, id: string): string {
+  if (nodes.some((node) => node.id === id)) return id;
+  throw refuse(field, `there is no node ${JSON.stringify(id.slice(0, 80))}`);
+}
+
 function startMachine({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+  const other = (['upTo', 'trigger'] as const).find((field) => start[field] !== undefined);
+  if (other !== undefined) throw refuse(other, 'it is of graphs, and this is a machine');
   const { input, name, queue = MACHINE_QUEUE, priority, maxAttempts = MACHINE_TRIES, labels } = start;
   const { title, text, use, channels } = definitionOf(start);
   const definition = text === undefined ? undefined : { hash: hashOf(text), kind: 'machine', body: text };
@@ -90,7 +142,7 @@ interface Defined {
 
 function definitionOf({ machine, bundle, use, channels }: Start): Defined {
   const given = [machine, bundle, use].filter((one) => one !== undefined);
-  if (given.length !== 1) throw refuse('machine', 'give exactly one of "machine", "bundle" and "use"');
+  if (given.length !== 1) throw refuse('machine', 'give exactly one of "machine", "bundle", "use", "graph" and "task"');
   if (use !== undefined) return { title: use.slice(0, 255), use, channels: channels ?? [] };
   const text = bundle ?? JSON.stringify(bundleAlone(machine));
   if (Buffer.byteLength(text) > MOST_BUNDLE) throw fault('TOO_LARGE', { field: 'machine', maxBytes: MOST_BUNDLE });
@@ -108,11 +160,15 @@ function definitionOf({ machine, bundle, use, channels }: Start): Defined {
 function machineIn({ machine: { value } }: MachineBundle): Machine {
   const { machine, problems } = readMachine(value as Value);
   if (machine !== undefined) return machine;
+  throw refuseProblems('machine', problems);
+}
+
+function refuseProblems(field: string, problems: readonly Problem[]): Error {
   const wrong = problems.filter(({ level }) => level === 'error');
   const said = wrong.slice(0, MOST_TOLD).map(({ path, message }) => `${pathText(path)}: ${message}`);
-  throw fault(
+  return fault(
     'INVALID_INPUT',
-    { field: 'machine', problem: wrong.length === 1 ? said[0] : `it has ${wrong.length} problems` },
+    { field, problem: wrong.length === 1 ? said[0] : `it has ${wrong.length} problems` },
     wrong.length === 1 ? {} : { hint: said.join('\n') },
   );
 }

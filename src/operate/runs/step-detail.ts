@@ -4,6 +4,7 @@ import type { Run } from '../../engine/trees/runs.ts';
 import { isStepKey, type StepEntry } from '../../flow/machine/history/run-history.ts';
 import type { RunStepDetailView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
+import { graphNodes } from './graph-nodes.ts';
 import { headsOf, snapshotAt, stepsOf } from './journals.ts';
 import { payloadOf } from './machine-definition.ts';
 import { barsOf, runsBy } from './steps.ts';
@@ -19,7 +20,10 @@ export async function stepDetail(
   const [entry] = await engine.store.journalEntries({ task, keys: [key] });
   if (entry === undefined) throw noStep(run, key);
   const children = await runsBy(snapshot, entry.ref === undefined ? [] : [entry.ref]);
-  const [bar] = barsOf(snapshot, run, member, [headOf(task, entry)], children);
+  const [bar] = barsOf(snapshot, run, member, [headOf(task, entry)], {
+    children,
+    nodes: await graphNodes(snapshot, run),
+  });
   if (bar === undefined) throw noStep(run, key);
   return { ...bar, ...(await contentOf(snapshot, task, entry)) };
 }

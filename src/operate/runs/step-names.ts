@@ -7,6 +7,7 @@ const NTH = /^(.*)#(\d+)$/s;
 /** `w:000012/step:fetch#2`: of a workflow, the third step of that name. */
 const OF_WORKFLOW =
   /^w:\d{6,}\/(?:(error|end|due|try|begun|kept):)?(?:(step|child|signal|approval|sleep|now|random|log):)?(.*)$/s;
+const OF_GRAPH = /^n:(\d+)(?:\/(\d+))?$/;
 const PART = /^s:\d{6,}\/(.+)$/s;
 
 export interface StepName {
@@ -16,10 +17,15 @@ export interface StepName {
   readonly passed?: readonly string[];
 }
 
-/** `states`: those of the steps that are known, by the keys of the steps. */
-export function nameOf(key: string, head: string | undefined, states: ReadonlyMap<string, string>): StepName {
+/** `states`: those of the steps that are known, by the keys of the steps. `nodes`: of a graph, by their numbers. */
+export function nameOf(
+  key: string,
+  head: string | undefined,
+  states: ReadonlyMap<string, string>,
+  nodes: readonly string[] = [],
+): StepName {
   const step = stepOfKey(key);
-  if (step === undefined) return { name: plainName(key) };
+  if (step === undefined) return { name: nodeName(key, nodes) ?? plainName(key) };
   const own = isStepKey(key) && head !== undefined ? stepHead(head) : undefined;
   if (own !== undefined) {
     const { state, via, passed } = own;
@@ -40,6 +46,14 @@ function partName(part: string | undefined, state: string): string {
   const [, launched, nth] = /^(l?)(\d+)$/.exec(part) ?? [];
   if (nth === undefined) return `${state}: ${part}`;
   return `${state}: ${launched === 'l' ? 'launched' : 'machine'} ${Number(nth) + 1}`;
+}
+
+/** `n:3`: a node has ended. `n:3/0`: its first task. */
+function nodeName(key: string, nodes: readonly string[]): string | undefined {
+  const [, node, task] = OF_GRAPH.exec(key) ?? [];
+  const id = nodes[Number(node)];
+  if (node === undefined || id === undefined) return undefined;
+  return task === undefined || task === '0' ? id : `${id} (${Number(task) + 1})`;
 }
 
 function plainName(key: string): string {

@@ -1,11 +1,13 @@
 import { fault } from '../../core/errors.ts';
 import type { JournalHead, RunRecord } from '../../engine/records.ts';
 import type { Run } from '../../engine/trees/runs.ts';
+import { GRAPH_HANDLER } from '../../flow/graph/graph-run.ts';
 import { baseOf, isStepKey } from '../../flow/machine/history/run-history.ts';
 import { stepHead } from '../../flow/machine/history/step-head.ts';
 import { MACHINE_HANDLER } from '../../flow/machine/machine-run.ts';
 import type { RunStepView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
+import { graphNodes } from './graph-nodes.ts';
 import { nameOf } from './step-names.ts';
 
 /** Members that one answer looks at. */
@@ -55,13 +57,14 @@ export async function stepPage(snapshot: EngineSnapshot, run: Run, query: StepQu
   const end = seen.at(-1);
   const records = await runsBy(snapshot, seen);
   const children = await runsBy(snapshot, [...new Set(shown.flatMap(({ ref }) => ref ?? []))]);
+  const nodes = await graphNodes(snapshot, run);
   const begun = seen.filter((task) => task !== from?.task);
   const steps = seen.flatMap((task) => {
     const record = records.get(task);
     if (record === undefined) return [];
     const own = shown.filter((head) => head.task === task && baseOf(head.key) === undefined);
     const attempt = begun.includes(task) ? attemptBar(snapshot, record) : [];
-    return [...attempt, ...barsOf(snapshot, run, record, own, children)];
+    return [...attempt, ...barsOf(snapshot, run, record, own, { children, nodes })];
   });
   const cursor = full
     ? `${last.task}/${last.key}`
@@ -79,13 +82,19 @@ export async function runsBy(
   return new Map(found.flatMap((record) => (record === undefined ? [] : [[record.task, record] as const])));
 }
 
+interface BarParts {
+  readonly children: ReadonlyMap<number, RunRecord>;
+  /** Of a graph. */
+  readonly nodes: readonly string[];
+}
+
 /** One entry of the journal of a task as a bar. */
 export function barsOf(
   { engine }: EngineSnapshot,
   run: Pick<Run, 'task' | 'kind' | 'state' | 'finishedAt'>,
   record: RunRecord,
   heads: readonly JournalHead[],
-  children: ReadonlyMap<number, RunRecord>,
+  { children, nodes }: BarParts,
 ): readonly RunStepView[] {
   const task = engine.idOf(record);
   const states = new Map(
@@ -102,7 +111,9 @@ export function barsOf(
       const { key, kind, attempt, at, began, ref, usage } = head;
       const child = ref === undefined ? undefined : children.get(ref);
       const named =
-        record.handler === MACHINE_HANDLER ? nameOf(key, head.head, states) : nameOf(key, undefined, states);
+        record.handler === MACHINE_HANDLER
+          ? nameOf(key, head.head, states)
+          : nameOf(key, undefined, states, record.handler === GRAPH_HANDLER ? nodes : []);
       return {
         task,
         key,

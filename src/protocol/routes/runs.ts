@@ -23,7 +23,7 @@ export const RUN_ROUTES = {
     method: 'POST',
     path: `${API}/runs`,
     access: 'operator',
-    does: 'Starts a run of a machine, or of a workflow in code. Under a name that is taken: goes on with that run, or answers it',
+    does: 'Starts a run of a machine, of a graph, or of a workflow in code. Under a name that is taken: goes on with that run, or answers it',
     body: RunInput,
     answer: Run.extend({ fresh: z.boolean() }),
     status: 201,

@@ -3,7 +3,7 @@ import { Json, TaskState, Time, tally, word } from './common.ts';
 import { TaskInput } from './task.ts';
 
 /** What a run is an execution of. */
-export type RunKind = 'machine' | 'task' | 'agent' | 'workflow';
+export type RunKind = 'machine' | 'task' | 'agent' | 'workflow' | 'graph';
 
 const Totals = z
   .object({
@@ -135,6 +135,9 @@ export const RunInput = z
     task: TaskInput.optional().describe(
       'Or the task of a workflow that workers have: its handler is NAME, or NAME@VERSION. It has its own queue, input and rest',
     ),
+    graph: Json.optional().describe('Or a workflow of nodes and connections, as JSON'),
+    upTo: z.string().optional().describe('Of a graph: the id of the node with which the run ends'),
+    trigger: z.string().optional().describe('Of a graph: the id of the trigger that fires; default: all'),
     channels: z
       .array(z.string())
       .max(100)
@@ -145,7 +148,7 @@ export const RunInput = z
     input: Json.optional(),
     name: z.string().optional().describe('The execution id: started again, the run goes on or gives its result'),
     title: z.string().optional(),
-    queue: z.string().optional().describe('Default: machines'),
+    queue: z.string().optional().describe('Default: machines; of a graph: graphs'),
     priority: z.number().optional(),
     maxAttempts: z.number().optional(),
     labels: labels.optional(),

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { fault } from '../../core/errors.ts';
 import { EngineSnapshot } from '../../operate/engine-snapshot.ts';
 import { findRun } from '../../operate/runs/find-run.ts';
-import { MACHINE_QUEUE } from '../../operate/runs/start-run.ts';
+import { queueOf } from '../../operate/runs/start-run.ts';
 import { hashOf } from '../../operate/secrets.ts';
 import { callerOf, type Principal } from '../auth/access.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
@@ -20,7 +20,7 @@ export const pushRoutes: Handlers<'pushTasks' | 'pushGraph' | 'startRun' | 'fork
   },
 
   async startRun({ body, operator, request, principal, guard }) {
-    await admit({ guard, principal }, [{ queue: body.task?.queue ?? body.queue ?? MACHINE_QUEUE }]);
+    await admit({ guard, principal }, [{ queue: queueOf(body) }]);
     return operator.call('startRun', { body, key: keyOf('run', request, principal) });
   },
 
