@@ -133,7 +133,9 @@ async function same({ node }: Node, count: number, now: Look, few: Look): Promis
   assert.ok(now.rows < 2 * few.rows + 200, `rows read: ${told}`);
 }
 
-async function waiting(t: TestContext, url: string, count: number, postgres?: Client): Promise<void> {
+async function waiting(t: TestContext, url: string, about: number, postgres?: Client): Promise<void> {
+  // One half waits for signals of its own, the other for one together.
+  const count = 2 * Math.round(about / 2);
   const cwd = temporaryFolder(t);
   const first = await start(t, cwd, url);
   const app = await open(url, { housekeeping: false });
