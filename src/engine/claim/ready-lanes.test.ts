@@ -54,6 +54,20 @@ function waiting(readyLanes: ReadyLanes): Promise<void> {
   return waiter.nextHint(60_000);
 }
 
+test('a lane that another process reports is read beside the scan, not after it', async () => {
+  const { readyLanes, store, pick } = rig([7]);
+  let release = (): void => {};
+  store.hold = new Promise((resolve) => (release = resolve));
+  readyLanes.report(7);
+  const refreshed = readyLanes.refresh();
+  await new Promise(setImmediate);
+  assert.equal(readyLanes.lane(7)?.queue, 'q7');
+  assert.deepEqual(pick(), [], 'not before the pauses are known');
+  release();
+  await refreshed;
+  assert.deepEqual(pick(), [7]);
+});
+
 test('a marked lane is picked, and one whose name is not known is not', () => {
   const { readyLanes, pick } = rig();
   readyLanes.learn(lane(1));

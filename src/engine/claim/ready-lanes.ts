@@ -21,6 +21,8 @@ export class ReadyLanes {
   readonly #known = new Map<number, Lane>();
   /** Without the lanes that a limit blocks. */
   readonly #ready = new FairTurns();
+  /** Lanes that other processes have reported and that the next scan reads. */
+  readonly #reported = new Set<number>();
   /** Lane → priority of the last task that it gave. */
   readonly #lastPriority = new Map<number, number>();
   readonly #held: BlockedLanes;
@@ -71,10 +73,11 @@ export class ReadyLanes {
     else if (this.#ready.has(lane)) this.waiters.wake(lane);
   }
 
-  /** Another process reports a ready task in this lane. The scan finds a lane that was never seen: its name is not known yet. */
+  /** Another process reports a ready task in this lane. The scan reads a lane that was never seen: its name is not known yet. */
   report(lane: number): void {
-    if (this.#known.has(lane)) this.mark(lane);
-    else this.hint();
+    if (this.#known.has(lane)) return this.mark(lane);
+    if (this.#reported.size < MAX_REPORTED) this.#reported.add(lane);
+    this.hint();
   }
 
   /**
@@ -293,8 +296,14 @@ export class ReadyLanes {
 
   async #scan(): Promise<void> {
     this.#scannedAt = this.#now();
-    // Together: the first claim of a process waits for both. No lane is put before the pauses are known.
-    const [first] = await Promise.all([this.#store.laneScan({ after: 0, limit: SCAN_PAGE }), this.#scanPauses()]);
+    const reported = [...this.#reported];
+    this.#reported.clear();
+    // Together: the first claim of a process waits for them. No lane is put before the pauses are known.
+    const [first] = await Promise.all([
+      this.#store.laneScan({ after: 0, limit: SCAN_PAGE }),
+      this.#scanPauses(),
+      this.#learnAll(reported),
+    ]);
     let found = 0;
     for (let after = 0; ; ) {
       const page = after === 0 ? first : await this.#store.laneScan({ after, limit: SCAN_PAGE });
@@ -317,6 +326,10 @@ export class ReadyLanes {
       const lane = this.#known.get(id);
       return lane === undefined || changes(lane) ? [id] : [];
     });
+    await this.#learnAll(lanes);
+  }
+
+  async #learnAll(lanes: readonly number[]): Promise<void> {
     if (lanes.length === 0) return;
     for (const lane of await this.#store.laneGet({ lanes })) if (lane !== undefined) this.#addKnown(lane);
   }
@@ -364,6 +377,8 @@ type ReadyLanesStore = Pick<Store, 'laneScan' | 'laneGet' | 'queueList' | 'count
 /** What a lost hint hid is found within this time: half of it passes until a scan is due, half until a waiter looks. */
 export const SCAN_MS = 1000;
 const SCAN_PAGE = 1000;
+/** More are found by the scan alone. */
+const MAX_REPORTED = 200;
 export const MAX_KNOWN = 100_000;
 /**
  * One lane costs a scan about 8 µs on Postgres; with this much rest per lane, scans take a twentieth of a core. The rest follows from the

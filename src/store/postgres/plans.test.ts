@@ -44,11 +44,11 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   // One step down the tree for each lane that has ready tasks.
   laneScan: ['task_ready(lane)'],
   laneDepth: ['task_ready(lane)', 'task_ready(lane, prio)'],
-  specFind: ['spec_hash_key(hash)'],
   specGet: ['spec_pkey(id)'],
 
   push: [],
   pushOne: [],
+  pushAndTell: [],
   pushAlike: [],
   pushFull: [],
   flightsOver: ['flight_pkey(store, n)'],

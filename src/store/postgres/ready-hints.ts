@@ -1,5 +1,5 @@
 import type { NewTask, PushAnswer, WatchParams } from '../store.ts';
-import type { Notice, PostgresWakeups } from './connect/wakeups.ts';
+import type { AttachedNotice, Notice, PostgresWakeups } from './connect/wakeups.ts';
 import type { LaneCursors } from './lane-cursors.ts';
 import type { Lanes } from './lanes.ts';
 import { prioOf } from './prio.ts';
@@ -20,8 +20,13 @@ export class ReadyHints {
     this.#wakeups = wakeups;
   }
 
-  /** These tasks were pushed. */
-  pushed(items: readonly NewTask[], answers: readonly PushAnswer[]): void {
+  /** What the push of a single task into this lane may send with its own commit. */
+  attach(lane: number): AttachedNotice | undefined {
+    return this.#wakeups.attach(lane);
+  }
+
+  /** These tasks were pushed. `told`: a notice went with the commit. */
+  pushed(items: readonly NewTask[], answers: readonly PushAnswer[], told = false): void {
     const lanes = new Set<number>();
     for (const [i, answer] of answers.entries()) {
       if (!answer.ok || !isReady(answer)) continue;
@@ -29,7 +34,7 @@ export class ReadyHints {
       lanes.add(lane);
       this.#cursors.lower(lane, { prio: prioOf(priority), id: answer.task });
     }
-    if (lanes.size > 0) this.#wakeups.notify(lanes);
+    if (lanes.size > 0 && !told) this.#wakeups.notify(lanes);
   }
 
   /**

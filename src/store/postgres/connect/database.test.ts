@@ -72,6 +72,16 @@ test('calls that come together share the session that is there: a new one is ope
   assert.ok(rows.length < 6, `${rows.length} sessions`);
 });
 
+test('a call that soon gets the busy connection opens no other', async (t) => {
+  const { db, name } = open(t, { size: 6 });
+  await pidOf(db);
+  for (let i = 0; i < 20; i++) await Promise.all([pidOf(db), pidOf(db)]);
+  const sql = 'SELECT FROM pg_stat_activity WHERE application_name = $1';
+  assert.equal((await admin.query(sql, [name])).rows.length, 1);
+  await Promise.all([db.run((session) => session.raw('SELECT pg_sleep(0.3)')), pidOf(db)]);
+  assert.equal((await admin.query(sql, [name])).rows.length, 2);
+});
+
 test('who gets no connection until the deadline hears that the store is busy, and the pool goes on', async (t) => {
   const { db } = open(t, { size: 1, deadlineMs: 100 });
   const held = db.run(async (session) => {

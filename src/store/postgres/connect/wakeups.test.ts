@@ -87,6 +87,44 @@ test('a store hears others and not itself, and which lanes it is about', async (
   assert.deepEqual(own.heard, [undefined, [lane]], 'nothing of what it did itself');
 });
 
+test('a task that is pushed alone is told with its own commit', async (t) => {
+  const schema = newSchema();
+  const [one, two] = [await open(t, schema), await open(t, schema)];
+  const { heard, next } = ears(t, two);
+  await next(1);
+  await push(one);
+  await next(2);
+  const transactions = async (): Promise<number> => {
+    const { rows } = await admin.query('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS next');
+    return Number(rows[0].next);
+  };
+  // The fewest of some: other tests use the server too.
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let n = 3; n < 8; n++) {
+    await pause(50); // The last notice is old.
+    const before = await transactions();
+    const lane = await push(one);
+    await next(n);
+    assert.deepEqual(heard[n - 1], [lane]);
+    fewest = Math.min(fewest, (await transactions()) - before);
+  }
+  assert.equal(fewest, 1);
+});
+
+test('a push takes along what waits to be told', async (t) => {
+  const schema = newSchema();
+  const [one, two] = [await open(t, schema), await open(t, schema)];
+  const { heard, next } = ears(t, two);
+  await next(1);
+  const last = await push(one, 'mail', 200);
+  await push(one, 'post');
+  await pause(100);
+  assert.ok(heard.length < 150, `${heard.length} notices of 201 pushes`);
+  const lanes = new Set(heard.flatMap((told) => told ?? []));
+  assert.ok(lanes.has(last));
+  assert.equal(lanes.size, 2);
+});
+
 test('a thousand pushes make few notices', async (t) => {
   const schema = newSchema();
   const store = await open(t, schema, '&pool=4');

@@ -8,6 +8,8 @@ import type { Database } from './database.ts';
 const APART_MS = 5;
 /** The same for notices of new events only, which no claim waits for. */
 const NEWS_APART_MS = 20;
+/** What waits is sent this much later than it may be, so that a push can take it along. */
+const SLACK_MS = 1;
 const LAST_MS = 500;
 const PROBE_MS = 10_000;
 const PROBE_PATIENCE_MS = 5000;
@@ -25,6 +27,12 @@ export interface WakeupsOptions {
   readonly store: number;
   /** False behind a pooler in transaction mode, which cannot listen. Then only the engine's polls find work. */
   readonly listens: boolean;
+}
+
+/** What a statement sends with its own commit. */
+export interface AttachedNotice {
+  readonly channel: string;
+  readonly payload: string;
 }
 
 export interface Listener {
@@ -62,6 +70,10 @@ export class PostgresWakeups {
   #carried = false;
   #news = false;
   #sending: Promise<void> | undefined;
+  /** Takes back what is planned to be sent. */
+  #planned: (() => void) | undefined;
+  /** Somebody waits for what is planned. */
+  #urgent = false;
   #sentAt = Number.NEGATIVE_INFINITY;
   #connection: Connection | undefined;
   #listening = false;
@@ -78,7 +90,17 @@ export class PostgresWakeups {
     for (const lane of lanes) this.#lanes.add(lane);
     for (const counter of counters) this.#counters.add(counter);
     this.#news = true;
-    this.#sending ??= this.#send();
+    this.#plan();
+  }
+
+  /**
+   * What is to be told, and that this lane has a ready task, for a statement that sends it with its own commit: a task that is pushed alone
+   * then starts a round trip and a commit earlier (3.2 instead of 3.9 ms). Undefined: a notice was sent a moment ago, and this one must wait.
+   */
+  attach(lane: number): AttachedNotice | undefined {
+    if (this.#sending !== undefined || this.#closed || this.#wait(APART_MS) > 0) return undefined;
+    this.#lanes.add(lane);
+    return { channel: this.#options.channel, payload: this.#take() };
   }
 
   /** Anything may have changed. */
@@ -115,29 +137,56 @@ export class PostgresWakeups {
   async close(): Promise<void> {
     this.#closed = true;
     const { world } = this.#options;
+    if (this.#planned !== undefined) this.#send();
     await Promise.race([this.#sending, pause(world.timers, LAST_MS)]);
     this.#cancel();
     await this.#connection?.close();
   }
 
-  async #send(): Promise<void> {
-    const { database, world, channel, store } = this.#options;
+  /** Sends what there is to tell, at once or when the last notice is old enough. A push that comes by then takes it along. */
+  #plan(): void {
+    if (this.#sending !== undefined) return;
     const awaited = this.#lanes.size + this.#counters.size > 0 || this.#everything || this.#carried;
-    const apart = awaited ? APART_MS : NEWS_APART_MS;
-    const wait = this.#sentAt + apart - world.clock.monotonic();
-    if (wait > 0) await pause(world.timers, wait);
+    const wait = this.#wait(awaited ? APART_MS : NEWS_APART_MS);
+    if (wait <= 0) this.#send();
+    else if (this.#planned === undefined || (awaited && !this.#urgent)) {
+      this.#planned?.();
+      this.#urgent = awaited;
+      this.#planned = this.#options.world.timers.after(wait + SLACK_MS, () => this.#send());
+    }
+  }
+
+  /** Until the last notice is that old. */
+  #wait(apartMs: number): number {
+    return this.#sentAt + apartMs - this.#options.world.clock.monotonic();
+  }
+
+  #send(): void {
+    const { database, channel } = this.#options;
+    const values = [channel, this.#take()];
+    // A lost hint is harmless.
+    const sent = database.run((session) => session.rows('notify', values)).catch(() => {});
+    this.#sending = sent.then(() => {
+      this.#sending = undefined;
+      if (!this.#closed && this.#news) this.#plan();
+    });
+  }
+
+  /** The payload of a notice of all that is to be told; it counts as sent. */
+  #take(): string {
+    const { world, store } = this.#options;
+    this.#planned?.();
+    this.#planned = undefined;
     this.#sentAt = world.clock.monotonic();
     const any = this.#everything || this.#lanes.size + this.#counters.size > MAX_LANES;
-    const payload = `${any ? '*:' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`}${this.#carried ? `:${CARRIED}` : ''}`;
+    const told = any ? '*:' : `${[...this.#lanes].join(',')}:${[...this.#counters].join(',')}`;
+    const carried = this.#carried ? `:${CARRIED}` : '';
     this.#lanes = new Set();
     this.#counters = new Set();
     this.#everything = false;
     this.#carried = false;
     this.#news = false;
-    // A lost hint is harmless.
-    await database.run((session) => session.rows('notify', [channel, `${store}:${payload}`])).catch(() => {});
-    this.#sending = undefined;
-    if (!this.#closed && this.#news) this.#sending = this.#send();
+    return `${store}:${told}${carried}`;
   }
 
   async #connect(): Promise<void> {

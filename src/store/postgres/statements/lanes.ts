@@ -52,7 +52,6 @@ export function laneStatements({ s, NOW }: Fragments) {
         WHERE NOT EXISTS (SELECT FROM ${s}.spec p WHERE p.hash = x.hash) ORDER BY x.hash ON CONFLICT (hash) DO NOTHING
         RETURNING id, hash)
       SELECT id, hash FROM ${s}.spec WHERE hash = ANY($1::text[]) UNION ALL SELECT id, hash FROM made`,
-    specFind: `SELECT id, hash FROM ${s}.spec WHERE hash = ANY($1::text[])`,
     specGet: `SELECT body FROM ${s}.spec WHERE id = $1`,
   } as const;
 }

@@ -6,15 +6,18 @@ export function pushStatements({ s, NOW, recent }: Fragments) {
   const newTasks = `unnest($3::int[], $4::int[], $5::int[], $6::smallint[], $7::smallint[], $8::text[])
     x(queue, lane, spec, prio, max_tries, payload)`;
 
-  return {
-    // The second of two tries of one flush violates the key of its flight row, and does nothing.
-    /** The push of a single caller: 0.22 ms where the general form takes 0.27 and a bare INSERT 0.15. */
-    pushOne: `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW})),
+  const one = `WITH f AS (INSERT INTO ${s}.flight (store, n, at) VALUES ($1, $2, ${NOW})),
       i AS (INSERT INTO ${s}.task (created_at, queue, lane, spec, state, prio, max_tries, payload)
         VALUES (${NOW}, $3, $4, $5, 0, $6, $7, $8) RETURNING id, created_at),
       e AS (INSERT INTO ${s}.outbox (at, queue, kind, state, n, d_ready, ids, attempts, born, note)
-        SELECT created_at, $3, 0, 0, 1, 1, ARRAY[id], '{0}', ARRAY[created_at], $9 FROM i)
-      SELECT id, created_at FROM i`,
+        SELECT created_at, $3, 0, 0, 1, 1, ARRAY[id], '{0}', ARRAY[created_at], $9 FROM i)`;
+
+  return {
+    // The second of two tries of one flush violates the key of its flight row, and does nothing.
+    /** The push of a single caller: 0.22 ms where the general form takes 0.27 and a bare INSERT 0.15. */
+    pushOne: `${one} SELECT id, created_at FROM i`,
+    /** The same, with the notice of its lane: one commit and one round trip instead of two. */
+    pushAndTell: `${one} SELECT id, created_at, pg_notify($10, $11) FROM i`,
     /**
      * For tasks that differ only in their payloads, as in most flushes: each further array costs the server a
      * microsecond a task.

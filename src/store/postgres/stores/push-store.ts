@@ -1,8 +1,9 @@
 import type { NewTask, PushAnswer, PushInParams, PushStore } from '../../store.ts';
 import { pushInCallerTransaction } from '../caller-transaction.ts';
+import type { AttachedNotice } from '../connect/wakeups.ts';
 import { pick } from '../places.ts';
 import { admit, admittingLimits } from '../verbs/queue/admit.ts';
-import { type AllocatedIds, pushedBefore, pushKeyed, pushTasks, waves } from '../verbs/queue/push.ts';
+import { type AllocatedIds, isFull, pushedBefore, pushKeyed, pushTasks, waves } from '../verbs/queue/push.ts';
 import type { StoreParts } from './store-parts.ts';
 
 interface PostgresPushStore extends PushStore {
@@ -35,6 +36,11 @@ async function push(parts: StoreParts, items: readonly NewTask[]): Promise<reado
     else if (before !== undefined) answers[i] = before;
     else (asksLimits(item) ? asking : keyed).push(i);
   }
+  const [only] = items;
+  const notice =
+    plain.length === 1 && items.length === 1 && !isFull(only as NewTask)
+      ? parts.hints.attach((only as NewTask).lane)
+      : undefined;
   const put = (places: readonly number[], given: readonly PushAnswer[]): void => {
     for (const [at, i] of places.entries()) answers[i] = given[at] as PushAnswer;
   };
@@ -42,20 +48,24 @@ async function push(parts: StoreParts, items: readonly NewTask[]): Promise<reado
     if (keyed.length > 0) put(keyed, await pushAllKeyed(parts, pick(items, keyed)));
     for (const i of asking) put([i], [await pushAdmitted(parts, items[i] as NewTask)]);
     if (plain.length > 0) {
-      put(plain, await pushPlain(parts, plain.length === items.length ? items : pick(items, plain)));
+      put(plain, await pushPlain(parts, plain.length === items.length ? items : pick(items, plain), notice));
     }
   } catch (error) {
     for (const [i, answer] of answers.entries()) if (answer !== undefined) committed.set(items[i] as NewTask, answer);
     throw error;
   }
   if (plain.length < items.length) for (const item of items) committed.delete(item);
-  parts.hints.pushed(items, answers);
+  parts.hints.pushed(items, answers, notice !== undefined);
   return answers;
 }
 
-function pushPlain(parts: StoreParts, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
+function pushPlain(
+  parts: StoreParts,
+  items: readonly NewTask[],
+  notice: AttachedNotice | undefined,
+): Promise<readonly PushAnswer[]> {
   const flushId = parts.dedup.next();
-  return parts.calls.run((session, tried) => pushTasks(session, parts, flushId, items, tried));
+  return parts.calls.run((session, tried) => pushTasks(session, parts, flushId, items, tried, notice));
 }
 
 /** Says which of these tasks have a limit that may refuse them or end others for them. */

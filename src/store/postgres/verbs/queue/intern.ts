@@ -13,8 +13,8 @@ const MAX_ROUNDS = 10;
 type HashedLane = LaneRow & { readonly hash: string };
 
 /**
- * Lanes that exist take one statement, new ones two, with their queues: each is a round trip of somebody's first push. Lanes with limits need a
- * transaction: a lane without its counters would give nothing back.
+ * Lanes take one statement, with their queues, whether they exist or not: each is a round trip of somebody's first push. New lanes with limits
+ * need a transaction: a lane without its counters would give nothing back.
  */
 export async function internLanes(
   session: Session,
@@ -23,7 +23,8 @@ export async function internLanes(
 ): Promise<readonly Lane[]> {
   const hashes = names.map(laneHash);
   const wanted = [...new Set(hashes)];
-  let rows = await session.all<HashedLane>('laneFind', [texts(wanted)]);
+  const limited = names.some(({ limits = [] }) => limits.length > 0);
+  let rows = limited ? await session.all<HashedLane>('laneFind', [texts(wanted)]) : [];
   if (rows.length < wanted.length) rows = await addLanes(session, names, hashes);
   const byHash = new Map(rows.map((row) => [row.hash, lanes.learn(row)]));
   return hashes.map((hash) => byHash.get(hash) as Lane);
@@ -61,11 +62,9 @@ async function addLanes(
 
 export async function internSpecs(session: Session, bodies: readonly string[]): Promise<readonly number[]> {
   const hashes = bodies.map(hashOf);
-  const wanted = [...new Set(hashes)];
-  let rows = await session.all<{ id: number; hash: string }>('specFind', [texts(wanted)]);
-  if (rows.length < wanted.length) {
-    rows = await untilAll(wanted.length, () => session.all('specAdd', [texts(hashes), texts(bodies)]));
-  }
+  const rows = await untilAll(new Set(hashes).size, () =>
+    session.all<{ id: number; hash: string }>('specAdd', [texts(hashes), texts(bodies)]),
+  );
   const ids = new Map(rows.map(({ id, hash }) => [hash, id]));
   return hashes.map((hash) => ids.get(hash) as number);
 }

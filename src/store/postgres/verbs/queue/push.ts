@@ -4,6 +4,7 @@ import type { NewTask, PushAnswer, PushedTask } from '../../../store.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session, Try } from '../../connect/database.ts';
 import { isSentBefore } from '../../connect/errors.ts';
+import type { AttachedNotice } from '../../connect/wakeups.ts';
 import type { Lanes } from '../../lanes.ts';
 import type { PostgresParts } from '../../parts.ts';
 import { prioOf } from '../../prio.ts';
@@ -18,6 +19,7 @@ export async function pushTasks(
   flushId: FlushId,
   items: readonly NewTask[],
   tried: Try,
+  notice?: AttachedNotice,
 ): Promise<readonly PushAnswer[]> {
   await parts.lanes.need(
     session,
@@ -26,7 +28,7 @@ export async function pushTasks(
   try {
     return await (items.some(isFull)
       ? pushFull(session, parts, flushId, items)
-      : pushPlain(session, parts, flushId, items));
+      : pushPlain(session, parts, flushId, items, notice));
   } catch (error) {
     // An earlier try had come through: what it made is in its events.
     if (tried.again && isSentBefore(error)) return earlier(session, flushId, items);
@@ -35,7 +37,7 @@ export async function pushTasks(
 }
 
 /** Whether a task needs more columns than most do. */
-function isFull({ payload, delayMs, runAt, waitTimeoutMs, resultKey }: NewTask): boolean {
+export function isFull({ payload, delayMs, runAt, waitTimeoutMs, resultKey }: NewTask): boolean {
   const timed = delayMs !== undefined || runAt !== undefined || waitTimeoutMs !== undefined;
   return timed || resultKey !== undefined || !fitsInline(payload);
 }
@@ -81,11 +83,16 @@ async function pushPlain(
   parts: PostgresParts,
   flushId: FlushId,
   items: readonly NewTask[],
+  notice: AttachedNotice | undefined,
 ): Promise<readonly PushAnswer[]> {
   const [only] = items;
   if (only !== undefined && items.length === 1) {
     const values = [flushId.store, flushId.n, ...alike(parts, only), only.payload, noteOf(flushId)];
-    const [row] = (await session.rows('pushOne', values)) as readonly (readonly [number, number])[];
+    const sent =
+      notice === undefined
+        ? session.rows('pushOne', values)
+        : session.rows('pushAndTell', [...values, notice.channel, notice.payload]);
+    const [row] = (await sent) as readonly (readonly [number, number])[];
     return row === undefined ? [] : [freshAnswer(...row)];
   }
   if (only !== undefined && areAlike(items)) {
