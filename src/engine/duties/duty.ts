@@ -86,8 +86,10 @@ export class Keeper {
     return this.#term !== undefined;
   }
 
-  start(): void {
+  /** `afterMs`: until it is first taken. */
+  start(afterMs = 0): void {
     this.#stopped = false;
+    if (afterMs > 0) this.#workAt = this.#renewAt = this.#now() + afterMs;
     if (this.duty.restMs !== undefined) this.#workAt = this.#restUntil = this.#now() + this.duty.restMs;
     this.#plan();
   }

@@ -42,3 +42,19 @@ test('duties that crashed with their process are taken over when their term has 
   await roster.stop();
   await store.close();
 });
+
+test('a young process takes its duties one after the other', async () => {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  const roster = new Roster({ engine: new Engine({ store, world }), holder: 'a' });
+  roster.start(60);
+  await world.advance(59);
+  assert.deepEqual(roster.held(), EVERY.slice(0, 1));
+  for (const [at] of EVERY.entries()) {
+    assert.deepEqual(roster.held(), EVERY.slice(0, at + 1));
+    await world.advance(60);
+  }
+  assert.deepEqual(roster.held(), EVERY);
+  await roster.stop();
+  await store.close();
+});

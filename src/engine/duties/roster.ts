@@ -74,8 +74,9 @@ export class Roster {
     return this.#stager.expects && this.keeper('stager').holding;
   }
 
-  start(): void {
-    for (const keeper of Object.values(this.#keepers)) keeper.start();
+  /** `apartMs`: between two duties. What a first pass costs then delays no task by more than one duty. */
+  start(apartMs = 0): void {
+    for (const [at, keeper] of Object.values(this.#keepers).entries()) keeper.start(at * apartMs);
   }
 
   async stop(): Promise<void> {
