@@ -42,6 +42,8 @@ export interface LibraryOptions {
   readonly queue?: (place: string) => string;
   /** Default: `library`. */
   readonly name?: string;
+  /** Default: 60,000. */
+  readonly drainTasks?: number;
   readonly warmTasks?: number;
   /** What the n-th push says besides its input. */
   readonly pushOptions?: (n: number) => PushOptions;
@@ -51,10 +53,20 @@ export interface LibraryOptions {
 }
 
 export function library(options: LibraryOptions): Contender {
-  const { url, without, queue, warmTasks, name = LIBRARY, pushOptions, prepare, seedFinished } = options;
+  const {
+    url,
+    without,
+    queue,
+    drainTasks = 60_000,
+    warmTasks,
+    name = LIBRARY,
+    pushOptions,
+    prepare,
+    seedFinished,
+  } = options;
   return {
     name,
-    drainTasks: 60_000,
+    drainTasks,
     without,
     ...(seedFinished === undefined ? {} : { seedsFinished: true }),
     ...(warmTasks === undefined ? {} : { warmTasks }),

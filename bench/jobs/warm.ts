@@ -2,6 +2,7 @@ import { type Contender, payload, thousand } from '../contenders/contender.ts';
 
 const CALLERS = 64;
 const TASKS = 4000;
+const SINGLES = 5000;
 
 /**
  * Before anything is measured, every contender pushes and works off some tasks in a place of its own: what is compared is
@@ -19,10 +20,9 @@ export async function warm(contender: Contender, place: string): Promise<void> {
       if (settled === warmTasks) all.resolve();
     },
   });
-  const bulk = thousand.slice(0, warmTasks / 4);
-  await queue.pushMany(bulk);
-  await queue.pushMany(bulk);
-  let left = warmTasks - 2 * bulk.length;
+  // Half of them one by one, if that does not take too long.
+  let left = Math.min(warmTasks / 2, SINGLES);
+  for (let bulk = warmTasks - left; bulk > 0; bulk -= thousand.length) await queue.pushMany(thousand.slice(0, bulk));
   const caller = async (): Promise<void> => {
     while (left-- > 0) await queue.push(payload());
   };
