@@ -35,6 +35,7 @@ import {
 } from './library/pushing.ts';
 import { type AppRuns, CalledRuns } from './library/runs.ts';
 import { type AppSchedules, CalledSchedules, type ScheduleOptions } from './library/schedules.ts';
+import { type AppWorkflows, CalledWorkflows } from './library/stored-workflows.ts';
 import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
@@ -93,6 +94,8 @@ export class App implements Leasehold {
   /** Schedules: look, pause, resume, run, remove. */
   readonly schedules: AppSchedules;
   readonly #schedules: CalledSchedules;
+  /** Stored workflows: apply, look, enable, run. */
+  readonly workflows: AppWorkflows;
 
   constructor(node: Node, renewal: RenewalAddress | undefined) {
     this.#node = node;
@@ -100,6 +103,7 @@ export class App implements Leasehold {
     this.runs = new CalledRuns(caller);
     this.#schedules = new CalledSchedules(caller);
     this.schedules = this.#schedules;
+    this.workflows = new CalledWorkflows(caller);
     this.#renewal = renewal;
   }
 

@@ -229,10 +229,10 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./workers/tags.ts')).tags,
   },
   workflows: {
-    doc: 'Run workflows of nodes and connections, draw and check them',
+    doc: 'Store and run workflows',
     commands: {
       run: {
-        doc: 'Run a workflow of nodes and connections on the workers of a store or node, and print its output',
+        doc: 'Run a workflow from a file, or a stored one, on any workers, and print its output',
         load: async () => (await import('./workflows/run.ts')).run,
       },
       show: {
@@ -242,6 +242,34 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       check: {
         doc: 'Say everything that is wrong with workflows, each problem with its file and line',
         load: async () => (await import('./workflows/check.ts')).check,
+      },
+      list: {
+        doc: 'List stored workflows: their versions, whether they are on, and when they start next',
+        load: async () => (await import('./workflows/list.ts')).list,
+      },
+      apply: {
+        doc: 'Store a workflow, or a new version of the one of its name, and say what changes',
+        load: async () => (await import('./workflows/apply.ts')).apply,
+      },
+      enable: {
+        doc: 'Let the triggers of a stored workflow start runs; what is past due starts at once',
+        load: async () => (await import('./workflows/enable.ts')).enable,
+      },
+      disable: {
+        doc: 'Let the triggers of a stored workflow start nothing more; its runs go on',
+        load: async () => (await import('./workflows/disable.ts')).disable,
+      },
+      versions: {
+        doc: 'List the versions of a stored workflow, the newest first: who made them and when',
+        load: async () => (await import('./workflows/versions.ts')).versions,
+      },
+      restore: {
+        doc: 'Make an old version of a stored workflow the newest again, as a new version',
+        load: async () => (await import('./workflows/restore.ts')).restore,
+      },
+      remove: {
+        doc: 'Remove a stored workflow with its versions and schedules; its runs stay',
+        load: async () => (await import('./workflows/remove.ts')).remove,
       },
     },
   },

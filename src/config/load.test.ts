@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
 import { type Environment, loadCall, loadConfig, sourceOf } from './load.ts';
 import { GRANT_OPTIONS } from './options/grants.ts';
-import { OPTION_KEYS } from './options.ts';
+import { OPTION_KEYS, type OptionKey } from './options.ts';
 import { defaultWorkerName, hostWorkerName, workerNameFor } from './worker-name.ts';
 
 /** Without flags that mean something else to the commands of grants. */
@@ -169,6 +169,8 @@ test('without flags and variables there are the documented defaults', () => {
     runName: undefined,
     cancelReason: undefined,
     upTo: undefined,
+    workflowFile: undefined,
+    expected: undefined,
     trigger: undefined,
     forkStep: undefined,
     changes: undefined,
@@ -331,8 +333,10 @@ test('a switch that is on has a flag that turns it off; the last one counts', ()
 });
 
 test('some switches have a letter, and a number below zero is a value', () => {
-  assert.equal(load(['-f']).follow, true);
-  assert.deepEqual([load(['-fy']).follow, load(['-fy']).yes], [true, true]);
+  const few = (options: readonly OptionKey[], args: readonly string[]) => loadConfig({ ...UP, options }, args, {});
+  assert.equal(few(['follow'], ['-f']).follow, true);
+  assert.deepEqual([few(['follow', 'yes'], ['-fy']).follow, few(['follow', 'yes'], ['-fy']).yes], [true, true]);
+  assert.equal(few(['workflowFile'], ['-f', 'hello.json']).workflowFile, 'hello.json');
   assert.equal(load(['--priority', '-5']).priority, -5);
   refused(['--priority', '--json'], {}, 'INVALID_INPUT', /it needs a value/);
   refused(['--count', '-5'], {}, 'INVALID_INPUT', /it needs a value/);

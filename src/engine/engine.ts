@@ -65,6 +65,7 @@ import type { Documents } from './trees/documents.ts';
 import type { Runs } from './trees/runs.ts';
 import type { Trees } from './trees/trees.ts';
 import type { Workers } from './workers.ts';
+import type { Workflows } from './workflows.ts';
 
 export type { ClaimOptions, EngineOptions };
 
@@ -97,6 +98,7 @@ export class Engine {
   readonly runs: Runs;
   /** Tasks that are pushed by a clock. */
   readonly schedules: Schedules;
+  readonly workflows: Workflows;
   readonly trees: Trees;
   readonly waits: Waits;
   readonly workers: Workers;
@@ -123,6 +125,7 @@ export class Engine {
     this.logs = parts.logs;
     this.runs = parts.runs;
     this.schedules = parts.schedules;
+    this.workflows = parts.workflows;
     this.trees = parts.trees;
     this.waits = parts.waits;
     this.workers = parts.workers;

@@ -30,6 +30,7 @@ import { Runs } from './trees/runs.ts';
 import { Spawns } from './trees/spawns.ts';
 import { Trees } from './trees/trees.ts';
 import { Workers } from './workers.ts';
+import { Workflows } from './workflows.ts';
 
 export interface EngineParts {
   readonly claims: Claims;
@@ -49,6 +50,7 @@ export interface EngineParts {
   readonly results: Results;
   readonly runs: Runs;
   readonly schedules: Schedules;
+  readonly workflows: Workflows;
   readonly settles: Settles;
   readonly trees: Trees;
   readonly turns: Turns;
@@ -152,6 +154,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
   const parseId = (text: string): number | undefined => ids.decode('task_', text)?.id;
   const runs = new Runs({ store, coalescer, tasks: pushes, trees, idOf, parseId, world });
   const schedules = new Schedules({ store, tasks: pushes, idOf });
+  const workflows = new Workflows({ store, tasks: pushes });
   const waits = new Waits({ store, coalescer, onWoken, onCommit: onEnded });
   const spawns = new Spawns({ store, interner, tasks: pushes });
   const turns = new Turns({
@@ -208,6 +211,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     results,
     runs,
     schedules,
+    workflows,
     settles,
     trees,
     turns,

@@ -89,6 +89,11 @@ function restOf(store: QueueStore): Rest {
     triggerFires: none,
     triggerDue: async () => ({ now: (await store.clock()).calendar, triggers: [], nextInMs: undefined }),
     triggerFire: no('triggers'),
+    workflowPut: no('workflows'),
+    workflowGet: nothing,
+    workflowList: none,
+    workflowVersions: none,
+    workflowRemove: no('workflows'),
 
     workerSet: no('settings of workers'),
     workerSettings: none,

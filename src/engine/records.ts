@@ -25,4 +25,7 @@ export type {
   WaitRecord,
   WorkerRecord,
   WorkerSettingRecord,
+  WorkflowAnswer,
+  WorkflowRecord,
+  WorkflowVersion,
 } from '../store/store.ts';

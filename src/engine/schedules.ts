@@ -7,6 +7,7 @@ import type { FireLine, Store, TriggerRecord, TriggerView } from '../store/store
 import { checkOptions, whole } from './check.ts';
 import type { PushRequest } from './push/push.ts';
 import type { Pushed, TaskInterner } from './push/pushes.ts';
+import { firingOf } from './trigger-runs.ts';
 
 /** A task that is pushed at each fire time. */
 export interface ScheduleRequest
@@ -49,6 +50,8 @@ export interface Schedule {
   readonly state: ScheduleState;
   readonly nextAt: number | undefined;
   readonly last: Fire | undefined;
+  /** The stored workflow that it belongs to. */
+  readonly workflow?: string | undefined;
 }
 
 /** What became of a fire time, or of those that were skipped together. */
@@ -130,13 +133,14 @@ export class Schedules {
     const expression = expressionOf({ cron, every, from, at, daily, weekly, monthly }, timezone);
     const { lane, spec, priority, maxTries, payload } = await this.#deps.tasks.place(task);
     const nextAt = await this.#firstTime(name, expression, timezone);
-    return this.#deps.store.triggerPut({
-      trigger: { name, cron: expression, timezone, missed, nextAt, lane, spec, priority, maxTries, payload },
-    });
+    const trigger = { name, cron: expression, timezone, missed, nextAt, lane, spec, priority, maxTries, payload };
+    const put = await this.#deps.store.triggerPut({ trigger });
+    if (put === undefined) throw ofWorkflow(name, await this.#find(name));
+    return put;
   }
 
   async remove(name: string): Promise<void> {
-    if (!(await this.#deps.store.triggerRemove({ name: checkName('schedule', name) }))) throw missing(name);
+    if (!(await this.#deps.store.triggerRemove({ name: checkName('schedule', name) }))) await this.#refuse(name);
   }
 
   /** By name. */
@@ -170,13 +174,14 @@ export class Schedules {
 
   /** It fires no more until it is resumed, and what it would have fired meanwhile is not missed. */
   async pause(name: string): Promise<void> {
-    if (!(await this.#deps.store.triggerPause({ name: checkName('schedule', name) }))) throw missing(name);
+    if (!(await this.#deps.store.triggerPause({ name: checkName('schedule', name) }))) await this.#refuse(name);
   }
 
   /** It goes on with the first fire time from now on. */
   async resume(name: string): Promise<void> {
     for (let i = 0; i < TRIES; i++) {
       const record = await this.#find(name);
+      if (record.workflow !== undefined) throw ofWorkflow(name, record);
       if (record.heldAt === undefined) return;
       const { cron, timezone } = record;
       const nextAt = await this.#resumption(record);
@@ -187,9 +192,12 @@ export class Schedules {
 
   /** Pushes its task now; the fire times stay as they are. */
   async run(name: string): Promise<Pushed> {
-    const { lane, spec, priority, maxTries, payload } = await this.#find(name);
+    const record = await this.#find(name);
+    const { lane, spec, priority, maxTries } = record;
+    const { calendar } = await this.#deps.store.clock();
+    const { payload, run } = firingOf(record, calendar);
     const item = { lane, spec, priority, maxTries, payload };
-    const answer = await this.#deps.store.triggerRun({ name, item });
+    const answer = await this.#deps.store.triggerRun({ name, item, run });
     if (answer === undefined) throw missing(name);
     if (!answer.ok)
       throw 'limit' in answer ? fault('LIMIT_REACHED', { limit: answer.limit, key: answer.key }) : fault('CONFLICT');
@@ -209,6 +217,11 @@ export class Schedules {
   async #resumption({ cron, timezone, heldAt = NEVER }: TriggerRecord): Promise<number> {
     const { calendar } = await this.#deps.store.clock();
     return Math.max(heldAt, fireTimesOf(cron, timezone)(calendar) ?? NEVER);
+  }
+
+  /** It is not there, or it is not one of its own. */
+  async #refuse(name: string): Promise<never> {
+    throw ofWorkflow(name, await this.#find(name));
   }
 
   async #find(name: string): Promise<TriggerView> {
@@ -233,7 +246,7 @@ export class Schedules {
 }
 
 function scheduleOf(record: TriggerRecord, last: Fire | undefined): Schedule {
-  const { name, queue, handler, payload, priority, maxTries, timezone, missed, nextAt, heldAt } = record;
+  const { name, queue, handler, payload, priority, maxTries, timezone, missed, nextAt, heldAt, workflow } = record;
   const state = heldAt !== undefined ? 'paused' : nextAt === NEVER ? 'ended' : 'active';
   return {
     name,
@@ -248,7 +261,14 @@ function scheduleOf(record: TriggerRecord, last: Fire | undefined): Schedule {
     state,
     nextAt: state === 'active' ? nextAt : undefined,
     last,
+    ...(workflow === undefined ? {} : { workflow }),
   };
+}
+
+function ofWorkflow(name: string, { workflow }: TriggerRecord): Error {
+  const problem = `the schedule ${name} belongs to the workflow ${workflow}, and changes with it`;
+  const hint = `"leasehold workflows disable ${workflow}" turns it off, "leasehold workflows apply" changes it.`;
+  return fault('CONFLICT', { problem }, { hint });
 }
 
 function missing(name: string): Error {

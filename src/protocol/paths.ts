@@ -74,6 +74,17 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   pauseSchedule: 'POST /api/v1/schedules/{name}/pause',
   resumeSchedule: 'POST /api/v1/schedules/{name}/resume',
   runSchedule: 'POST /api/v1/schedules/{name}/run',
+  listWorkflows: 'GET /api/v1/workflows',
+  applyWorkflow: 'POST /api/v1/workflows',
+  checkWorkflow: 'POST /api/v1/workflows/check',
+  getWorkflow: 'GET /api/v1/workflows/{name}',
+  removeWorkflow: 'DELETE /api/v1/workflows/{name}',
+  enableWorkflow: 'POST /api/v1/workflows/{name}/enable',
+  disableWorkflow: 'POST /api/v1/workflows/{name}/disable',
+  listWorkflowVersions: 'GET /api/v1/workflows/{name}/versions',
+  getWorkflowVersion: 'GET /api/v1/workflows/{name}/versions/{version}',
+  restoreWorkflow: 'POST /api/v1/workflows/{name}/versions/{version}/restore',
+  runWorkflow: 'POST /api/v1/workflows/{name}/runs',
   listQueues: 'GET /api/v1/queues',
   getQueue: 'GET /api/v1/queues/{queue}',
   scaleQueue: 'GET /api/v1/queues/{queue}/scale',
@@ -121,7 +132,12 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   revokeToken: 'DELETE /api/v1/tokens/{id}',
 };
 
-const REPEATABLE: { readonly [N in RepeatableName]: true } = { pushTasks: true, pushGraph: true, startRun: true };
+const REPEATABLE: { readonly [N in RepeatableName]: true } = {
+  pushTasks: true,
+  pushGraph: true,
+  startRun: true,
+  runWorkflow: true,
+};
 
 export function isRepeatable(name: RouteName): name is RepeatableName {
   return Object.hasOwn(REPEATABLE, name);

@@ -16,6 +16,7 @@ import { TOKEN_ROUTES } from './routes/tokens.ts';
 import { WAIT_ROUTES } from './routes/waits.ts';
 import { WORKER_SESSION_ROUTES } from './routes/worker-sessions.ts';
 import { WORKER_ROUTES } from './routes/workers.ts';
+import { WORKFLOW_ROUTES } from './routes/workflows.ts';
 
 /** Everything that a node answers over HTTP, once. The reference page lists it in this order. */
 export const ROUTES = {
@@ -26,6 +27,7 @@ export const ROUTES = {
   ...TASK_ROUTES,
   ...RUN_ROUTES,
   ...SCHEDULE_ROUTES,
+  ...WORKFLOW_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
   ...LIMIT_ROUTES,

@@ -8,6 +8,14 @@ import type { Fire, Schedule, ScheduleDetail } from './shapes/schedule.ts';
 import type { Attempt, Explanation, LogLine, PushedTask, Task, TaskDetail } from './shapes/task.ts';
 import type { Approval, Decision, Signal } from './shapes/wait.ts';
 import type { Tag, Worker, WorkerSetting } from './shapes/worker.ts';
+import type {
+  AppliedWorkflow,
+  Workflow,
+  WorkflowCheck,
+  WorkflowDetail,
+  WorkflowVersion,
+  WorkflowVersionDetail,
+} from './shapes/workflow.ts';
 
 /**
  * Views are what people and programs see, under public ids and names. Each has the shape of an answer, which is declared
@@ -45,6 +53,12 @@ export type NodeView = View<typeof ClusterNode>;
 export type ScheduleView = View<typeof Schedule>;
 export type ScheduleDetailView = View<typeof ScheduleDetail>;
 export type FireView = View<typeof Fire>;
+export type WorkflowView = View<typeof Workflow>;
+export type WorkflowDetailView = View<typeof WorkflowDetail>;
+export type WorkflowVersionView = View<typeof WorkflowVersion>;
+export type WorkflowVersionDetailView = View<typeof WorkflowVersionDetail>;
+export type WorkflowCheckView = View<typeof WorkflowCheck>;
+export type AppliedWorkflowView = View<typeof AppliedWorkflow>;
 export type RunView = View<typeof Run>;
 export type RunDetailView = View<typeof RunDetail>;
 export type RunWaitView = View<typeof RunWait>;

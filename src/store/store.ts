@@ -15,6 +15,7 @@ import type { TreeStore } from './port/tree-store.ts';
 import type { TriggerStore } from './port/trigger-store.ts';
 import type { TurnStore } from './port/turn-store.ts';
 import type { WaitStore } from './port/wait-store.ts';
+import type { WorkflowStore } from './port/workflow-store.ts';
 import type { QueueStore } from './queue-store.ts';
 
 export type * from './port/browser-session-store.ts';
@@ -32,6 +33,7 @@ export type * from './port/tree-store.ts';
 export type * from './port/trigger-store.ts';
 export type * from './port/turn-store.ts';
 export type * from './port/wait-store.ts';
+export type * from './port/workflow-store.ts';
 export type * from './queue-store.ts';
 
 /**
@@ -49,6 +51,7 @@ export interface Store
     BudgetStore,
     ResultStore,
     TriggerStore,
+    WorkflowStore,
     SettingStore,
     TokenStore,
     BrowserSessionStore,

@@ -46,6 +46,9 @@ const READS: ReadonlySet<string> = new Set([
   'triggerFind',
   'triggerFires',
   'triggerDue',
+  'workflowGet',
+  'workflowList',
+  'workflowVersions',
 ] satisfies Verb[]);
 
 const HARMLESS: ReadonlySet<string> = new Set([

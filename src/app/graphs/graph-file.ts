@@ -32,6 +32,13 @@ export async function readGraphFile(file: string): Promise<GraphFile> {
   };
 }
 
+/** A stored workflow, which was checked when it was applied. */
+export function graphOf(name: string, value: unknown): Graph {
+  const { graph } = readGraph(value as Value, { name });
+  if (graph !== undefined) return graph;
+  throw fault('INVALID_INPUT', { field: `workflow ${name}`, problem: 'another version of leasehold has stored it' });
+}
+
 /** Throws `INVALID_INPUT` that lists all errors, one a line. */
 export function graphIn(file: string, { graph, problems }: GraphFile): Graph {
   if (graph !== undefined) return graph;

@@ -17,6 +17,7 @@ import type { AppWorkerOptions } from '../worker.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppRuns, RunBudget } from './runs.ts';
 import type { AppSchedules, ScheduleOptions } from './schedules.ts';
+import type { AppWorkflows } from './stored-workflows.ts';
 
 /** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
@@ -133,6 +134,8 @@ export interface Leasehold extends AsyncDisposable {
   schedule<T extends AnyTask>(name: string, options: ScheduleOptions<T>): Promise<ScheduleView>;
   /** Schedules: look, pause, resume, run, remove. */
   readonly schedules: AppSchedules;
+  /** Workflows of nodes and connections that the store keeps, with their versions. */
+  readonly workflows: AppWorkflows;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

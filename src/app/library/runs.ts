@@ -217,10 +217,10 @@ async function bundleOf(machine: object | string): Promise<string> {
 }
 
 /** Whoever answers reads it: here only a file is. */
-async function graphOf(graph: object | string): Promise<unknown> {
+export async function graphOf(graph: object | string, field = 'graph'): Promise<unknown> {
   if (typeof graph === 'object' && graph !== null) return graph;
   if (typeof graph !== 'string') {
-    throw fault('INVALID_INPUT', { field: 'graph', problem: 'it is an object, or the path of a file' });
+    throw fault('INVALID_INPUT', { field, problem: 'it is an object, or the path of a file' });
   }
   const { graphIn, readGraphFile } = await import('../graphs/graph-file.ts');
   const file = await readGraphFile(graph);
@@ -230,6 +230,6 @@ async function graphOf(graph: object | string): Promise<unknown> {
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-function defined<T extends object>(options: T): Defined<T> {
+export function defined<T extends object>(options: T): Defined<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

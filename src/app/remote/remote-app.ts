@@ -39,6 +39,7 @@ import {
 } from '../library/pushing.ts';
 import { type AppRuns, CalledRuns } from '../library/runs.ts';
 import { type AppSchedules, CalledSchedules, type ScheduleOptions } from '../library/schedules.ts';
+import { type AppWorkflows, CalledWorkflows } from '../library/stored-workflows.ts';
 import { startOver, startWorkflow, workflowHandle } from '../library/workflow-runs.ts';
 import { nodeFetch } from './node-fetch.ts';
 import { itemOf } from './remote-app-events.ts';
@@ -108,6 +109,8 @@ export class RemoteApp implements Leasehold {
   /** Schedules: look, pause, resume, run, remove. */
   readonly schedules: AppSchedules;
   readonly #schedules: CalledSchedules;
+  /** Stored workflows: apply, look, enable, run. */
+  readonly workflows: AppWorkflows;
 
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
@@ -115,6 +118,7 @@ export class RemoteApp implements Leasehold {
     this.runs = new CalledRuns(() => Promise.resolve(this.#operator));
     this.#schedules = new CalledSchedules(() => Promise.resolve(this.#operator));
     this.schedules = this.#schedules;
+    this.workflows = new CalledWorkflows(() => Promise.resolve(this.#operator));
     this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;

@@ -177,6 +177,15 @@ async function furnish(app: App): Promise<Scene> {
   await store.triggerPut({ trigger: { name: 'nightly', ...what, ...cron, ...payload } });
   await store.triggerRun({ name: 'nightly', item: { ...what, payload: '1', priority: 0, maxTries: 2, delayMs: HOUR } });
   await store.triggerPause({ name: 'nightly' });
+  const own = { name: 'flow.start', ...what, ...cron, ...payload };
+  const ran = { kind: 'graph', title: 'Ä', definition: 'w', labels: {} };
+  await store.workflowPut({
+    name: 'flow',
+    revision: 0,
+    enabled: true,
+    triggers: [{ ...own, run: ran }],
+    next: { definition: { hash: 'w', kind: 'graph', body: '{}' }, by: 'ada "b"', restored: undefined },
+  });
   const run = { name: 'Ä "run"', kind: 'machine', title: 't', fingerprint: 'f', definition: 'h', labels: { a: '"' } };
   const push = {
     task: { lane: lane?.id ?? 0, spec: spec ?? 0, priority: 0, maxTries: 1, payload: '1', delayMs: HOUR },

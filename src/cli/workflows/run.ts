@@ -10,15 +10,17 @@ import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { readRunInput } from '../machines/run-input.ts';
 import { untilItsEnd } from '../runs/until-its-end.ts';
+import { isFile } from './which.ts';
 
 /** `leasehold workflows run FILE`. */
 export const run: Command = {
   name: 'workflows run',
-  doc: 'Run a workflow of nodes and connections on the workers of a store or node, and print its output',
-  args: [{ name: 'FILE', doc: 'The workflow, in JSON or YAML' }],
+  doc: 'Run a workflow from a file, or a stored one, on any workers, and print its output',
+  args: [{ name: 'FILE|NAME', doc: 'The workflow, in JSON or YAML, or the name of a stored one' }],
   options: ['input', 'upTo', 'trigger', 'executionId', ...OPERATOR_OPTIONS],
   examples: [
     { line: `workflows run hello.json --input '{"name": "Ann"}'`, does: 'the triggers give this item' },
+    { line: 'workflows run nightly', does: 'the newest version of a stored one, also while it is off' },
     { line: 'workflows run hello.json --up-to fetch', does: 'ends with what this node gives' },
     {
       line: 'workflows run hello.json --execution-id hello-42',
@@ -30,8 +32,8 @@ export const run: Command = {
     const { config, args: words } = loadCall(run, args);
     const [file] = words as [string];
     const out = outFor(config);
-    const read = await readGraphFile(file);
-    const { name: title } = graphIn(file, read);
+    const given = isFile(file) ? await readGraphFile(file) : undefined;
+    const title = given === undefined ? undefined : graphIn(file, given).name.slice(0, 255);
     const { upTo, trigger, executionId: name } = config;
     const input = config.input === undefined ? {} : { input: await readRunInput(config.input) };
     const stop = new AbortController();
@@ -47,16 +49,15 @@ export const run: Command = {
       return await withOperator(
         config,
         async (operator) => {
-          const started = await operator.call('startRun', {
-            body: {
-              graph: read.value,
-              title: title.slice(0, 255),
-              ...input,
-              ...(upTo === undefined ? {} : { upTo }),
-              ...(trigger === undefined ? {} : { trigger }),
-              ...(name === undefined ? {} : { name }),
-            },
-          });
+          const start = {
+            ...input,
+            ...(upTo === undefined ? {} : { upTo }),
+            ...(trigger === undefined ? {} : { trigger }),
+            ...(name === undefined ? {} : { name }),
+          };
+          const started = await (given === undefined
+            ? operator.call('runWorkflow', { params: { name: file }, body: start })
+            : operator.call('startRun', { body: { graph: given.value, title, ...start } }));
           const known = started.name ?? started.id;
           if (out.mode !== 'json') out.note(safeLine(`${started.fresh ? 'Started' : 'Goes on with'} ${known}.`));
           const ended = await untilItsEnd(operator, started.id, out, stop.signal);
@@ -71,7 +72,7 @@ export const run: Command = {
           out.line(safeJson(ended.output ?? null));
           return EXIT.fine;
         },
-        { create: true },
+        { create: given !== undefined },
       );
     } catch (error) {
       if (stopped === undefined) throw error;

@@ -1,4 +1,4 @@
-import { filled, jsonMap, keyText } from '../parse.ts';
+import { filled, jsonMap, keyText, wholeNumber } from '../parse.ts';
 import type { OptionTable } from './option.ts';
 
 /** Which runs, and what becomes of one. */
@@ -36,6 +36,25 @@ export const RUN_OPTIONS = {
     env: [],
     fallback: () => undefined,
     fallbackDoc: 'all fire',
+  },
+  workflowFile: {
+    doc: 'The workflow, in JSON or YAML',
+    flag: 'file',
+    short: 'f',
+    value: 'FILE',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'required',
+  },
+  expected: {
+    doc: 'The version of the workflow that is there now, 0 for none; where there is another one, nothing is changed',
+    flag: 'expect',
+    value: 'VERSION',
+    parse: wholeNumber(0, 1_000_000_000),
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'any',
   },
   forkStep: {
     doc: 'The step after which the fork goes on, by its key, or "start"',

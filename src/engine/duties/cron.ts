@@ -4,6 +4,7 @@ import { fireTimesOf } from '../../core/schedule/expression.ts';
 import type { DutyTenure, NewTask, TriggerRecord } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { DEFAULT_UNIQUE_MS } from '../push/push.ts';
+import { type Firing, firingOf } from '../trigger-runs.ts';
 import type { Duty, PassResult } from './duty.ts';
 
 const BATCH = 100;
@@ -40,6 +41,7 @@ export class Cron implements Duty {
   async #fire(term: DutyTenure, trigger: TriggerRecord, now: number): Promise<number> {
     const next = fireTimesOf(trigger.cron, trigger.timezone);
     const due = dueFireTimes({ nextAt: trigger.nextAt, now, policy: trigger.missed, next, limit: MOST_MISSED });
+    const firings = due.fire.map((fireTime) => firingOf(trigger, fireTime));
     const { pushed } = await this.#engine.store.triggerFire({
       duty: term,
       name: trigger.name,
@@ -47,20 +49,22 @@ export class Cron implements Duty {
       nextAt: due.nextAt ?? NEVER,
       skipped: due.skipped,
       slots: due.fire,
-      items: due.fire.map((fireTime) => taskOf(trigger, fireTime)),
+      items: due.fire.map((fireTime, i) => taskOf(trigger, fireTime, (firings[i] as Firing).payload)),
+      // A run is one of the version that its workflow has when it is made.
+      ...(trigger.run === undefined ? {} : { payload: trigger.payload, runs: firings.flatMap(({ run }) => run ?? []) }),
     });
     if (pushed.length > 0) this.#engine.readyLanes.mark(trigger.lane);
     return pushed.filter((answer) => answer.ok && answer.fresh).length;
   }
 }
 
-function taskOf(trigger: TriggerRecord, fireTime: number): NewTask {
+function taskOf(trigger: TriggerRecord, fireTime: number, payload: string): NewTask {
   return {
     lane: trigger.lane,
     spec: trigger.spec,
     priority: trigger.priority,
     maxTries: trigger.maxTries,
-    payload: trigger.payload,
+    payload,
     unique: { key: fireKey(trigger.name, fireTime), hash: 0, windowMs: DEFAULT_UNIQUE_MS },
   };
 }

@@ -330,7 +330,7 @@ function readText(definition: Definition): Definition {
 }
 
 /** What makes two starts the same work: handler, definition and input. Where and how often it may run do not count. */
-function fingerprintOf(handler: string, definition: string | undefined, payload: string): string {
+export function fingerprintOf(handler: string, definition: string | undefined, payload: string): string {
   const parts = [handler, definition ?? '', canonicalJson(payload)];
   return createHash('sha256').update(parts.join('\u0000')).digest('hex');
 }

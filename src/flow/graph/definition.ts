@@ -1,4 +1,6 @@
 /** A graph as it was read: nodes and what connects them. */
+import type { MissedPolicy } from '../../core/schedule/due.ts';
+import type { ScheduleTimes } from '../../core/schedule/expression.ts';
 import type { TaskRequest } from '../../core/task/push.ts';
 import type { Value, ValueMap } from '../expression/values.ts';
 import type { ItemTemplate } from './expression/item-template.ts';
@@ -42,12 +44,18 @@ export interface Connection {
 export type Work =
   /** Within the run. */
   | { readonly do: 'start' }
-  | { readonly do: 'scheduled' }
+  | { readonly do: 'scheduled'; readonly times: NodeTimes | undefined }
   | { readonly do: 'hardwired'; readonly items: readonly Value[] }
   | { readonly do: 'set'; readonly fields: readonly (readonly [string, ItemTemplate])[] }
   | { readonly do: 'transform'; readonly expression: ItemTemplate }
   | { readonly do: 'if'; readonly condition: ItemTemplate }
   | TaskWork;
+
+/** When a node starts runs by itself. */
+export interface NodeTimes extends ScheduleTimes {
+  readonly timezone: string;
+  readonly missed: MissedPolicy;
+}
 
 /** A task of its own, on any worker that may. */
 export interface TaskWork {

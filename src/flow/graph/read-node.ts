@@ -7,6 +7,7 @@ import { tooMuch } from './measure.ts';
 import type { NodeReading } from './node-reading.ts';
 import { NODE_TYPES, type NodeType, nodeTypeOf } from './node-types.ts';
 import { readRequest } from './read-request.ts';
+import { readTimes } from './read-times.ts';
 
 /** A node without what it is connected to. */
 export type SoloNode = Omit<GraphNode, 'index' | 'incoming' | 'outgoing'>;
@@ -134,8 +135,9 @@ function workOf(type: string, known: NodeType, given: Given, path: Path, reading
     itemTemplateOf(value, place, (where, source, error) => problems.error(where, sayWrong(source, error)));
   switch (known.work) {
     case 'start':
+      return { do: 'start' };
     case 'scheduled':
-      return { do: known.work };
+      return { do: 'scheduled', times: readTimes(data, at, problems) };
     case 'hardwired':
       return { do: 'hardwired', items: hardwiredIn(data['json'], [...at, 'json'], problems) };
     case 'set':

@@ -10,12 +10,14 @@ import { scheduleOperations } from './schedules.ts';
 import { taskOperations } from './tasks.ts';
 import { waitOperations } from './waits.ts';
 import { workerOperations } from './workers.ts';
+import { workflowOperations } from './workflows.ts';
 
 const ALL = {
   ...pushOperations,
   ...taskOperations,
   ...runOperations,
   ...scheduleOperations,
+  ...workflowOperations,
   ...queueOperations,
   ...workerOperations,
   ...limitOperations,

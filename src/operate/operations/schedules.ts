@@ -55,7 +55,7 @@ async function scheduleOf(engine: Engine, name: string): Promise<ScheduleView> {
   return viewSchedule(await engine.schedules.get(name));
 }
 
-function viewSchedule({ payload, maxTries, times, nextAt, last, ...rest }: Schedule): ScheduleView {
+function viewSchedule({ payload, maxTries, times, nextAt, last, workflow, ...rest }: Schedule): ScheduleView {
   const { every, ...other } = times;
   return {
     ...rest,
@@ -64,6 +64,7 @@ function viewSchedule({ payload, maxTries, times, nextAt, last, ...rest }: Sched
     times: { ...other, ...(every === undefined ? {} : { every: String(every) }) },
     ...(nextAt === undefined ? {} : { nextAt }),
     ...(last === undefined ? {} : { last: viewFire(last) }),
+    ...(workflow === undefined ? {} : { workflow }),
   };
 }
 

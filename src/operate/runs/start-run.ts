@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
-import type { StartedRun } from '../../engine/trees/runs.ts';
+import type { Definition } from '../../core/graph/run.ts';
+import type { KnownDefinition, StartedRun } from '../../engine/trees/runs.ts';
 import type { Value } from '../../flow/expression/values.ts';
 import type { Graph } from '../../flow/graph/definition.ts';
 import { graphPermissions } from '../../flow/graph/graph-permissions.ts';
@@ -57,16 +58,45 @@ function startTask(
 }
 
 /** Of a graph only what is wrong with it is told: it brings all it needs. */
-function startGraph({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
-  const { graph: given, input, name, priority, maxAttempts = GRAPH_TRIES, labels, upTo, trigger, budgets = [] } = start;
+function startGraph(snapshot: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+  const { graph: given } = start;
   const other = (['machine', 'bundle', 'use', 'channels'] as const).find((field) => start[field] !== undefined);
   if (other !== undefined) throw refuse(other, 'it is of machines, and this is a graph');
-  const queue = queueOf(start);
-  const body = JSON.stringify(given);
-  if (Buffer.byteLength(body) > MOST_BUNDLE) throw fault('TOO_LARGE', { field: 'graph', maxBytes: MOST_BUNDLE });
-  const { graph, problems } = readGraph(given as Value);
-  if (graph === undefined) throw refuseProblems('graph', problems);
-  const definition = { hash: hashOf(body), kind: 'graph', body };
+  const { graph, definition } = graphIn('graph', given);
+  return startRead(snapshot, { start, graph, definition, title: graph.name.slice(0, 255) }, op);
+}
+
+export interface GraphIn {
+  readonly graph: Graph;
+  readonly definition: Definition;
+  readonly problems: readonly Problem[];
+}
+
+/** Throws `INVALID_INPUT` that lists what is wrong with it. */
+export function graphIn(field: string, given: unknown, groups?: ReadonlySet<string>): GraphIn {
+  const body = JSON.stringify(given) ?? 'null';
+  if (Buffer.byteLength(body) > MOST_BUNDLE) throw fault('TOO_LARGE', { field, maxBytes: MOST_BUNDLE });
+  const { graph, problems } = readGraph(given as Value, groups === undefined ? {} : { groups });
+  if (graph === undefined) throw refuseProblems(field, problems);
+  return { graph, definition: { hash: hashOf(body), kind: 'graph', body }, problems };
+}
+
+/** A graph that was read, and what a caller says of its run. */
+export interface GraphStart {
+  readonly start: Omit<Start, 'graph'>;
+  readonly graph: Graph;
+  readonly definition: Definition | KnownDefinition;
+  /** Of a run that the caller does not call otherwise. */
+  readonly title: string;
+}
+
+export function startRead(
+  { engine }: EngineSnapshot,
+  { start, graph, definition, title }: GraphStart,
+  op: string | undefined,
+): Promise<StartedRun> {
+  const { input, name, priority, maxAttempts = GRAPH_TRIES, labels, upTo, trigger, budgets = [] } = start;
+  const { queue = GRAPH_QUEUE } = start;
   const payload: GraphPayload = {
     definition: definition.hash,
     ...(input === undefined ? {} : { input: input as Value }),
@@ -85,7 +115,7 @@ function startGraph({ engine }: EngineSnapshot, start: Start, op: string | undef
     },
     run: {
       kind: 'graph',
-      title: start.title ?? graph.name.slice(0, 255),
+      title: start.title ?? title,
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels }),
     },

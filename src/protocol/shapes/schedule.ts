@@ -64,6 +64,7 @@ export const Schedule = z
     state: word<'active' | 'paused' | 'ended'>().describe('ended: no fire time is left'),
     nextAt: Time.optional(),
     last: Fire.optional(),
+    workflow: z.string().optional().describe('The stored workflow that it belongs to, and changes with'),
   })
   .meta({ id: 'Schedule' });
 

@@ -1,11 +1,15 @@
 import type { FireOutcome, MissedPolicy } from '../../core/schedule/due.ts';
 import type { DutyTerm } from './duty-store.ts';
 import type { NewTask, PushAnswer } from './push-store.ts';
+import type { NewRun } from './run-store.ts';
 
 /** The part of the port for schedules. Each fire time fires once. */
 export interface TriggerStore {
-  /** A trigger with an unchanged schedule keeps its place, and a paused one stays paused. Answers the next fire time. */
-  triggerPut(params: { readonly trigger: NewTrigger }): Promise<number>;
+  /**
+   * A trigger with an unchanged schedule keeps its place, and a paused one stays paused. Answers the next fire time. Those of workflows
+   * change with their workflows alone: for them nothing happens here, nor when one is removed, paused or resumed.
+   */
+  triggerPut(params: { readonly trigger: NewTrigger }): Promise<number | undefined>;
   triggerRemove(params: { readonly name: string }): Promise<boolean>;
   /** By name. */
   triggerList(): Promise<readonly TriggerView[]>;
@@ -19,7 +23,7 @@ export interface TriggerStore {
   /** Moves a trigger from one fire time to the next and pushes the tasks of the fire times, all or nothing. */
   triggerFire(params: TriggerFiring): Promise<TriggerAnswer>;
   /** Pushes a task out of turn; the trigger keeps its place. */
-  triggerRun(params: { readonly name: string; readonly item: NewTask }): Promise<PushAnswer | undefined>;
+  triggerRun(params: TriggerRunning): Promise<PushAnswer | undefined>;
   /** What became of its fire times, the newest first. The last `FIRES_KEPT` are kept. */
   triggerFires(params: { readonly name: string; readonly limit: number }): Promise<readonly FireLine[]>;
 }
@@ -36,9 +40,22 @@ export interface NewTrigger {
   readonly maxTries: number;
   readonly payload: string;
   readonly nextAt: number;
+  /** Its tasks are runs. Only triggers of workflows have it. */
+  readonly run?: TriggerRun | undefined;
+}
+
+/** What a task of a trigger is called as a run. */
+export interface TriggerRun {
+  readonly kind: string;
+  readonly title: string;
+  /** The hash of its definition. */
+  readonly definition: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface TriggerRecord extends NewTrigger {
+  /** The stored workflow whose trigger it is. */
+  readonly workflow?: string | undefined;
   readonly queue: string;
   readonly handler: string;
   /** Of a paused trigger: the fire time that it may go on from. Its `nextAt` is `NEVER`. */
@@ -84,6 +101,16 @@ export interface TriggerFiring {
   /** The fire time of each of `items`. */
   readonly slots: readonly number[];
   readonly items: readonly NewTask[];
+  /** The payload that the caller saw: nothing happens when the trigger has another one by now. */
+  readonly payload?: string | undefined;
+  /** Each of `items` as a run, in the same commit. */
+  readonly runs?: readonly NewRun[] | undefined;
+}
+
+export interface TriggerRunning {
+  readonly name: string;
+  readonly item: NewTask;
+  readonly run?: NewRun | undefined;
 }
 
 export interface TriggerAnswer {

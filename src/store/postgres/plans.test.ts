@@ -198,8 +198,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   definitionAdd: [],
   definitionHold: ['definition_pkey(hash)'],
   definitionUse: ['definition_pkey(hash)'],
-  definitionsOld: ['definition_used(used_at)', 'run_definition(definition)'],
-  definitionsDrop: ['definition_pkey(hash)', 'run_definition(definition)'],
+  definitionsOld: ['definition_used(used_at)', 'run_definition(definition)', 'workflow_definition(definition)'],
+  definitionsDrop: ['definition_pkey(hash)', 'run_definition(definition)', 'workflow_definition(definition)'],
   runAdd: [],
   runsAdd: [],
   runGet: [BY_ID, DONE_BY_ID, 'lane_pkey(id)', 'queue_pkey(id)', 'run_pkey(task)'],
@@ -382,6 +382,19 @@ const FREE: Partial<Record<StatementName, string>> = {
   triggerPause: 'one of a few',
   triggerResume: 'one of a few',
   triggerCount: 'one of a few',
+  triggerOwn: 'one of a few',
+  triggersDisown: 'those of one workflow, among a few',
+  workflowGet: 'one of a few, with its newest version',
+  workflowList: 'a page of a few',
+  workflowVersions: 'a page of one workflow',
+  workflowMake: 'one of a few',
+  workflowHold: 'one of a few',
+  workflowSet: 'one of a few',
+  workflowVersionAdd: 'a plain insert',
+  workflowVersionsDrop: 'those of one workflow',
+  workflowDrop: 'one of a few',
+  definitionKeep: 'a plain insert, or one row by its key',
+  definitionsFree: 'those of one workflow, when somebody removes it',
 };
 
 const NAMES = Object.keys(statements('x')) as StatementName[];
@@ -553,6 +566,7 @@ class Ground {
       `INSERT INTO s.definition (hash, kind, used_at, body) SELECT 'h' || i, 'machine', i, '{}' FROM ${some(500)}`,
       `INSERT INTO s.run (task, name, kind, title, fingerprint, definition, created_at)
         SELECT i, 'n' || i, 'machine', 't', 'f', 'h' || i % 500, i FROM ${some(n / 10)}`,
+      `INSERT INTO s.workflow_version (workflow, version, definition, at) SELECT 'w' || i % 50, i, 'h' || i, i FROM ${some(500)}`,
       `INSERT INTO s.dep (up, down, gen, optional, open) SELECT i / 50, i, 0, false, i % 2 = 0 FROM ${some(n / 2)}`,
       `INSERT INTO s.dep_carry (up, state) SELECT i, 4 FROM ${some(20)}`,
       `INSERT INTO s.flight (store, n, at) SELECT i % 20, i, i FROM ${some(n / 10)}`,

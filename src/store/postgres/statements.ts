@@ -24,6 +24,7 @@ import { triggerStatements } from './statements/triggers.ts';
 import { turnStatements } from './statements/turns.ts';
 import { waitingStatements } from './statements/waiting.ts';
 import { workerStatements } from './statements/workers.ts';
+import { workflowStatements } from './statements/workflows.ts';
 
 /**
  * Every statement that runs against Postgres, by name. `plans.test.ts` pins the plans. Names are qualified, so that no
@@ -62,6 +63,7 @@ export function statements(schema: string) {
     ...dutyStatements(all),
     ...pruneStatements(all),
     ...triggerStatements(all),
+    ...workflowStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
     ...browserSessionStatements(all),

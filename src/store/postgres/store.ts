@@ -29,6 +29,7 @@ import { turnStore } from './stores/turn-store.ts';
 import { upkeepStore } from './stores/upkeep-store.ts';
 import { waitStore } from './stores/wait-store.ts';
 import { workerStore } from './stores/worker-store.ts';
+import { workflowStore } from './stores/workflow-store.ts';
 
 const CAPABILITIES: port.Capabilities = {
   name: 'postgres',
@@ -76,6 +77,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...budgetStore(shared),
     ...resultStore(shared),
     ...triggerStore(shared),
+    ...workflowStore(shared),
     ...settingStore(shared),
     ...tokenStore(shared),
     ...browserSessionStore(shared),

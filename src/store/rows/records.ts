@@ -12,6 +12,7 @@ import type {
   PushAnswer,
   TriggerFiring,
   TriggerRecord,
+  TriggerRun,
   TriggerView,
   WorkerRecord,
 } from '../store.ts';
@@ -85,6 +86,8 @@ export interface TriggerRow {
   readonly payload: string;
   readonly next_at: number;
   readonly held_at: number | null;
+  readonly workflow: string | null;
+  readonly run: string | null;
   readonly queue: string;
   readonly handler: string;
 }
@@ -109,7 +112,24 @@ export function triggerOf(row: TriggerRow, priority: number): TriggerRecord {
   const missed = row.missed as MissedPolicy;
   const [maxTries, nextAt] = [row.max_tries, row.next_at];
   const heldAt = row.held_at ?? undefined;
-  return { name, lane, spec, cron, timezone, missed, priority, maxTries, payload, nextAt, heldAt, queue, handler };
+  const { workflow, run } = row;
+  return {
+    name,
+    lane,
+    spec,
+    cron,
+    timezone,
+    missed,
+    priority,
+    maxTries,
+    payload,
+    nextAt,
+    heldAt,
+    queue,
+    handler,
+    ...(workflow === null ? {} : { workflow }),
+    ...(run === null ? {} : { run: JSON.parse(run) as TriggerRun }),
+  };
 }
 
 export function triggerViewOf(row: TriggerViewRow, priority: number): TriggerView {

@@ -292,6 +292,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH definition USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH d USING INDEX definition_used (used_at<?)',
     'SEARCH r USING COVERING INDEX run_definition (definition=?)',
+    'SEARCH v USING COVERING INDEX workflow_definition (definition=?)',
   ],
   taskFrom: ['SEARCH task USING INTEGER PRIMARY KEY (rowid>?)'],
   failureList: [

@@ -24,6 +24,7 @@ import { TRIGGER_STATEMENTS } from './statements/triggers.ts';
 import { TURN_STATEMENTS } from './statements/turns.ts';
 import { WAITING_STATEMENTS } from './statements/waiting.ts';
 import { WORKER_STATEMENTS } from './statements/workers.ts';
+import { WORKFLOW_STATEMENTS } from './statements/workflows.ts';
 
 /**
  * Every statement that runs against SQLite, by name. Literal state numbers let the partial indexes be used: 0 ready, 1
@@ -65,6 +66,7 @@ export const STATEMENTS = {
   ...DOCUMENT_STATEMENTS,
   ...PRUNE_STATEMENTS,
   ...TRIGGER_STATEMENTS,
+  ...WORKFLOW_STATEMENTS,
   ...INSIGHT_STATEMENTS,
 } as const;
 

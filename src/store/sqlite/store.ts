@@ -28,6 +28,7 @@ import { turnStore } from './stores/turn-store.ts';
 import { upkeepStore } from './stores/upkeep-store.ts';
 import { waitStore } from './stores/wait-store.ts';
 import { workerStore } from './stores/worker-store.ts';
+import { workflowStore } from './stores/workflow-store.ts';
 
 export interface SqliteStore extends port.Store {
   /** The longest time that one transaction blocked this thread, in milliseconds. */
@@ -68,6 +69,7 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     ...budgetStore(shared),
     ...resultStore(shared),
     ...triggerStore(shared),
+    ...workflowStore(shared),
     ...settingStore(shared),
     ...tokenStore(shared),
     ...browserSessionStore(shared),

@@ -110,3 +110,58 @@ test('a workflow that fails says which node, and leaves 1', async (t) => {
   assert.notEqual(code, 0);
   assert.match(stderr, /failed: at the node bad, /);
 });
+
+test('a workflow is stored, changed, turned off and on, restored and removed from the command line', async (t) => {
+  const at = withFiles(place(t));
+  const call = async (...words: string[]) => {
+    const done = await at.call(['workflows', ...words]);
+    return { ...done, all: done.stdout + done.stderr };
+  };
+  const nightly = { id: 'nightly', typeId: 'core/scheduled', data: { daily: '03:00' } };
+  const text = (more: object) => writeFileSync(join(at.cwd, 'Hello.json'), JSON.stringify({ ...HELLO, ...more }));
+  text({ nodes: [...HELLO.nodes, nightly] });
+  const first = await call('apply', '-f', 'Hello.json');
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(first.stdout, /^\+ node nightly$/m);
+  assert.match(first.stdout, /^Stored hello, version 1: on, next /m);
+  assert.match((await call('apply', '-f', 'Hello.json')).stdout, /^hello has not changed: version 1, on/m);
+  text({ nodes: HELLO.nodes });
+  const dry = await call('apply', '-f', 'Hello.json', '--dry-run');
+  assert.equal(dry.stdout, '- node nightly\nWould store hello, version 2.\n');
+  const stale = await call('apply', 'hello', '-f', 'Hello.json', '--expect', '7');
+  assert.equal(stale.code, 1);
+  assert.match(stale.stderr, /hello has version 1, not 7/);
+  assert.match((await call('apply', '-f', 'Hello.json', '--expect', '1')).stdout, /version 2: on\.$/m);
+  assert.match((await call('disable', 'hello')).stdout, /^hello is off\.$/m);
+  const back = await call('restore', 'hello', '1');
+  assert.match(back.stdout, /^\+ node nightly\nhello has the text of version 1 again, as version 3: off\.$/m);
+  assert.match((await call('enable', 'hello')).stdout, /^hello is on, next /m);
+  const [shown] = (await at.call(['workflows', 'show', 'hello', '--json'])).objects();
+  assert.deepEqual([shown?.['version'], shown?.['enabled']], [3, true]);
+  assert.match(
+    (await call('show', 'hello')).stdout,
+    /^trigger {2}nightly: daily 03:00 in UTC; next .*; schedule hello\.nightly$/m,
+  );
+  const listed = (await at.call(['workflows', 'list', '--json'])).objects();
+  assert.deepEqual(
+    listed.map(({ name, version }) => [name, version]),
+    [['hello', 3]],
+  );
+  const kept = (await at.call(['workflows', 'versions', 'hello', '--json'])).objects();
+  assert.deepEqual(
+    kept.map(({ version, restored }) => [version, restored]),
+    [
+      [3, 1],
+      [2, undefined],
+      [1, undefined],
+    ],
+  );
+  await works(t, at);
+  const ran = await call('run', 'hello', '--input', '{"name": "Anna"}', '--trigger', 'start');
+  assert.equal(ran.code, 0, ran.stderr);
+  assert.match(ran.stdout, /Hello Anna/);
+  assert.match((await call('remove', 'hello')).stdout, /^Removed hello, which had version 3\.$/m);
+  assert.equal((await call('show', 'hello')).code, 3);
+  assert.equal((await call('run', 'hello')).code, 3);
+  assert.equal((await call('apply')).code, 2);
+});

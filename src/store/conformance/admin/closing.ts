@@ -165,6 +165,11 @@ const VERBS: Readonly<
     store.triggerRun({ name: 'nightly', item: { lane: 1, spec: 1, priority: 0, maxTries: 3, payload: '{}' } }),
   triggerFires: (store) => store.triggerFires({ name: 'nightly', limit: 1 }),
   triggerDue: (store) => store.triggerDue({ limit: 1 }),
+  workflowPut: (store) => store.workflowPut({ name: 'w', revision: 1, enabled: true, triggers: [] }),
+  workflowGet: (store) => store.workflowGet({ name: 'w' }),
+  workflowList: (store) => store.workflowList({ after: '', limit: 1 }),
+  workflowVersions: (store) => store.workflowVersions({ name: 'w', before: 9, limit: 1 }),
+  workflowRemove: (store) => store.workflowRemove({ name: 'w', revision: 1 }),
   triggerFire: (store) => store.triggerFire({ duty: DUTY, name: 'nightly', from: 1, nextAt: 2, slots: [], items: [] }),
 };
 

@@ -19,6 +19,7 @@ import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
 import { TRIGGERS } from '../admin/triggers.ts';
 import { WORKERS } from '../admin/workers.ts';
+import { WORKFLOWS } from '../admin/workflows.ts';
 import { LANES } from '../limits/lanes.ts';
 import { LIMITS } from '../limits/limits.ts';
 import { PLACING } from '../limits/placing.ts';
@@ -106,6 +107,7 @@ export const TOPICS: readonly Topic[] = [
   PRUNE,
   AUDIT,
   TRIGGERS,
+  WORKFLOWS,
   PLACING,
   LIMITS,
   EDITS,

@@ -30,6 +30,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 17, file: '017-budgets.sql', compatibleFrom: 17 },
   { version: 18, file: '018-worker-pools.sql', compatibleFrom: 17 },
   { version: 19, file: '019-schedules.sql', compatibleFrom: 17 },
+  { version: 20, file: '020-workflows.sql', compatibleFrom: 17 },
 ];
 
 export interface PostgresMigration extends Migration {

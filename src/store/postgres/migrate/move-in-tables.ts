@@ -240,8 +240,9 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('smallint', 'prio', 'max_tries'),
       ...texts('payload'),
       ...numbers('bigint', 'next_at', 'held_at', 'fires'),
+      ...texts('workflow', 'run'),
     ],
-    select: `SELECT name, lane, spec, cron, timezone, missed, ${PRIO}, max_tries, payload, next_at, held_at, fires
+    select: `SELECT name, lane, spec, cron, timezone, missed, ${PRIO}, max_tries, payload, next_at, held_at, fires, workflow, run
       FROM trigger_def`,
   },
   {
@@ -298,6 +299,28 @@ export const TRANSFERS: readonly Transfer[] = [
     table: 'definition',
     columns: [...texts('hash', 'kind'), ...numbers('bigint', 'used_at'), ...texts('body')],
     select: 'SELECT hash, kind, used_at, body FROM definition',
+  },
+  {
+    table: 'workflow',
+    columns: [
+      ...texts('name'),
+      ...numbers('bigint', 'version', 'revision'),
+      ...numbers('smallint', 'enabled'),
+      ...numbers('bigint', 'created_at', 'changed_at'),
+    ],
+    select: 'SELECT name, version, revision, enabled, created_at, changed_at FROM workflow',
+  },
+  {
+    table: 'workflow_version',
+    columns: [
+      ...texts('workflow'),
+      ...numbers('bigint', 'version'),
+      ...texts('definition'),
+      ...numbers('bigint', 'at'),
+      ...texts('author'),
+      ...numbers('bigint', 'restored'),
+    ],
+    select: 'SELECT workflow, version, definition, at, author, restored FROM workflow_version',
   },
   {
     table: 'run',

@@ -10,13 +10,14 @@ export function runStatements({ s, NOW }: Fragments) {
       ${table === 'task' ? 'NULL::bigint' : 't.ended_at'} AS ended_at, t.cancel_at, t.parent, t.root
     FROM ${s}.${table} t LEFT JOIN LATERAL (SELECT * FROM ${s}.run WHERE task = t.id OFFSET 0) r ON true
     WHERE t.id = ANY($1::bigint[])`;
-  /** No run names it. An EXISTS may become a join with all runs. */
-  const unnamed = `(SELECT 1 FROM ${s}.run r WHERE r.definition = d.hash LIMIT 1) IS NULL`;
+  /** No run and no workflow names it. An EXISTS may become a join with all runs. */
+  const unnamed = `(SELECT 1 FROM ${s}.run r WHERE r.definition = d.hash LIMIT 1) IS NULL
+    AND (SELECT 1 FROM ${s}.workflow_version v WHERE v.definition = d.hash LIMIT 1) IS NULL`;
 
   return {
     definitionPut: `INSERT INTO ${s}.definition (hash, kind, body, used_at)
       SELECT hash, kind, body, ${NOW} FROM unnest($1::text[], $2::text[], $3::text[]) x(hash, kind, body) ORDER BY hash COLLATE "C"
-      ON CONFLICT (hash) DO UPDATE SET used_at = excluded.used_at`,
+      ON CONFLICT (hash) DO UPDATE SET used_at = greatest(definition.used_at, excluded.used_at)`,
     definitionGet: `SELECT hash, kind, body, used_at FROM ${s}.definition WHERE hash = $1`,
     definitionAdd: `INSERT INTO ${s}.definition (hash, kind, body, used_at) VALUES ($1, $2, $3, ${NOW}) ON CONFLICT DO NOTHING`,
     /** Until the commit the pruner leaves it alone. Pushes of the same definition do not wait for each other. */

@@ -1,5 +1,14 @@
 import { fireLine, linesOf } from '../../rows/records.ts';
-import type { NewTask, PushAnswer, TriggerAnswer, TriggerFiring, TriggerStore } from '../../store.ts';
+import { runValues } from '../../rows/run-rows.ts';
+import type {
+  NewRun,
+  NewTask,
+  PushAnswer,
+  TriggerAnswer,
+  TriggerFiring,
+  TriggerRunning,
+  TriggerStore,
+} from '../../store.ts';
 import type { Session } from '../connect/database.ts';
 import { pick } from '../places.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
@@ -29,8 +38,8 @@ export function triggerStore(parts: StoreParts): TriggerStore {
     triggerResume: (params) => calls.run((session) => resumeTrigger(session, params)),
     triggerDue: ({ limit }) => calls.run((session) => dueTriggers(session, limit)),
     triggerFire: (firing) => fire(parts, firing),
-    triggerRun: async ({ name, item }) =>
-      (await calls.edit('triggerRun', (session) => run(parts, session, name, item))) ?? undefined,
+    triggerRun: async (params) =>
+      (await calls.edit('triggerRun', (session) => runNow(parts, session, params))) ?? undefined,
     triggerFires: ({ name, limit }) => calls.run((session) => listFires(session, name, limit)),
   };
 }
@@ -40,9 +49,10 @@ async function fire(parts: StoreParts, firing: TriggerFiring): Promise<TriggerAn
   const { calls, hints } = parts;
   const answer = await calls.transaction(async (session): Promise<TriggerAnswer> => {
     await requireDuty(session, firing.duty);
-    const moved = await session.rows('triggerMove', [firing.nextAt, firing.name, firing.from]);
+    const moved = await session.rows('triggerMove', [firing.nextAt, firing.name, firing.from, firing.payload ?? null]);
     if (moved.length === 0) return { moved: false, pushed: [] };
     const pushed = await push(parts, session, firing.items);
+    await addRuns(session, pushed, firing.runs ?? []);
     const lines = linesOf(firing, pushed);
     const count = lines.length === 0 ? undefined : await countFires(session, firing.name, lines.length);
     if (count !== undefined) await noteFires(session, firing.name, count, lines);
@@ -53,12 +63,26 @@ async function fire(parts: StoreParts, firing: TriggerFiring): Promise<TriggerAn
 }
 
 /** Its answer is kept as JSON. */
-async function run(parts: StoreParts, session: Session, name: string, item: NewTask): Promise<PushAnswer | null> {
+async function runNow(
+  parts: StoreParts,
+  session: Session,
+  { name, item, run }: TriggerRunning,
+): Promise<PushAnswer | null> {
   const count = await countFires(session, name, 1);
   if (count === undefined) return null;
   const [answer] = (await push(parts, session, [item])) as [PushAnswer];
+  await addRuns(session, [answer], run === undefined ? [] : [run]);
   await noteFires(session, name, count, [fireLine(count.now, 'run', answer)]);
   return answer;
+}
+
+/** Of new tasks: one that was there already has its run. */
+async function addRuns(session: Session, pushed: readonly PushAnswer[], runs: readonly NewRun[]): Promise<void> {
+  for (const [i, run] of runs.entries()) {
+    const answer = pushed[i];
+    if (answer?.ok !== true || !answer.fresh) continue;
+    await session.rows('runAdd', [answer.task, answer.createdAt, ...runValues(run)]);
+  }
 }
 
 async function push(parts: StoreParts, session: Session, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {

@@ -7,7 +7,7 @@ const LANE = 'CROSS JOIN lane l ON l.id = t.lane CROSS JOIN queue q ON q.id = l.
 /** The row of a run has no state: it is joined with that of its task. */
 export const RUN_STATEMENTS = {
   definitionPut: `INSERT INTO definition (used_at, hash, kind, body) VALUES (?, ?, ?, ?)
-    ON CONFLICT (hash) DO UPDATE SET used_at = excluded.used_at`,
+    ON CONFLICT (hash) DO UPDATE SET used_at = max(used_at, excluded.used_at)`,
   definitionGet: 'SELECT hash, kind, body, used_at FROM definition WHERE hash = ?',
   definitionUsed: 'SELECT used_at FROM definition WHERE hash = ?',
   definitionUse: 'UPDATE definition SET used_at = ? WHERE hash = ?',
@@ -30,5 +30,6 @@ export const RUN_STATEMENTS = {
     'UPDATE run SET cancel_at = NULL, cancel_why = NULL, cancel_by = NULL WHERE task = ? AND cancel_at IS NOT NULL',
   pruneRun: 'DELETE FROM run WHERE task = ?',
   pruneDefinitions: `DELETE FROM definition WHERE id IN (SELECT id FROM definition d WHERE used_at < ?
-    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.definition = d.hash) LIMIT ?)`,
+    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.definition = d.hash)
+    AND NOT EXISTS (SELECT 1 FROM workflow_version v WHERE v.definition = d.hash) LIMIT ?)`,
 } as const;

@@ -31,7 +31,7 @@ export function triggerStore(parts: StoreParts): TriggerStore {
         requireDuty(tx, firing.duty);
         return fireTrigger(tx, firing);
       }),
-    triggerRun: ({ name, item }) => writer.write('push', (tx) => runTrigger(tx, name, item)),
+    triggerRun: (params) => writer.write('push', (tx) => runTrigger(tx, params)),
     triggerFires: ({ name, limit }) => writer.read(({ sql }) => listFires(sql, name, limit)),
   };
 }

@@ -19,7 +19,7 @@ import type {
 import type { Session } from '../../connect/database.ts';
 import { prioOf, priorityOf } from '../../prio.ts';
 
-export async function putTrigger(session: Session, t: NewTrigger): Promise<number> {
+export async function putTrigger(session: Session, t: NewTrigger): Promise<number | undefined> {
   const [row] = await session.all<{ next_at: number }>('triggerPut', [
     t.name,
     t.lane,
@@ -32,14 +32,15 @@ export async function putTrigger(session: Session, t: NewTrigger): Promise<numbe
     t.payload,
     t.nextAt,
   ]);
-  return (row as { next_at: number }).next_at;
+  return row?.next_at;
 }
 
 /** Within a transaction: whoever fires it meanwhile holds its row, and its lines are seen by the second statement. */
 export async function removeTrigger(session: Session, name: string): Promise<boolean> {
   const removed = await session.rows('triggerRemove', [name]);
+  if (removed.length === 0) return false;
   await session.rows('triggerFiresDrop', [name, NEVER]);
-  return removed.length > 0;
+  return true;
 }
 
 export async function listTriggers(session: Session): Promise<readonly TriggerView[]> {

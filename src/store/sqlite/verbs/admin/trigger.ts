@@ -10,32 +10,35 @@ import {
   triggerOf,
   triggerViewOf,
 } from '../../../rows/records.ts';
+import { runValues } from '../../../rows/run-rows.ts';
 import type {
   DueTriggers,
   FireLine,
-  NewTask,
+  NewRun,
   NewTrigger,
   PushAnswer,
   TriggerAnswer,
   TriggerFiring,
   TriggerRecord,
   TriggerResumption,
+  TriggerRunning,
   TriggerView,
 } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { pushTasks } from '../queue/push.ts';
 
-export function putTrigger(tx: Transaction, t: NewTrigger): number {
+export function putTrigger(tx: Transaction, t: NewTrigger): number | undefined {
   const row = tx.sql
     .get('triggerPut')
     .get(t.name, t.lane, t.spec, t.cron, t.timezone, t.missed, 0 - t.priority, t.maxTries, t.payload, t.nextAt);
-  return (row as { next_at: number }).next_at;
+  return (row as { next_at: number } | undefined)?.next_at;
 }
 
 export function removeTrigger({ sql }: Transaction, name: string): boolean {
+  if (sql.get('triggerRemove').run(name).changes === 0) return false;
   sql.get('triggerFiresDrop').run(name, NEVER);
-  return sql.get('triggerRemove').run(name).changes > 0;
+  return true;
 }
 
 export function listTriggers(sql: Prepared): readonly TriggerView[] {
@@ -76,18 +79,28 @@ export function firstFireTime(sql: Prepared): number | undefined {
 
 /** The trigger moves on by compare-and-set, and each task has its fire time as unique key: no fire time fires twice. */
 export function fireTrigger(tx: Transaction, firing: TriggerFiring): TriggerAnswer {
-  const { changes } = tx.sql.get('triggerMove').run(firing.nextAt, firing.name, firing.from);
+  const { changes } = tx.sql.get('triggerMove').run(firing.nextAt, firing.name, firing.from, firing.payload ?? null);
   if (changes === 0) return { moved: false, pushed: [] };
   const pushed = pushTasks(tx, firing.items);
+  addRuns(tx, pushed, firing.runs ?? []);
   noteFires(tx, firing.name, linesOf(firing, pushed));
   return { moved: true, pushed };
 }
 
-export function runTrigger(tx: Transaction, name: string, item: NewTask): PushAnswer | undefined {
+export function runTrigger(tx: Transaction, { name, item, run }: TriggerRunning): PushAnswer | undefined {
   if (tx.sql.get('triggerFind').get(name) === undefined) return undefined;
   const [answer] = pushTasks(tx, [item]) as [PushAnswer];
+  addRuns(tx, [answer], run === undefined ? [] : [run]);
   noteFires(tx, name, [fireLine(tx.now, 'run', answer)]);
   return answer;
+}
+
+/** Of new tasks: one that was there already has its run. */
+function addRuns({ sql, now }: Transaction, pushed: readonly PushAnswer[], runs: readonly NewRun[]): void {
+  for (const [i, run] of runs.entries()) {
+    const answer = pushed[i];
+    if (answer?.ok === true && answer.fresh) sql.get('runAdd').run(answer.task, now, ...runValues(run));
+  }
 }
 
 function noteFires({ sql, now }: Transaction, name: string, lines: readonly NewFireLine[]): void {
