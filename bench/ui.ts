@@ -1,7 +1,7 @@
 /**
- * `npm run bench:ui`: the web UI in a real Chromium. First the frames of the page of a run with 1,000 steps; then, before 100,000 tasks and 1,000 workers,
- * when something is painted, whether scrolling stutters, and what ten minutes of live updates leave in memory. `--only run` or `--only lists` is one of
- * both. The initial JavaScript is weighed by test/browser/size.test.ts.
+ * `npm run bench:ui`: the web UI in a real Chromium. First the frames of the pages of a run with 1,000 steps and of a graph of 2,000 nodes; then, before 100,000 tasks and 1,000 workers,
+ * when something is painted, whether scrolling stutters, and what ten minutes of live updates leave in memory. `--only run`, `--only graph` or
+ * `--only lists` is one of them. The initial JavaScript is weighed by test/browser/size.test.ts.
  */
 import { parseArgs } from 'node:util';
 import type { Browser } from 'playwright-core';
@@ -12,6 +12,7 @@ import { Helper } from './hub/line.ts';
 import { describe } from './machine.ts';
 import { appendResults } from './results.ts';
 import { note, say, table } from './ui/figures.ts';
+import { graphPage } from './ui/graph-page.ts';
 import { runPage } from './ui/run-page.ts';
 import { open } from './ui/visit.ts';
 
@@ -43,8 +44,10 @@ try {
   say(machine);
   const browser = await launch();
   ends.push(() => browser.close());
-  if (flags.only !== 'lists') await runPage(browser, house, flags.quick ? 5_000 : 30_000);
-  if (flags.only !== 'run') {
+  const liveMs = flags.quick ? 5_000 : 30_000;
+  if (flags.only === undefined || flags.only === 'run') await runPage(browser, house, liveMs);
+  if (flags.only === undefined || flags.only === 'graph') await graphPage(browser, house, liveMs);
+  if (flags.only === undefined || flags.only === 'lists') {
     await fill(house);
     for (const [name, path] of [
       ['overview', '/'],

@@ -8,6 +8,7 @@ import { LOGIN_ROUTES } from './routes/login.ts';
 import { LOOPD_ROUTES } from './routes/loopd.ts';
 import { QUEUE_ROUTES } from './routes/queues.ts';
 import { RPC_ROUTES } from './routes/rpc.ts';
+import { RUN_GRAPH_ROUTES } from './routes/run-graphs.ts';
 import { RUN_ROUTES } from './routes/runs.ts';
 import { SCHEDULE_ROUTES } from './routes/schedules.ts';
 import { SYSTEM_ROUTES } from './routes/system.ts';
@@ -26,6 +27,7 @@ export const ROUTES = {
   ...INSIGHT_ROUTES,
   ...TASK_ROUTES,
   ...RUN_ROUTES,
+  ...RUN_GRAPH_ROUTES,
   ...SCHEDULE_ROUTES,
   ...WORKFLOW_ROUTES,
   ...QUEUE_ROUTES,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Cluster, ClusterNode } from './shapes/cluster.ts';
 import type { Event } from './shapes/event.ts';
+import type { RunGraph, RunGraphNode, RunGraphStates } from './shapes/graph-run.ts';
 import type { Limit, LimitDetail } from './shapes/limit.ts';
 import type { Purged, Queue, Retried } from './shapes/queue.ts';
 import type { Run, RunDetail, RunStep, RunStepDetail, RunWait } from './shapes/run.ts';
@@ -63,4 +64,7 @@ export type RunView = View<typeof Run>;
 export type RunDetailView = View<typeof RunDetail>;
 export type RunWaitView = View<typeof RunWait>;
 export type RunStepView = View<typeof RunStep>;
+export type RunGraphView = View<typeof RunGraph>;
+export type RunGraphStatesView = View<typeof RunGraphStates>;
+export type RunGraphNodeView = View<typeof RunGraphNode>;
 export type RunStepDetailView = View<typeof RunStepDetail>;

@@ -25,6 +25,9 @@ export type Run = AnswerOf<'listRuns'>['runs'][number] & { readonly current?: st
 export type RunDetail = AnswerOf<'getRun'>;
 export type RunWait = RunDetail['waits'][number];
 export type RunStepDetail = AnswerOf<'getRunStep'>;
+export type RunGraph = AnswerOf<'getRunGraph'>;
+export type RunGraphStates = AnswerOf<'getRunGraphStates'>;
+export type RunGraphNode = AnswerOf<'getRunGraphNode'>;
 export type Budget = RunDetail['budgets'][number];
 export type Me = AnswerOf<'me'>;
 export type Token = AnswerOf<'listTokens'>['tokens'][number];
@@ -74,6 +77,12 @@ export function exactRun(id: string, signal?: AbortSignal): Promise<RunDetail> {
 export function exactStep(id: string, task: string, key: string, signal?: AbortSignal): Promise<RunStepDetail> {
   const path = `runs/${encodeURIComponent(id)}/steps/${encodeURIComponent(key)}?task=${encodeURIComponent(task)}`;
   return exact(path, signal, (rest) => client.call('getRunStep', { params: { id, key }, query: { task }, ...rest }));
+}
+
+/** A node of a graph likewise. */
+export function exactNode(id: string, node: string, signal?: AbortSignal): Promise<RunGraphNode> {
+  const path = `runs/${encodeURIComponent(id)}/graph/nodes/${encodeURIComponent(node)}`;
+  return exact(path, signal, (rest) => client.call('getRunGraphNode', { params: { id, node }, ...rest }));
 }
 
 async function exact<T>(

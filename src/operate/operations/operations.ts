@@ -5,6 +5,7 @@ import { limitOperations } from './limits.ts';
 import type { Operation, Operations } from './operation.ts';
 import { pushOperations } from './pushing.ts';
 import { queueOperations } from './queues.ts';
+import { runGraphOperations } from './run-graphs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { taskOperations } from './tasks.ts';
@@ -16,6 +17,7 @@ const ALL = {
   ...pushOperations,
   ...taskOperations,
   ...runOperations,
+  ...runGraphOperations,
   ...scheduleOperations,
   ...workflowOperations,
   ...queueOperations,

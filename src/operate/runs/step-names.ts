@@ -48,12 +48,19 @@ function partName(part: string | undefined, state: string): string {
   return `${state}: ${launched === 'l' ? 'launched' : 'machine'} ${Number(nth) + 1}`;
 }
 
+/** Of the journal of a graph: a node, or one of its tasks. */
+export function placeOfKey(key: string): { readonly node: number; readonly task?: number } | undefined {
+  const [, node, task] = OF_GRAPH.exec(key) ?? [];
+  if (node === undefined) return undefined;
+  return { node: Number(node), ...(task === undefined ? {} : { task: Number(task) }) };
+}
+
 /** `n:3`: a node has ended. `n:3/0`: its first task. */
 function nodeName(key: string, nodes: readonly string[]): string | undefined {
-  const [, node, task] = OF_GRAPH.exec(key) ?? [];
-  const id = nodes[Number(node)];
-  if (node === undefined || id === undefined) return undefined;
-  return task === undefined || task === '0' ? id : `${id} (${Number(task) + 1})`;
+  const place = placeOfKey(key);
+  const id = place && nodes[place.node];
+  if (id === undefined) return undefined;
+  return place?.task === undefined || place.task === 0 ? id : `${id} (${place.task + 1})`;
 }
 
 function plainName(key: string): string {

@@ -13,6 +13,7 @@ import type { Value } from '../../flow/expression/values.ts';
 import type { Graph, GraphNode, TaskWork } from '../../flow/graph/definition.ts';
 import { type InlineWork, outputWithin } from '../../flow/graph/items.ts';
 import { NodeDataError } from '../../flow/graph/node-data-error.ts';
+import { NodeOutputs } from '../../flow/graph/node-outputs.ts';
 import { inputsOfTasks, outputOfTasks } from '../../flow/graph/node-tasks.ts';
 import { isTrigger } from '../../flow/graph/node-types.ts';
 import { reduceGraph, startGraph } from '../../flow/graph/reduce.ts';
@@ -22,7 +23,6 @@ import type { TaskResult, TurnEntry, TurnThen } from '../../protocol/link.ts';
 import { FairTurn } from '../machine/durable/fair-turn.ts';
 import type { AttemptSession, RunOutcome } from '../runner/runner.ts';
 import { GraphJournal, taskKey } from './graph-journal.ts';
-import { NodeOutputs } from './node-outputs.ts';
 import { outcomeOf } from './outcome.ts';
 import { portionsOf } from './portions.ts';
 import { needOf } from './wake.ts';
@@ -67,7 +67,7 @@ class GraphDriver {
   readonly #run: GraphRun;
   readonly #deps: GraphDeps;
   readonly #journal = new GraphJournal();
-  readonly #outputs: NodeOutputs;
+  readonly #outputs: NodeOutputs<TaskResult>;
   readonly #underway = new Map<number, Underway>();
   /** What the next commit stores. */
   #pending: TurnEntry[] = [];
@@ -79,7 +79,12 @@ class GraphDriver {
     this.#graph = graph;
     this.#run = run;
     this.#deps = deps;
-    this.#outputs = new NodeOutputs({ graph, session: deps.session, journal: this.#journal, items: run.items });
+    this.#outputs = new NodeOutputs({
+      graph,
+      results: (tasks) => deps.session.results(tasks),
+      journal: this.#journal,
+      items: run.items,
+    });
     this.#turn = new FairTurn(deps.world);
   }
 

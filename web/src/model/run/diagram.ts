@@ -40,14 +40,24 @@ export interface Diagram {
 
 export const STATE_WIDTH = 128;
 export const STATE_HEIGHT = 44;
-const GAP_X = 40;
-const GAP_Y = 18;
+
+/** How large a box is, and the room beside and below it. */
+export interface BoxSize {
+  readonly width: number;
+  readonly height: number;
+  readonly gapX: number;
+  readonly gapY: number;
+}
+
+const STATE: BoxSize = { width: STATE_WIDTH, height: STATE_HEIGHT, gapX: 40, gapY: 18 };
 /** Between lines that lead past states, and between those that lead back. */
 const LINE_GAP = 12;
 const MARGIN = 22;
 /** Room above the states for transitions of a state to itself. */
 const LOOP_ROOM = 20;
 const SWEEPS = 4;
+/** With more points at which edges pass columns, edges lead straight to where they end. */
+const MOST_PASSING = 20_000;
 
 interface Edge {
   readonly from: string;
@@ -69,15 +79,15 @@ interface Place {
   y: number;
 }
 
-export function layoutDiagram(states: readonly DiagramState[]): Diagram {
+export function layoutDiagram(states: readonly DiagramState[], size: BoxSize = STATE): Diagram {
   const edges = edgesOf(states);
   const { back, order } = findLoops(states, edges);
   const columns = columnsOf(order, edges, back);
   const { places, ways } = placesOf(order, edges, back, columns);
   const byColumn = orderWithin(places);
-  placeVertically(byColumn);
-  const lowest = Math.max(0, ...places.map(({ y, isState }) => y + (isState ? STATE_HEIGHT / 2 : 0)));
-  const xOf = (column: number): number => MARGIN + column * (STATE_WIDTH + GAP_X);
+  placeVertically(byColumn, size);
+  const lowest = places.reduce((low, { y, isState }) => Math.max(low, y + (isState ? size.height / 2 : 0)), 0);
+  const xOf = (column: number): number => MARGIN + column * (size.width + size.gapX);
   const lanes = lanesOf(
     edges.filter((edge) => back.has(edge) && edge.from !== edge.to),
     columns,
@@ -85,7 +95,7 @@ export function layoutDiagram(states: readonly DiagramState[]): Diagram {
   const placed = new Map(
     places
       .filter(({ isState }) => isState)
-      .map(({ id, column, y }) => [id, { name: id, column, x: xOf(column), y: y - STATE_HEIGHT / 2 }]),
+      .map(({ id, column, y }) => [id, { name: id, column, x: xOf(column), y: y - size.height / 2 }]),
   );
   const drawn = edges.map((edge): PlacedEdge => {
     const [from, to] = [placed.get(edge.from) as PlacedState, placed.get(edge.to) as PlacedState];
@@ -95,16 +105,19 @@ export function layoutDiagram(states: readonly DiagramState[]): Diagram {
       edge.from === edge.to
         ? loopPath(from)
         : lane === undefined
-          ? forwardPath(way.map(({ column, y, isState }) => ({ x: xOf(column), y, isState })))
-          : backPath(from, to, lane, lowest);
+          ? forwardPath(
+              way.map(({ column, y, isState }) => ({ x: xOf(column), y, isState })),
+              size.width,
+            )
+          : backPath(from, to, { lane, lowest, size });
     return { ...edge, back: back.has(edge), joins: way.at(-1)?.isState === false, path };
   });
-  const count = Math.max(0, ...columns.values()) + (states.length === 0 ? 0 : 1);
+  const count = [...columns.values()].reduce((most, one) => Math.max(most, one), 0) + (states.length === 0 ? 0 : 1);
   const laneCount = Math.max(0, ...[...lanes.values()].map((lane) => lane + 1));
   return {
     states: states.map(({ name }) => placed.get(name) as PlacedState),
     edges: drawn,
-    width: 2 * MARGIN + count * STATE_WIDTH + Math.max(0, count - 1) * GAP_X,
+    width: 2 * MARGIN + count * size.width + Math.max(0, count - 1) * size.gapX,
     height: lowest + (laneCount === 0 ? 4 : laneCount * LINE_GAP + 10),
   };
 }
@@ -205,11 +218,17 @@ function placesOf(
     to.before.push(from);
     if (!error) to.main.push(from);
   };
-  for (const edge of edges.filter((one) => !back.has(one))) {
+  const ahead = edges.filter((one) => !back.has(one));
+  const spans = ahead.reduce(
+    (sum, { from, to }) => sum + (columns.get(to) as number) - (columns.get(from) as number),
+    0,
+  );
+  const passes = spans - ahead.length <= MOST_PASSING;
+  for (const edge of ahead) {
     const [from, to] = [ofState.get(edge.from) as Place, ofState.get(edge.to) as Place];
     const way = [from];
     let joined = false;
-    for (let column = from.column + 1; column < to.column && !joined; column++) {
+    for (let column = from.column + 1; passes && column < to.column && !joined; column++) {
       const [next, isThere] = passing(edge, column);
       link(way.at(-1) as Place, next, edge.error);
       way.push(next);
@@ -249,20 +268,22 @@ function orderWithin(places: readonly Place[]): readonly (readonly Place[])[] {
 }
 
 /** Each place as near to what leads to it as those above it allow, so that the main way is straight. */
-function placeVertically(columns: readonly (readonly Place[])[]): void {
+function placeVertically(columns: readonly (readonly Place[])[], { height, gapY }: BoxSize): void {
   for (const column of columns) {
     let free = Number.NEGATIVE_INFINITY;
     for (const one of column) {
-      const half = one.isState ? STATE_HEIGHT / 2 : 0;
+      const half = one.isState ? height / 2 : 0;
       const leading = one.main.length > 0 ? one.main : one.before;
-      const wanted =
-        leading.length === 0 ? STATE_HEIGHT / 2 : leading.reduce((sum, { y }) => sum + y, 0) / leading.length;
+      const wanted = leading.length === 0 ? height / 2 : leading.reduce((sum, { y }) => sum + y, 0) / leading.length;
       one.y = Math.max(wanted, free + half);
-      free = one.y + half + (one.isState ? GAP_Y : LINE_GAP);
+      free = one.y + half + (one.isState ? gapY : LINE_GAP);
     }
   }
   const all = columns.flat();
-  const highest = Math.min(...all.map(({ y, isState }) => y - (isState ? STATE_HEIGHT / 2 : 0)));
+  const highest = all.reduce(
+    (top, { y, isState }) => Math.min(top, y - (isState ? height / 2 : 0)),
+    Number.POSITIVE_INFINITY,
+  );
   for (const one of all) one.y += LOOP_ROOM - highest;
 }
 
@@ -285,10 +306,13 @@ function lanesOf(edges: readonly Edge[], columns: ReadonlyMap<string, number>): 
   return lanes;
 }
 
-function forwardPath(points: readonly { readonly x: number; readonly y: number; readonly isState: boolean }[]): string {
+function forwardPath(
+  points: readonly { readonly x: number; readonly y: number; readonly isState: boolean }[],
+  width: number,
+): string {
   const [start, ...rest] = points;
   if (start === undefined) return '';
-  let [x, y] = [start.x + STATE_WIDTH, start.y];
+  let [x, y] = [start.x + width, start.y];
   let path = `M${x} ${y}`;
   for (const next of rest) {
     const bend = (next.x - x) / 2;
@@ -296,17 +320,21 @@ function forwardPath(points: readonly { readonly x: number; readonly y: number; 
     [x, y] = [next.x, next.y];
     // Straight past the states of this column.
     if (!next.isState) {
-      x += STATE_WIDTH;
+      x += width;
       path += `H${x}`;
     }
   }
   return path;
 }
 
-function backPath(from: PlacedState, to: PlacedState, lane: number, lowest: number): string {
+function backPath(
+  from: PlacedState,
+  to: PlacedState,
+  { lane, lowest, size }: { readonly lane: number; readonly lowest: number; readonly size: BoxSize },
+): string {
   const y = lowest + 8 + lane * LINE_GAP;
-  const [x1, y1] = [from.x + STATE_WIDTH, from.y + STATE_HEIGHT / 2 + 9];
-  const [x2, y2] = [to.x, to.y + STATE_HEIGHT / 2 + 9];
+  const [x1, y1] = [from.x + size.width, from.y + size.height / 2 + 9];
+  const [x2, y2] = [to.x, to.y + size.height / 2 + 9];
   const [right, left] = [x1 + 12, x2 - 14];
   const r = 6;
   return (

@@ -63,6 +63,26 @@ test('what began together keeps its order, whatever ends first', () => {
   assert.deepEqual(keys, ['all/1', 'all/2', 'all/10']);
 });
 
+test('the tasks of a node of a graph stand below it before it has ended', () => {
+  const task = (i: number, state: string, ended?: number): Step =>
+    step(`n:2/${i}`, {
+      kind: 'child',
+      child: `c${i}`,
+      name: i === 0 ? 'each' : `each (${i + 1})`,
+      state,
+      began: 20 + i,
+      at: 20 + i,
+      ended,
+    });
+  const one = step('n:3/0', { kind: 'child', child: 'd', name: 'single', state: 'running', began: 40, at: 40 });
+  const rows = rowsOf(RUN, new Map([['r', [task(0, 'completed', 30), task(1, 'running'), one]]]), NOTHING);
+  assert.deepEqual(shown(rows), ['n:2 ▾', '  n:2/0 ▸', '  n:2/1 ▸', 'n:3/0 ▸']);
+  const [node] = rows;
+  assert.deepEqual([node?.name, node?.tone, node?.from, node?.until], ['each', 'running', 20, undefined]);
+  const over = rowsOf(RUN, new Map([['r', [task(0, 'failed', 30), task(1, 'completed', 50)]]]), NOTHING);
+  assert.deepEqual([over[0]?.tone, over[0]?.until], ['failed', 50]);
+});
+
 test('a child that is opened shows its own steps, and only then its journal is needed', () => {
   const journals = new Map([
     ['r', [step('kid', { kind: 'child', child: 'c', state: 'running' })]],

@@ -129,6 +129,7 @@ function nodesOf(run: Standing, task: string, journals: Journals): readonly Node
   // That it waits for its children is told by their bars.
   for (const wait of waits)
     if (wait.kind !== 'children' && !nodes.has(wait.key)) nodes.set(wait.key, { row: waitRow(wait), parts: [] });
+  addOpenNodes(task, nodes);
   const top: Node[] = [];
   for (const [key, node] of nodes) {
     let parent = key;
@@ -143,6 +144,37 @@ function nodesOf(run: Standing, task: string, journals: Journals): readonly Node
     if (from < node.row.from) node.row = { ...node.row, from };
   }
   return top.sort(byTime);
+}
+
+/** The task of a node of a graph: its node is in the journal only when all its tasks have ended. */
+const NODE_TASK = /^(n:\d+)\/\d+$/;
+
+function addOpenNodes(task: string, nodes: Map<string, Node>): void {
+  const open = new Map<string, Node['row'][]>();
+  for (const [key, { row }] of nodes) {
+    const [, node] = NODE_TASK.exec(key) ?? [];
+    if (node !== undefined && !nodes.has(node)) open.set(node, [...(open.get(node) ?? []), row]);
+  }
+  for (const [key, parts] of open) {
+    // A node with one task is that task until it has ended.
+    const [first] = parts;
+    if (first === undefined || parts.length === 1) continue;
+    const ends = parts.map(({ until }) => until);
+    const over = ends.every((end) => end !== undefined);
+    const row: Node['row'] = {
+      task,
+      key,
+      kind: 'step',
+      name: first.name.replace(/ \(\d+\)$/, ''),
+      via: [],
+      tone: parts.some(({ tone }) => tone === 'failed') ? 'failed' : over ? 'completed' : 'running',
+      from: parts.reduce((least, { from }) => Math.min(least, from), first.from),
+      until: over ? ends.reduce<number>((last, end) => Math.max(last, end ?? 0), 0) : undefined,
+      child: undefined,
+      of: undefined,
+    };
+    nodes.set(key, { row, parts: [] });
+  }
 }
 
 const KEYS = new Intl.Collator('en', { numeric: true });

@@ -20,6 +20,7 @@ import { Budgets } from './budgets.tsx';
 import { Diagram } from './diagram.tsx';
 import { About, Crumbs, RunFacts } from './facts.tsx';
 import { ForkDialog } from './fork-dialog.tsx';
+import { GraphPanel } from './graph/graph-panel.tsx';
 import { StepDrawer } from './step-drawer.tsx';
 import { Totals } from './totals.tsx';
 import { useRunSteps } from './use-run-steps.ts';
@@ -50,7 +51,7 @@ export default function Run({ id }: { readonly id: string }) {
       actions={data && <Actions of={data} onDone={run.refresh} />}
     >
       <WhenLoaded of={run}>
-        {(shown) => <Body key={shown.id} of={shown} onChanged={run.refresh} onTasks={setTasks} />}
+        {(shown) => <Body key={shown.id} of={shown} tasks={tasks} onChanged={run.refresh} onTasks={setTasks} />}
       </WhenLoaded>
     </Page>
   );
@@ -60,10 +61,12 @@ const NONE: ReadonlySet<string> = new Set();
 
 function Body({
   of: run,
+  tasks,
   onChanged,
   onTasks,
 }: {
   readonly of: RunDetail;
+  readonly tasks: ReadonlySet<string>;
   readonly onChanged: () => void;
   readonly onTasks: (tasks: ReadonlySet<string>) => void;
 }) {
@@ -73,7 +76,7 @@ function Body({
   const { journals, error, watch, more } = useRunSteps(run.id, live);
   const rows = useMemo(() => rowsOf(run, journals, turned), [run, journals, turned]);
   useEffect(() => watch(rows, onTasks), [watch, rows, onTasks]);
-  const [selected, select, drawer] = useSelection(run, rows);
+  const [selected, select, drawer, node, selectNode] = useSelection(run, rows);
   const [hoveredRow, setHoveredRow] = useState<StepRow>();
   const [hoveredState, setHoveredState] = useState<string>();
   const [lineAt, setLineAt] = useState<number>();
@@ -112,6 +115,7 @@ function Body({
               onChoose={choose}
             />
           )}
+          {run.handler === 'graph' && <GraphPanel of={run} tasks={tasks} selected={node} onSelect={selectNode} />}
         </div>
         <div className="stack run-main">
           <div className="run-times">
@@ -120,7 +124,7 @@ function Body({
               rows={rows}
               error={error}
               selected={selected}
-              hoveredState={hoveredState}
+              hoveredState={hoveredState ?? node}
               lineAt={lineAt}
               onHover={setHoveredRow}
               onSelect={select}
@@ -174,20 +178,34 @@ interface DrawerState {
   readonly close: () => void;
 }
 
-/** The selected row and the open drawer are in the address: `?step=KEY&task=ID&open=1`. */
+/** The selected row, the open drawer and the node of a graph are in the address: `?step=KEY&task=ID&open=1&node=ID`. */
 function useSelection(
   run: RunDetail,
   rows: readonly StepRow[],
-): readonly [StepRow | undefined, (row: StepRow | undefined) => void, DrawerState] {
+): readonly [
+  StepRow | undefined,
+  (row: StepRow | undefined) => void,
+  DrawerState,
+  string | undefined,
+  (node: string | undefined) => void,
+] {
   const { query } = useLocation();
   const asked = new URLSearchParams(query);
   const [key, task] = [asked.get('step'), asked.get('task') ?? run.id];
+  const node = asked.get('node') ?? undefined;
   const row = key === null ? undefined : rows.find((one) => one.key === key && one.task === task);
   const write = (to: StepRow | undefined, open: boolean): void => {
     const next = new URLSearchParams();
     if (to !== undefined) next.set('step', to.key);
     if (to !== undefined && to.task !== run.id) next.set('task', to.task);
     if (open) next.set('open', '1');
+    if (node !== undefined) next.set('node', node);
+    setQuery(next.toString());
+  };
+  const selectNode = (to: string | undefined): void => {
+    const next = new URLSearchParams(query);
+    if (to === undefined) next.delete('node');
+    else next.set('node', to);
     setQuery(next.toString());
   };
   const drawer = {
@@ -195,5 +213,5 @@ function useSelection(
     open: (to: StepRow) => write(to, true),
     close: () => write(row, false),
   };
-  return [row, (to) => write(to, false), drawer];
+  return [row, (to) => write(to, false), drawer, node, selectNode];
 }

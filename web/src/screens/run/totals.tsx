@@ -8,8 +8,8 @@ import { Duration } from '../../ui/times.tsx';
 export function Totals({ of: run }: { readonly of: RunDetail }) {
   const { apiCalls, tokens, cost, agentMs, partial = false } = run.totals;
   const tasks = Object.values(run.members).reduce<number>((sum, n) => sum + (n ?? 0), 0);
-  // A plain task asks no agent, until it does.
-  const agents = run.kind !== 'task' || apiCalls > 0 || tokens > 0;
+  // Others ask no agent, until they do.
+  const agents = run.kind === 'machine' || run.kind === 'agent' || apiCalls > 0 || tokens > 0;
   return (
     <div className="figures" role="group" aria-label="Totals">
       <div className="figure">

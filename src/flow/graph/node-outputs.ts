@@ -1,30 +1,44 @@
 /** What nodes gave, made from the results of their tasks when somebody needs it. */
-import type { Value } from '../../flow/expression/values.ts';
-import type { Graph, GraphNode, Item } from '../../flow/graph/definition.ts';
-import { inputOf, NO_OUTPUT, type NodeOutput, outputWithin } from '../../flow/graph/items.ts';
-import { outputOfTasks } from '../../flow/graph/node-tasks.ts';
-import { BrokenHistory } from '../../flow/machine/history/checked.ts';
-import type { TaskResult } from '../../protocol/link.ts';
-import type { AttemptSession } from '../runner/runner.ts';
-import type { GraphJournal } from './graph-journal.ts';
+import type { TaskState } from '../../core/task/task.ts';
+import type { Value } from '../expression/values.ts';
+import { BrokenHistory } from '../machine/history/checked.ts';
+import type { Graph, GraphNode, Item } from './definition.ts';
+import { inputOf, NO_OUTPUT, type NodeOutput, outputWithin } from './items.ts';
+import { outputOfTasks } from './node-tasks.ts';
 
-export interface OutputsDeps {
+/** What the journal says of the nodes. */
+export interface NodePast {
+  /** Undefined: the node has not ended, or was skipped. `at`: when a trigger fired. */
+  mark(node: number): { readonly at?: number } | undefined;
+  /** The number of a task of a node. */
+  task(node: number, place: number): number | undefined;
+}
+
+export interface NodeTaskResult {
+  readonly task: number;
+  readonly state: TaskState | 'gone';
+  /** JSON text. */
+  readonly result: string | undefined;
+}
+
+export interface OutputsDeps<R extends NodeTaskResult = NodeTaskResult> {
   readonly graph: Graph;
-  readonly session: AttemptSession;
-  readonly journal: GraphJournal;
+  /** In the order of the tasks. */
+  readonly results: (tasks: readonly number[]) => Promise<readonly R[]>;
+  readonly journal: NodePast;
   /** What the run brings for its triggers. */
   readonly items: readonly Value[] | undefined;
 }
 
 const READ_AT_ONCE = 500;
 
-export class NodeOutputs {
-  readonly #deps: OutputsDeps;
+export class NodeOutputs<R extends NodeTaskResult = NodeTaskResult> {
+  readonly #deps: OutputsDeps<R>;
   readonly #known = new Map<number, NodeOutput>();
   /** Results of completed tasks that were read. */
   readonly #results = new Map<number, Value>();
 
-  constructor(deps: OutputsDeps) {
+  constructor(deps: OutputsDeps<R>) {
     this.#deps = deps;
   }
 
@@ -45,11 +59,11 @@ export class NodeOutputs {
   }
 
   /** The states of these tasks. What completed ones gave is kept here. */
-  async read(tasks: readonly number[]): Promise<readonly TaskResult[]> {
-    const all: TaskResult[] = [];
+  async read(tasks: readonly number[]): Promise<readonly R[]> {
+    const all: R[] = [];
     for (let from = 0; from < tasks.length; from += READ_AT_ONCE) {
       const some = tasks.slice(from, from + READ_AT_ONCE);
-      const results = await this.#deps.session.results(some);
+      const results = await this.#deps.results(some);
       for (const [i, { state, result }] of results.entries()) {
         if (state === 'completed') this.#results.set(some[i] as number, parsed(result));
       }
