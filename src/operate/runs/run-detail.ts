@@ -9,6 +9,7 @@ import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import { begin, start } from '../../flow/machine/reduce.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import type { Snapshot } from '../../flow/machine/snapshot.ts';
+import { plainInput } from '../../flow/workflow/forked.ts';
 import type { RunDetailView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { diagramOf } from './diagram.ts';
@@ -101,7 +102,7 @@ function firstOf(
 }
 
 function outcomeOf({ state, payload, result }: TaskRecord, machine: MachinePayload | undefined) {
-  const input = machine === undefined ? (JSON.parse(payload) as Value) : machine.input;
+  const input = machine === undefined ? plainInput(JSON.parse(payload)) : machine.input;
   const outcome: unknown = result === undefined ? undefined : JSON.parse(result);
   return {
     ...(input === undefined ? {} : { input }),

@@ -1,10 +1,10 @@
 /** What a workflow waits for without a slot. */
 import { isFinal } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
+import { BrokenJournal, entryKey, sayPlace, taskIn } from '../../flow/workflow/workflow-journal.ts';
 import type { OtherWait, TaskRef, TaskResult, Turned, TurnThen, Waited, WaitFor } from '../../protocol/link.ts';
 import type { DrivenAttempt } from '../define/definition.ts';
 import type { NewEntry } from './turn-writer.ts';
-import { BrokenJournal, entryKey, sayPlace, taskIn } from './workflow-journal.ts';
 
 /** A wait of the workflow. */
 export interface Wait {
