@@ -3,7 +3,6 @@ import type { TaskState } from '../../core/task/task.ts';
 import { type RunSituation, runSentence } from '../../engine/read/run-sentence.ts';
 import type { TaskRecord, TreeRecord } from '../../engine/records.ts';
 import type { Run } from '../../engine/trees/runs.ts';
-import type { Value } from '../../flow/expression/values.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import { begin, start } from '../../flow/machine/reduce.ts';
