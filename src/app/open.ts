@@ -174,7 +174,7 @@ export class App implements Leasehold {
   }
 
   /** Decides for a task that waits for a decision. The first decision counts; a second one is refused with `CONFLICT`. */
-  decide(id: string, decision: Decision): Promise<void> {
+  decide(id: string, decision: Decision & { readonly key?: string }): Promise<void> {
     return decide(this.engine, id, decision);
   }
 

@@ -166,6 +166,7 @@ test('without flags and variables there are the documented defaults', () => {
     action: undefined,
     data: undefined,
     decidedBy: undefined,
+    waitKey: undefined,
     runName: undefined,
     cancelReason: undefined,
     upTo: undefined,

@@ -139,6 +139,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   broadcast: ['', true],
   action: ['go', 'go'],
   data: ['{"n":1}', '{"n":1}'],
+  waitKey: ['approval:ship#0', 'approval:ship#0'],
   decidedBy: ['ada', 'ada'],
   from: ['sqlite:a.db', 'sqlite:a.db'],
   to: ['postgres://db/work', 'postgres://db/work'],

@@ -28,6 +28,7 @@ export const MAX_ID = 2 ** 48 - 1;
 const KIND: Readonly<Record<Prefix, number>> = { task_: 1, wrk_: 2, run_: 3 };
 
 const UUID_LENGTH = 36;
+const NUMBER = /^[0-9a-f]{8}-[0-9a-f]{4}-7([0-9a-f]{3})-([89ab][0-9a-f]{3})-([0-9a-f]{6})[0-9a-f]{6}$/;
 const HEX_DIGITS = '0123456789abcdef';
 const BYTE_HEX: readonly string[] = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'));
 /** Upper case is absent on purpose: an id has one spelling, so ids can be compared as text. */
@@ -93,6 +94,18 @@ export function makeIdCodec(clusterKeyHex: string): IdCodec {
       return check === checkBits(prefix, id, createdAt) ? { id, createdAt } : undefined;
     },
   };
+}
+
+/** The number in the text of an id of that kind, whatever its check bits: for a look that finds nothing if it is not the right one. */
+export function numberIn(prefix: Prefix, text: string): number | undefined {
+  const fields = NUMBER.exec(text.startsWith(prefix) ? text.slice(prefix.length) : '');
+  if (fields === null) return undefined;
+  const [version, variant, tail] = fields.slice(1).map((field) => Number.parseInt(field, 16)) as [
+    number,
+    number,
+    number,
+  ];
+  return version * 2 ** 36 + (variant & 0x3fff) * 2 ** 22 + (tail >>> 2);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Limit, Rate } from '../core/limits/limit.ts';
 import type { WorkerGrant } from '../core/placement/worker-grant.ts';
 import type { Reason, TaskState } from '../core/task/task.ts';
 import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../engine/records.ts';
+import { plainInput } from '../flow/workflow/forked.ts';
 import type { AttemptView, LimitBounds, LimitView, RateView, TaskView, WorkerView } from '../protocol/views.ts';
 
 export type * from '../protocol/views.ts';
@@ -29,7 +30,7 @@ export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rul
     handler: record.handler,
     state,
     ...(reason === 'none' ? {} : { reason }),
-    input: readJson(record.payload),
+    input: plainInput(readJson(record.payload)),
     ...(outcome === undefined ? {} : state === 'completed' ? { result: outcome } : { error: outcome }),
     priority: record.priority,
     attempt: record.attempt,

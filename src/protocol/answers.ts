@@ -166,6 +166,7 @@ const ANSWERS = {
     went: z.enum(['on', 'parked', 'woken', 'ended', 'back', 'cancelled']),
     state: EndState,
     body: text.optional(),
+    key: text.optional(),
     entries: z.array(z.union([text, z.null()])).max(MAX_ROWS),
     budget: z.object({ soft: z.boolean().optional(), waits: z.boolean().optional() }).optional(),
   }),

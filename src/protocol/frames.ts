@@ -134,6 +134,10 @@ const Waiting = z.object({
   nth: z.number().int().optional(),
   channel: text.optional(),
   form: text.optional(),
+  others: z
+    .array(z.object({ key: text, channel: text.optional(), form: text.optional() }))
+    .max(100)
+    .optional(),
   children: z.array(z.union([ref, ChildKey])).optional(),
   need: z.number().int().optional(),
   timeoutMs: z.number().optional(),

@@ -106,6 +106,8 @@ export interface WaitFor {
   readonly channel?: string;
   /** Shown to the people who decide: any JSON value. */
   readonly form?: unknown;
+  /** Own channels of the task (its id, a colon, a name) and approvals that wake it as well. Approvals come first. */
+  readonly others?: readonly OtherWait[];
   /** Tasks, or children that are spawned in the same turn. */
   readonly children?: readonly (TaskRef | ChildKey)[];
   /** How many children must have ended; default: all. */
@@ -114,6 +116,13 @@ export interface WaitFor {
   readonly timeoutMs?: number;
   /** The same as a calendar time by the clock of the cluster, instead of `timeoutMs`. */
   readonly until?: number;
+}
+
+/** One of several that a task waits for at once. */
+export interface OtherWait {
+  readonly key: string;
+  readonly channel?: string;
+  readonly form?: unknown;
 }
 
 /** A child by the key of its entry. */
@@ -193,6 +202,8 @@ export interface Turned {
   /** The state of a task that has ended or was given back. */
   readonly state?: TaskState | undefined;
   readonly body?: string | undefined;
+  /** Of a signal for one of the `others`: the key of that one. */
+  readonly key?: string | undefined;
   /**
    * The JSON text that counts under each key, in the order of the entries: the first that was ever written there. For a
    * child it has its `id` and its number `task`. Null: the task has ended instead.

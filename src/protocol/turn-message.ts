@@ -56,9 +56,11 @@ function thenMessage(then: TurnThen): TurnMessage['then'] {
     case 'on':
       return then;
     case 'park': {
-      const { form, ...wait } = then;
-      const text = form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) };
-      return { ...wait, ...text } as TurnMessage['then'];
+      const { others, ...wait } = then;
+      return {
+        ...formText(wait),
+        ...(others === undefined ? {} : { others: others.map(formText) }),
+      } as TurnMessage['then'];
     }
     case 'complete':
       return {
@@ -70,13 +72,20 @@ function thenMessage(then: TurnThen): TurnMessage['then'] {
   }
 }
 
+function formText<T extends { readonly form?: unknown }>({ form, ...wait }: T): object {
+  return { ...wait, ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }) };
+}
+
 function thenOf(then: TurnMessage['then'], read: (text: string) => unknown): TurnThen {
   switch (then.go) {
     case 'on':
       return then;
     case 'park': {
-      const { form, ...wait } = then;
-      return { ...wait, ...(form === undefined ? {} : { form: read(form) }) } as TurnThen;
+      const formOf = <T extends { readonly form?: string | undefined }>({ form, ...wait }: T): object => {
+        return { ...wait, ...(form === undefined ? {} : { form: read(form) }) };
+      };
+      const { others, ...wait } = then;
+      return { ...formOf(wait), ...(others === undefined ? {} : { others: others.map(formOf) }) } as TurnThen;
     }
     case 'complete':
       return { go: 'complete', ...(then.result === undefined ? {} : { result: read(then.result) }) };

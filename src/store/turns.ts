@@ -4,7 +4,7 @@ import type { EntryAnswer, NewChild, NewEntry, Park, Turn, TurnAnswer } from './
 /** What the stores share of turns and parks. */
 
 export type TurnDone = TurnAnswer & { readonly kind: 'done' };
-export type AfterTurn = Pick<TurnDone, 'went' | 'body' | 'budget'>;
+export type AfterTurn = Pick<TurnDone, 'went' | 'body' | 'key' | 'budget'>;
 
 export const LOST: TurnAnswer = { kind: 'lost' };
 export const NONE: EntryAnswer = { kind: 'none' };
@@ -52,6 +52,14 @@ export function awaitedBy({ entries, then }: Turn, refOf: (key: string) => numbe
 /** Refuses a wait that could never end. */
 export function circleIn({ then }: Turn): TurnAnswer {
   return { kind: 'refused', key: then.go === 'park' ? then.key : '', why: { circle: true } };
+}
+
+/** Woken by a signal on one of its channels. */
+export function wokenBy(
+  { key: first }: Park,
+  { key, body }: { readonly key: string; readonly body: string | null | undefined },
+): { readonly went: 'woken'; readonly body: string | undefined; readonly key?: string } {
+  return { went: 'woken', body: body ?? undefined, ...(key === first ? {} : { key }) };
 }
 
 export interface Need {

@@ -122,7 +122,7 @@ export interface Leasehold extends AsyncDisposable {
   /** Tasks that wait for somebody's decision, oldest first. */
   approvals(options?: { readonly limit?: number }): Promise<readonly ApprovalView[]>;
   /** Decides for a task that waits for a decision. The first decision counts; a second one is refused with `CONFLICT`. */
-  decide(id: string, decision: Decision): Promise<void>;
+  decide(id: string, decision: Decision & { readonly key?: string }): Promise<void>;
 
   /** Runs of machines: start, look, cancel, retry, fork. */
   readonly runs: AppRuns;

@@ -318,12 +318,13 @@ class DirectSession implements Session {
       ...(spend === undefined ? {} : { spend }),
       then: this.#then(then),
     });
-    const { went, state, body, budget } = turned;
+    const { went, state, body, key, budget } = turned;
     if (state !== undefined) this.#counted(lease, state);
     else if (went === 'parked') this.#joined?.bound.free();
     for (const entered of turned.entries) if (entered?.child !== undefined) this.#readable?.meet(entered.child.task);
     const texts = turned.entries.map((entered) => entered?.text ?? null);
-    return { went, state, body, entries: texts, ...(budget === undefined ? {} : { budget }) };
+    const more = { ...(key === undefined ? {} : { key }), ...(budget === undefined ? {} : { budget }) };
+    return { went, state, body, entries: texts, ...more };
   }
 
   #then(then: TurnThen): ThenRequest {

@@ -202,7 +202,7 @@ export class RemoteApp implements Leasehold {
     return (await this.#operator.call('listApprovals', { query: { limit } })).approvals;
   }
 
-  async decide(id: string, { by, ...decision }: Decision): Promise<void> {
+  async decide(id: string, { by, ...decision }: Decision & { readonly key?: string }): Promise<void> {
     await this.#operator.call('decideApproval', { params: { id }, body: decision, by });
   }
 

@@ -15,27 +15,30 @@ function deciding(word: 'approve' | 'reject', doc: string, examples: NonNullable
     name: word,
     doc,
     args: [ID],
-    options: ['action', 'data', 'decidedBy', ...OPERATOR_OPTIONS],
+    options: ['action', 'data', 'waitKey', 'decidedBy', ...OPERATOR_OPTIONS],
     examples,
 
     async run(args) {
       const { config, args: words } = loadCall(command, args);
       const [id] = words as [string];
-      const { action = word, data, decidedBy } = config;
+      const { action = word, data, waitKey, decidedBy } = config;
       const hint = `Quote it for the shell: --data '{"key": "value"}'. A text has quotes of its own: '"text"'.`;
       const value = data === undefined ? {} : { value: parseInline(data, hint) };
+      const key = waitKey === undefined ? {} : { key: waitKey };
       const by = actingUser(decidedBy);
       const out = outFor(config);
       const answer = await withOperator(config, (operator) =>
-        operator.call('decideApproval', { params: { id }, body: { action, ...value }, by }).catch((error: unknown) => {
-          throw isEngineError(error, 'INVALID_INPUT') && error.details?.field === 'action'
-            ? fault(
-                'INVALID_INPUT',
-                { field: '--action', problem: `${JSON.stringify(action)}: ${String(error.details.problem)}` },
-                { hint: `Name one of them: leasehold ${word} ${id} --action NAME.`, cause: error },
-              )
-            : error;
-        }),
+        operator
+          .call('decideApproval', { params: { id }, body: { action, ...value, ...key }, by })
+          .catch((error: unknown) => {
+            throw isEngineError(error, 'INVALID_INPUT') && error.details?.field === 'action'
+              ? fault(
+                  'INVALID_INPUT',
+                  { field: '--action', problem: `${JSON.stringify(action)}: ${String(error.details.problem)}` },
+                  { hint: `Name one of them: leasehold ${word} ${id} --action NAME.`, cause: error },
+                )
+              : error;
+          }),
       );
       if (out.mode === 'json') out.json(answer);
       else out.line(`${answer.id} goes on: ${safeLine(answer.action)}${by === '' ? '' : `, by ${safeLine(by)}`}.`);

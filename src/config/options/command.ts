@@ -95,6 +95,15 @@ export const COMMAND_OPTIONS = {
     fallback: () => false,
     fallbackDoc: 'wake the one that has waited longest',
   },
+  waitKey: {
+    flag: 'key',
+    doc: 'Which of several approvals of the task, by the key that "approvals --json" shows',
+    value: 'KEY',
+    parse: keyText,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'the first',
+  },
   action: {
     doc: 'Which of the actions that the task offers',
     value: 'NAME',

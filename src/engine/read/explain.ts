@@ -149,8 +149,9 @@ function waitReason(dependencies: readonly DependencyVerdict[], wait: WaitRecord
     return `it waits for ${left.length} of ${dependencies.length} tasks: ${named.join(', ')}${more}`;
   }
   const until = wait?.deadline === undefined ? '' : `, until ${timeOf(wait.deadline)}`;
-  if (wait?.form !== undefined) return `it waits for somebody to decide${until}`;
-  if (wait?.channel !== undefined) return `it waits for a signal on ${wait.channel}${until}`;
+  const besides = wait?.others === undefined ? '' : `, or for one of ${wait.others.length} others`;
+  if (wait?.form !== undefined) return `it waits for somebody to decide${besides}${until}`;
+  if (wait?.channel !== undefined) return `it waits for a signal on ${wait.channel}${besides}${until}`;
   return wait?.deadline === undefined ? 'it waits' : `it sleeps until ${timeOf(wait.deadline ?? now)}`;
 }
 

@@ -1,6 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
-import { approvalChannel } from '../../core/task/channel.ts';
+import { approvalChannel, ownerOf } from '../../core/task/channel.ts';
 import { entryBytes, MAX_JOURNAL_BYTES, MAX_JOURNAL_ENTRIES } from '../../core/task/journal-bound.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { TaskState } from '../../core/task/task.ts';
@@ -32,6 +32,8 @@ export interface TurnResult {
   readonly state?: TaskState | undefined;
   /** JSON text of the signal that woke the task. */
   readonly body?: string | undefined;
+  /** Of a signal on one of the `others`: the key of that one. */
+  readonly key?: string | undefined;
   readonly cancelRequested: boolean;
   /** In the order of the entries. Undefined: the task has ended instead. */
   readonly entries: readonly (EntryResult | undefined)[];
@@ -140,13 +142,13 @@ export class Turns {
       throw fault('LEASE_LOST', { task, attempt });
     }
     if (answer.kind === 'refused') throw refusal(placed, answer.key, answer.why);
-    const { went, body, cancelRequested, budget } = answer;
+    const { went, body, key, cancelRequested, budget } = answer;
     if (went !== 'on' || placed.some(isVisible)) this.#giveHints(lease, placed, then, went);
     const state = stateOf(then, went);
     const left = went === 'parked' ? 'waiting' : state;
     if (left !== undefined) this.#deps.onSettled(lease, left);
     const turned = { went, body, cancelRequested, state, entries: this.#entered(placed, answer.entries) };
-    return budget === undefined ? turned : { ...turned, budget };
+    return { ...turned, ...(key === undefined ? {} : { key }), ...(budget === undefined ? {} : { budget }) };
   }
 
   async #place(lease: HeldLease, entries: readonly CheckedEntry[]): Promise<readonly NewEntry[]> {
@@ -190,8 +192,22 @@ export class Turns {
 
 /** The channel of an approval is made here: no worker can name that of another task. */
 function withChannel({ task }: HeldLease, then: CheckedThen & { readonly go: 'on' | 'park' }): Then {
-  if (then.go === 'on' || then.form === undefined) return then;
-  return { ...then, channel: checkKey('channel', approvalChannel(task, then.key)) };
+  if (then.go === 'on' || (then.form === undefined && then.others === undefined)) return then;
+  const made = (key: string): string => checkKey('channel', approvalChannel(task, key));
+  const others = then.others?.map((other) =>
+    other.form === undefined ? other : { ...other, channel: made(other.key) },
+  );
+  const foreign = others?.find(({ channel }) => ownerOf(channel) !== task);
+  if (foreign !== undefined)
+    throw fault('INVALID_INPUT', {
+      field: 'then.others',
+      problem: `${foreign.channel} is no channel of this task: those begin with its id and a colon`,
+    });
+  return {
+    ...then,
+    ...(then.form === undefined ? {} : { channel: made(then.key) }),
+    ...(others === undefined ? {} : { others }),
+  };
 }
 
 const isChild = <T extends { readonly kind: string }>(entry: T): entry is Extract<T, { readonly kind: 'child' }> =>

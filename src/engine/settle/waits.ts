@@ -3,7 +3,7 @@ import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
 import { checkChannel, isReserved } from '../../core/task/channel.ts';
 import { encodePayload } from '../../core/task/payload.ts';
-import type { NewSignal, Park, SignalAnswer, Store, WaitRecord } from '../../store/store.ts';
+import type { NewSignal, OtherWait, Park, SignalAnswer, Store, WaitRecord } from '../../store/store.ts';
 import { checkFlag, checkLimit, checkList, checkOptions, checkTask, whole } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 
@@ -16,12 +16,21 @@ export interface WaitRequest {
   readonly channel?: string;
   /** What the people who decide are shown: any JSON value. The decision comes by a channel of its own, so no other is given. */
   readonly form?: unknown;
+  /** Own channels of the task that wake it as well: those that begin with its id and a colon, and further approvals. */
+  readonly others?: readonly OtherWaitRequest[];
   /** Numbers of tasks, or keys of children that are pushed in the same turn. */
   readonly children?: readonly (number | string)[];
   /** How many children must have ended; default all. */
   readonly need?: number;
   /** The task is woken after this time in any case. Required where nothing else is waited for. */
   readonly timeout?: Duration;
+}
+
+/** One of several channels that a task waits on at once. */
+export interface OtherWaitRequest {
+  readonly key: string;
+  readonly channel?: string;
+  readonly form?: unknown;
 }
 
 export interface SignalOptions {
@@ -44,12 +53,17 @@ const WAIT: ReadonlySet<string> = new Set([
   'nth',
   'channel',
   'form',
+  'others',
   'children',
   'need',
   'timeout',
 ] satisfies (keyof WaitRequest)[]);
+const OTHER: ReadonlySet<string> = new Set(['key', 'channel', 'form'] satisfies (keyof OtherWaitRequest)[]);
 const SIGNAL: ReadonlySet<string> = new Set(['broadcast', 'op'] satisfies (keyof SignalOptions)[]);
 const MAX_CHILDREN = 10_000;
+const MAX_OTHERS = 100;
+/** In UTF-16 units, with their forms. */
+const MAX_OTHERS_LENGTH = 1024 * 1024;
 const MAX_NTH = 2 ** 31 - 1;
 
 /** What tasks wait for, and the signals that wake them. A turn begins a wait. */
@@ -107,25 +121,54 @@ export class Waits {
 /** Checks a wait, and turns it into the form that the store takes. */
 export function parkOf(request: WaitRequest): Park {
   checkOptions('wait', request, WAIT);
-  const { channel, form, children, need, timeout } = request;
+  const { channel, form, others, children, need, timeout } = request;
   if (children !== undefined) checkChildren(children);
   if (need !== undefined && children === undefined)
     throw refuse('need', 'it counts children, so children must be given');
   if (channel === undefined && form === undefined && children === undefined && timeout === undefined) {
     throw refuse('wait', 'nothing would ever end it: give a channel, children or a timeout');
   }
-  // Workers before 0.2 name the channel of the approval themselves.
-  if (form !== undefined && channel !== undefined && !isReserved(checkKey('channel', channel)))
-    throw refuse('channel', 'a decision comes by a channel of its own: leave it out');
   return {
-    key: checkKey('key', request.key),
+    ...askedOf(request),
     nth: whole('nth', request.nth ?? 0, 0, MAX_NTH),
-    ...(channel === undefined || form !== undefined ? {} : { channel: checkChannel(channel) }),
-    ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }),
+    ...(others === undefined ? {} : { others: othersOf(request, others) }),
     ...(children === undefined ? {} : { children: [...new Set(children)] }),
     ...(need === undefined ? {} : { need: whole('need', need, 1, MAX_CHILDREN) }),
     ...(timeout === undefined ? {} : { timeoutMs: parseDuration(timeout, 'timeout') }),
   };
+}
+
+function askedOf({ key, channel, form }: OtherWaitRequest): Pick<Park, 'key' | 'channel' | 'form'> {
+  // Workers before 0.2 name the channel of the approval themselves.
+  if (form !== undefined && channel !== undefined && !isReserved(checkKey('channel', channel)))
+    throw refuse('channel', 'a decision comes by a channel of its own: leave it out');
+  return {
+    key: checkKey('key', key),
+    ...(channel === undefined || form !== undefined ? {} : { channel: checkChannel(channel) }),
+    ...(form === undefined ? {} : { form: encodePayload(form, { field: 'form' }) }),
+  };
+}
+
+/** The channels of approvals are not made yet. */
+function othersOf(first: WaitRequest, others: readonly OtherWaitRequest[]): readonly OtherWait[] {
+  checkList('others', others);
+  if (others.length > MAX_OTHERS) throw refuse('others', `there are more than ${MAX_OTHERS}`);
+  if (first.channel === undefined && first.form === undefined)
+    throw refuse('others', 'the wait itself has no channel: make one of these the wait itself');
+  const keys = new Set([first.key]);
+  let length = 0;
+  const made = others.map((other) => {
+    checkOptions('others', other, OTHER);
+    const { key, channel = '', form } = askedOf(other);
+    if (keys.has(key)) throw refuse('others', `the key ${key} comes twice`);
+    if (other.channel === undefined && form === undefined) throw refuse('others', `${key} has no channel`);
+    if (form !== undefined && first.form === undefined) throw refuse('others', 'approvals come first');
+    keys.add(key);
+    length += key.length + channel.length + (form?.length ?? 0);
+    return { key, channel, ...(form === undefined ? {} : { form }) };
+  });
+  if (length > MAX_OTHERS_LENGTH) throw refuse('others', `they are longer than ${MAX_OTHERS_LENGTH} characters`);
+  return made;
 }
 
 function checkChildren(children: readonly (number | string)[]): void {

@@ -5,9 +5,9 @@ import type { WaitRecord } from '../../engine/records.ts';
 import type { ApprovalView, DecisionView } from '../../protocol/views.ts';
 
 /** A decision. */
-export type Decision = Omit<DecisionView, 'id'>;
+export type Decision = Omit<DecisionView, 'id'> & { readonly key?: string | undefined };
 
-const DECISION: ReadonlySet<string> = new Set(['action', 'value', 'by'] satisfies (keyof Decision)[]);
+const DECISION: ReadonlySet<string> = new Set(['action', 'value', 'by', 'key'] satisfies (keyof Decision)[]);
 const ACTIONS: readonly string[] = ['approve', 'reject'];
 
 /** Open approvals, the oldest first. */
@@ -18,20 +18,34 @@ export async function approvals(engine: Engine, limit: number): Promise<readonly
     const record = records[i];
     if (record === undefined) return [];
     const { queue, handler } = record;
-    const { key, since, deadline } = wait;
+    const { since, deadline } = wait;
     const when = { since, ...(deadline === undefined ? {} : { deadline }) };
-    return [{ id: engine.idOf(record), key, queue, handler, ...requestOf(wait), ...when }];
+    const common = { id: engine.idOf(record), queue, handler };
+    return askedIn(wait).map((one) => ({ ...common, key: one.key, ...requestOf(one), ...when }));
+  });
+}
+
+/** A task may wait for several decisions at once. */
+export function askedIn(
+  wait: WaitRecord,
+): readonly (WaitRecord & { readonly form: string; readonly channel: string })[] {
+  return [wait, ...(wait.others ?? []).map((other) => ({ ...wait, form: undefined, ...other }))].flatMap((one) => {
+    const { form, channel } = one;
+    return form === undefined || channel === undefined ? [] : [{ ...one, form, channel }];
   });
 }
 
 /** Refused unless the task waits for a decision now and offers this action. */
-export async function decide(engine: Engine, id: string, decision: Decision): Promise<void> {
+export async function decide(engine: Engine, id: string, { key, ...decision }: Decision): Promise<void> {
   checkOptions('decision', decision, DECISION);
   const task = engine.parseId(id);
-  const wait = await engine.waits.of(task);
-  if (wait?.outcome !== 'open' || wait.form === undefined || wait.channel === undefined) {
+  const open = await engine.waits.of(task);
+  const asked = open?.outcome === 'open' ? askedIn(open) : [];
+  const wait = key === undefined ? asked[0] : asked.find((one) => one.key === key);
+  if (wait === undefined) {
     if ((await engine.get(task)) === undefined) throw fault('NOT_FOUND', { kind: 'task', id });
-    throw fault('CONFLICT', { problem: 'the task does not wait for a decision' });
+    const which = key === undefined || asked.length === 0 ? '' : ` of the key ${key}`;
+    throw fault('CONFLICT', { problem: `the task does not wait for a decision${which}` });
   }
   const { actions } = requestOf(wait);
   if (!actions.includes(decision.action)) {

@@ -234,7 +234,7 @@ test('what cannot be forked is refused', async (t) => {
   await until(run.id, 'completed');
   const fork = (id: string, body: object = {}) => operator.call('forkRun', { params: { id }, body });
   const other = await app.push(define('echo', { queue: 'q', run: () => 1 }), undefined);
-  await assert.rejects(fork(other.id), refusedAs('CONFLICT', /only runs of machines can be forked/));
+  await assert.rejects(fork(other.id), refusedAs('CONFLICT', /only runs of machines and of workflows/));
   const { steps } = await operator.call('listRunSteps', { params: { id: run.id } });
   const child = steps.find(({ kind }) => kind === 'child')?.child as string;
   await assert.rejects(fork(child), refusedAs('CONFLICT', /only a whole run/));

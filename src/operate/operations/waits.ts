@@ -27,7 +27,8 @@ export const waitOperations = {
       const hint = `"leasehold tasks show ${id}" says how it stands. ${LIST}`;
       throw fault('CONFLICT', error.details ?? {}, { hint, cause: error });
     });
-    return { id, ...decision };
+    const { key: _, ...said } = decision;
+    return { id, ...said };
   },
 } satisfies Operations;
 

@@ -8,25 +8,21 @@ import { patchOf } from '../../flow/machine/history/patch.ts';
 import { MACHINE_HANDLER, type MachinePayload } from '../../flow/machine/machine-run.ts';
 import { begin } from '../../flow/machine/reduce.ts';
 import { emptySnapshot, type Snapshot } from '../../flow/machine/snapshot.ts';
-import type { RequestOf } from '../../protocol/paths.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
+import { changedEntries, type Fork, freshOf, HINT, over, START, tooLong } from './fork-parts.ts';
+import { forkWorkflow } from './fork-workflow.ts';
 import { headsOf, type Step, snapshotAt, stepsOf } from './journals.ts';
 import { machineOf, payloadOf } from './machine-definition.ts';
 import { boundsOf } from './run-budgets.ts';
 import { noStep } from './step-detail.ts';
-
-type Fork = RequestOf<'forkRun'>;
-
-/** The word for the place before the first step. */
-const START = 'start';
-/** Beside the context a payload has little else, and a task takes a mebibyte. */
-const HINT = 'Fork from an earlier step, or start a run of its own.';
 
 /** Another run of the same definition that goes on after a step of this one. */
 export async function forkRun(snapshot: EngineSnapshot, run: Run, { step, context, name, labels }: Fork): Promise<Run> {
   const { engine } = snapshot;
   const record = await engine.get(run.task);
   if (record === undefined) throw fault('NOT_FOUND', { kind: 'run', id: run.id });
+  if (run.kind === 'workflow')
+    return forkWorkflow(snapshot, refuseMember(run, record, snapshot), record, { step, context, name, labels });
   const payload = forkable(run, record, snapshot);
   const at = await placeOf(snapshot, run, payload, step);
   const stood = at ?? (context === undefined ? undefined : await beginning(snapshot, run, payload, record));
@@ -55,20 +51,22 @@ export async function forkRun(snapshot: EngineSnapshot, run: Run, { step, contex
     ...(payload.definition === undefined ? {} : { definition: { hash: payload.definition } }),
     budgets,
   });
-  if (started.fresh) return started.run;
-  throw fault('CONFLICT', { problem: `the run ${started.run.id} has the name ${name} already` });
+  return freshOf(started, name);
 }
 
-function forkable(run: Run, record: TaskRecord, { engine }: EngineSnapshot): MachinePayload {
-  if (run.root !== undefined) {
-    const problem = 'it is part of another run, and only a whole run can be forked';
-    throw fault('CONFLICT', { problem }, { hint: `"leasehold tasks show ${engine.idOf(record)}" leads to its run.` });
-  }
+function forkable(run: Run, record: TaskRecord, snapshot: EngineSnapshot): MachinePayload {
+  refuseMember(run, record, snapshot);
   const payload = payloadOf(record);
   if (payload !== undefined) return payload;
   throw fault('CONFLICT', {
-    problem: `it is a run of the handler ${run.handler}, and only runs of machines can be forked`,
+    problem: `it is a run of the handler ${run.handler}, and only runs of machines and of workflows in code can be forked`,
   });
+}
+
+function refuseMember(run: Run, record: TaskRecord, { engine }: EngineSnapshot): Run {
+  if (run.root === undefined) return run;
+  const problem = 'it is part of another run, and only a whole run can be forked';
+  throw fault('CONFLICT', { problem }, { hint: `"leasehold tasks show ${engine.idOf(record)}" leads to its run.` });
 }
 
 /** Undefined: before everything. */
@@ -118,26 +116,7 @@ async function beginning(
   throw fault('CONFLICT', { problem: `the definition of the run ${run.id} is not known here` }, { hint: HINT });
 }
 
-/** Entries that are null are taken away. */
-function edited(at: Snapshot, changes: Readonly<Record<string, unknown>> = {}): Snapshot {
-  const context = new Map<string, Value>(Object.entries(at.context));
-  for (const [key, value] of Object.entries(changes)) {
-    if (value === null) context.delete(key);
-    else context.set(key, value as Value);
-  }
+function edited(at: Snapshot, changes: Fork['context']): Snapshot {
+  const context = changedEntries(at.context, changes) as ReadonlyMap<string, Value>;
   return { ...at, context: mapOf([...context]) satisfies ValueMap };
-}
-
-function over(run: Run): Error {
-  return fault('CONFLICT', { problem: `the run ${run.id} was over after this step` }, { hint: HINT });
-}
-
-function tooLong(run: Run): Error {
-  return fault(
-    'CONFLICT',
-    {
-      problem: `the run ${run.id} cannot be forked: it has done more than is read at once, or its journal is not that of a machine`,
-    },
-    { hint: HINT },
-  );
 }

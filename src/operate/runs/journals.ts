@@ -95,7 +95,7 @@ export async function snapshotAt(
 }
 
 /** Undefined: they are too large together. */
-async function readValues(
+export async function readValues(
   { store }: Engine,
   task: number,
   heads: readonly JournalHead[],

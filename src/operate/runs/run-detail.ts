@@ -3,12 +3,12 @@ import type { TaskState } from '../../core/task/task.ts';
 import { type RunSituation, runSentence } from '../../engine/read/run-sentence.ts';
 import type { TaskRecord, TreeRecord } from '../../engine/records.ts';
 import type { Run } from '../../engine/trees/runs.ts';
-import type { Value } from '../../flow/expression/values.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import { begin, start } from '../../flow/machine/reduce.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import type { Snapshot } from '../../flow/machine/snapshot.ts';
+import { plainInput } from '../../flow/workflow/forked.ts';
 import type { RunDetailView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { diagramOf } from './diagram.ts';
@@ -101,7 +101,7 @@ function firstOf(
 }
 
 function outcomeOf({ state, payload, result }: TaskRecord, machine: MachinePayload | undefined) {
-  const input = machine === undefined ? (JSON.parse(payload) as Value) : machine.input;
+  const input = machine === undefined ? plainInput(JSON.parse(payload)) : machine.input;
   const outcome: unknown = result === undefined ? undefined : JSON.parse(result);
   return {
     ...(input === undefined ? {} : { input }),

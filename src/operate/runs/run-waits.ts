@@ -21,7 +21,11 @@ export async function waitsOf(
   const waits: RunWaitView[] = [];
   for (const member of waiting) {
     const wait = await engine.store.waitGet({ task: member.task });
-    if (wait?.outcome === 'open') waits.push(viewOf(engine.idOf(member), wait, children.get(member.task) ?? []));
+    if (wait?.outcome !== 'open') continue;
+    const { others = [], ...first } = wait;
+    for (const one of [first, ...others.map((other) => ({ ...first, form: undefined, ...other }))]) {
+      waits.push(viewOf(engine.idOf(member), one, children.get(member.task) ?? []));
+    }
   }
   return waits;
 }

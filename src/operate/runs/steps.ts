@@ -5,6 +5,7 @@ import { GRAPH_HANDLER } from '../../flow/graph/graph-run.ts';
 import { baseOf, isStepKey } from '../../flow/machine/history/run-history.ts';
 import { stepHead } from '../../flow/machine/history/step-head.ts';
 import { MACHINE_HANDLER } from '../../flow/machine/machine-run.ts';
+import { isOutcomeKey } from '../../flow/workflow/workflow-journal.ts';
 import type { RunStepView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { graphNodes } from './graph-nodes.ts';
@@ -136,7 +137,8 @@ function isForkable(
   record: RunRecord,
   { key, at }: JournalHead,
 ): boolean {
-  if (record.task !== task || record.root !== undefined || kind !== 'machine' || !isStepKey(key)) return false;
+  if (record.task !== task || record.root !== undefined) return false;
+  if (!(kind === 'machine' ? isStepKey(key) : kind === 'workflow' && isOutcomeKey(key))) return false;
   return state !== 'completed' || finishedAt === undefined || at < finishedAt;
 }
 

@@ -33,6 +33,7 @@ export const Approval = z
 export const DecisionInput = z.strictObject({
   action: z.string().describe('One of those that the request offers'),
   value: Json.optional().describe('What the form asked for'),
+  key: z.string().optional().describe('Which of several approvals of the task; without it the first'),
 });
 
 export const Decision = z.object({

@@ -119,12 +119,23 @@ export interface Park {
   readonly channel?: string | undefined;
   /** JSON text for the people who decide. */
   readonly form?: string | undefined;
+  /** Woken by what comes on one of these as well: own channels of the task, each with a key of its own. */
+  readonly others?: readonly OtherWait[] | undefined;
   /** Tasks that exist, or children of the same turn by their keys. */
   readonly children?: readonly (number | string)[] | undefined;
   /** Woken after this many of the children have ended; default all. */
   readonly need?: number | undefined;
   /** Woken after this long, whatever happens. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** One of several channels that a task waits on at once. */
+export interface OtherWait {
+  readonly key: string;
+  /** One of those whose name says the task: see `ownerOf`. */
+  readonly channel: string;
+  /** JSON text. */
+  readonly form?: string | undefined;
 }
 
 /**
@@ -142,6 +153,8 @@ export type TurnAnswer =
       readonly went: TurnOutcome;
       /** JSON text of the signal that woke it. */
       readonly body?: string | undefined;
+      /** Of a signal that came on one of the `others`: the key of that one. */
+      readonly key?: string | undefined;
       readonly cancelRequested: boolean;
       /** In the order of the entries. */
       readonly entries: readonly EntryAnswer[];

@@ -1,8 +1,10 @@
+import type { OtherWait } from './turn-store.ts';
+
 /** The part of the port for waits and the signals that end them. A turn begins a wait. */
 export interface WaitStore {
   /** The present or last wait of a task. */
   waitGet(params: { readonly task: number }): Promise<WaitRecord | undefined>;
-  /** Open waits that have a form: approvals. Oldest first. */
+  /** Open waits that have a form: approvals. Oldest first. A form of `others` counts only beside one of the wait itself. */
   waitList(params: { readonly limit: number }): Promise<readonly WaitRecord[]>;
   /** A signal wakes the task that has waited longest on its channel, or is kept for the next one. */
   signalSend(params: { readonly items: readonly NewSignal[] }): Promise<readonly SignalAnswer[]>;
@@ -17,6 +19,8 @@ export interface WaitRecord {
   readonly deadline: number | undefined;
   readonly outcome: 'open' | 'woken' | 'timed_out';
   readonly body: string | undefined;
+  /** What would wake it as well, of an open wait. After a signal on one of them the wait is that one. */
+  readonly others?: readonly OtherWait[];
 }
 
 export interface NewSignal {

@@ -143,6 +143,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   // In the order of the index, up to a LIMIT.
   waitList: [BY_ID, 'wait_form(*)'],
   waitOldest: ['wait_open(channel)'],
+  waitOthers: [WAIT],
+  waitBecome: [WAIT],
   waitClose: [WAIT],
   wake: [BY_ID, WAIT],
   signalTake: ['signal_channel(channel)', 'signal_pkey(id)'],

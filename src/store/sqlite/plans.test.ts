@@ -88,6 +88,8 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   waitList: ['SCAN w USING INDEX wait_form', 'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)'],
   waitOldest: ['SEARCH wait USING INDEX wait_open (channel=?)'],
   waitAll: ['SEARCH wait USING INDEX wait_open (channel=?)'],
+  waitOthers: WAIT_BY_ID,
+  waitBecome: WAIT_BY_ID,
   waitClose: WAIT_BY_ID,
   waitTimeOut: WAIT_BY_ID,
   waitDrop: WAIT_BY_ID,

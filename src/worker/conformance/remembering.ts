@@ -77,6 +77,25 @@ export const REMEMBERING: LinkTopic = {
       await session.complete(held, 1);
     },
 
+    'a task may wait on several channels of its own and for decisions, and is told which has come': async (scene) => {
+      const session = await scene.open();
+      const held = await scene.running(session);
+      const others = [
+        { key: 'b', channel: `${held.id}:b` },
+        { key: 'ask', form: { title: 'Go?' } },
+      ];
+      const wait = { key: 'first', form: { title: 'Really?' }, others };
+      await assert.rejects(park(session, held, { ...wait, others: [{ key: 'x', channel: 'of somebody' }] }), {
+        code: 'INVALID_INPUT',
+      });
+      await scene.operator.waits.signal(`${held.id}:b`, 7);
+      const heard = await park(session, held, wait);
+      assert.deepEqual(heard, { ...PARKED, went: 'woken', key: 'b', body: '7' });
+      const left = { ...wait, key: 'last', others: others.slice(1), nth: 1 };
+      assert.deepEqual(await park(session, held, left), PARKED);
+      assert.equal(await scene.brief(held.task), 'waiting none 0/1');
+    },
+
     'a wait has a time, as a length or as a calendar time': async (scene) => {
       const session = await scene.open();
       const length = await scene.running(session);

@@ -323,8 +323,9 @@ export function proofOf(lease: Assignment): LeaseProof {
 }
 
 /** Fields that do not apply are not sent; here they are present and undefined. */
-function wholeTurn({ went, state, body, entries, budget }: Turned): Turned {
-  return { went, state, body, entries, ...(budget === undefined ? {} : { budget }) };
+function wholeTurn({ went, state, body, key, entries, budget }: Turned): Turned {
+  const more = { ...(key === undefined ? {} : { key }), ...(budget === undefined ? {} : { budget }) };
+  return { went, state, body, entries, ...more };
 }
 
 function wholeResult<T extends TaskResult>(found: T): T {

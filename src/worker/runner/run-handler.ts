@@ -1,4 +1,5 @@
 import { fault } from '../../core/errors.ts';
+import { plainInput } from '../../flow/workflow/forked.ts';
 import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
 import { parseInput } from '../define/schema.ts';
@@ -36,6 +37,7 @@ export async function callHandler(definition: AnyTask, request: RunRequest, run:
   let input: unknown;
   try {
     input = JSON.parse(request.payload);
+    if (definition.drive !== undefined) input = plainInput(input);
     if (definition.schema !== undefined) input = await parseInput(definition.schema, input, request.handler);
   } catch (error) {
     // A retry would be refused for the same input.

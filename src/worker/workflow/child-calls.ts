@@ -1,10 +1,10 @@
+import type { Place, StoredError } from '../../flow/workflow/workflow-journal.ts';
 import type { TaskResult } from '../../protocol/link.ts';
 import type { AnyPushable } from '../define/pushable-task.ts';
 import { checkOptions } from '../durable/check-options.ts';
 import type { HandlerRef, SpawnOptions } from '../durable/durable-context.ts';
 import { childRequestOf, SPAWN_OPTIONS } from '../durable/spawns.ts';
 import { storedError } from './step-error.ts';
-import type { Place, StoredError } from './workflow-journal.ts';
 import type { Settle, WorkflowRun } from './workflow-run.ts';
 
 export interface ChildAsked {
@@ -27,8 +27,8 @@ export class ChildCalls {
     checkOptions(`options of child ${place.name}`, asked.options, SPAWN_OPTIONS);
     const { key } = place;
     return this.#run.call<unknown>(place, {
-      // The store has what it gave.
-      read: () => valueOf(this.#run.waits.resultOf(key)),
+      // The store has what it gave, unless it was one of the run that this one was forked from.
+      read: (text) => (text === undefined ? valueOf(this.#run.waits.resultOf(key)) : (JSON.parse(text) as unknown)),
       begin: (settle) => this.#begin(key, asked, settle),
     });
   }

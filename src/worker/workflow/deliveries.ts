@@ -1,5 +1,5 @@
 import type { Timers } from '../../core/world.ts';
-import type { Outcome } from './workflow-journal.ts';
+import type { Outcome } from '../../flow/workflow/workflow-journal.ts';
 
 /** A call of the workflow that waits for its result. */
 export interface Asked {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DurableScene } from '../../../test/support/runs/durable-scene.ts';
+import { BrokenJournal, readHistory } from '../../flow/workflow/workflow-journal.ts';
 import { task } from '../define/task.ts';
 import { workflow } from './workflow.ts';
 import type { WorkflowContext } from './workflow-context.ts';
-import { BrokenJournal, readHistory } from './workflow-journal.ts';
 
 const child = task('child', { run: () => 'child' });
 

@@ -1,10 +1,10 @@
 /** What a workflow waits for without a slot. */
 import { isFinal } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
-import type { TaskRef, TaskResult, Turned, TurnThen, Waited, WaitFor } from '../../protocol/link.ts';
+import { BrokenJournal, entryKey, sayPlace, taskIn } from '../../flow/workflow/workflow-journal.ts';
+import type { OtherWait, TaskRef, TaskResult, Turned, TurnThen, Waited, WaitFor } from '../../protocol/link.ts';
 import type { DrivenAttempt } from '../define/definition.ts';
 import type { NewEntry } from './turn-writer.ts';
-import { BrokenJournal, entryKey, sayPlace, taskIn } from './workflow-journal.ts';
 
 /** A wait of the workflow. */
 export interface Wait {
@@ -45,11 +45,10 @@ const KEPT = 'kept:';
 const READ_AT_ONCE = 500;
 /** Children that end while steps hold the slot are looked for so often. */
 const LOOK_MS = 1000;
-/** Of several channels one is waited for at a time, so long, and no longer than that. */
-const SLICE_MS = 1000;
-const LONGEST_SLICE_MS = 60_000;
-/** A signal that was sent is kept, so a moment tells whether one is there. */
-const MOMENT_MS = 1;
+/** So many of its channels the store waits for at once. */
+const MOST_CHANNELS = 100;
+/** A node or a sender of before knows only the first of several channels: after so long it is another one's turn. */
+const NET_MS = 3_600_000;
 /** Timers are set again when they are longer. */
 const LONGEST_TIMER_MS = 3_600_000;
 
@@ -149,7 +148,8 @@ export class Parking {
       const wait = this.#next();
       const turned = await run.leaveWith(() => this.#thenOf(wait));
       if (turned.went !== 'woken') return;
-      if (turned.body !== undefined && wait?.channel !== undefined) this.#end(wait, { body: turned.body });
+      const heard = turned.key === undefined ? wait : this.#waits.get(turned.key);
+      if (turned.body !== undefined && heard?.channel !== undefined) this.#end(heard, { body: turned.body });
       else this.#readsChildren = true;
     } finally {
       this.#busy = false;
@@ -226,12 +226,18 @@ export class Parking {
     return [...all.filter(({ form }) => form !== undefined), ...all.filter(({ form }) => form === undefined)];
   }
 
-  /** The store waits for one channel at a time: of several, each has its turn. */
+  /** Of approvals one is the first, so that all are shown. */
   #next(): Wait | undefined {
     const channels = this.#channels;
-    if (channels.length === 0) return undefined;
-    const last = channels.findIndex(({ key }) => key === this.#waited?.key);
-    return channels[(last + 1) % channels.length];
+    const asked = channels.filter(({ form }) => form !== undefined);
+    const firsts = asked.length > 0 ? asked : channels;
+    const last = firsts.findIndex(({ key }) => key === this.#waited?.key);
+    return firsts[(last + 1) % firsts.length];
+  }
+
+  #othersOf(first: Wait | undefined): readonly OtherWait[] {
+    const others = this.#channels.filter((wait) => wait !== first).slice(0, MOST_CHANNELS);
+    return others.map(({ key, channel = '', form }) => (form === undefined ? { key, channel } : { key, form }));
   }
 
   #thenOf(wait: Wait | undefined): TurnThen {
@@ -240,25 +246,20 @@ export class Parking {
     const dues = all.flatMap(({ due }) => due ?? []);
     const now = run.world.clock.wall();
     const left = dues.length === 0 ? undefined : Math.max(0, Math.ceil(Math.min(...dues) - now));
-    const channels = this.#channels;
-    const slice = channels.length < 2 ? undefined : this.#sliceOf(wait === channels[0]);
-    const timeouts = [left, slice].filter((one) => one !== undefined);
+    const others = this.#othersOf(wait);
+    const timeouts = [left, others.length === 0 ? undefined : NET_MS].filter((one) => one !== undefined);
     const children = this.#children;
     const first = wait ?? all[0];
     const then: Omit<WaitFor, 'key'> = {
       ...(wait?.channel === undefined ? {} : { channel: wait.channel }),
       ...(wait?.form === undefined ? {} : { form: wait.form }),
+      ...(others.length === 0 ? {} : { others }),
       ...(children.length === 0
         ? {}
         : { children: children.map(({ key }) => this.#childOf(key)), need: needOf(children) }),
       ...(timeouts.length === 0 ? {} : { timeoutMs: Math.min(...timeouts) }),
     };
     return { go: 'park', key: (first as Wait).key, ...then };
-  }
-
-  /** Longer with each attempt, so that a long wait costs little. */
-  #sliceOf(primary: boolean): number {
-    return primary ? Math.min(LONGEST_SLICE_MS, SLICE_MS * this.#deps.run.attempt.request.attempt) : MOMENT_MS;
   }
 
   #childOf(key: string): TaskRef | { readonly child: string } {

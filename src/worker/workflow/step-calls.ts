@@ -2,11 +2,11 @@ import { type Duration, parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import { backoffMs, normalizeRetry, type RetryPolicy } from '../../core/task/retry.ts';
+import { numberIn, type Place } from '../../flow/workflow/workflow-journal.ts';
 import { outcomeOf } from '../define/outcome.ts';
 import { checkOptions } from '../durable/check-options.ts';
 import { storedError } from './step-error.ts';
 import type { StepRules, WorkflowStep } from './workflow-context.ts';
-import { numberIn, type Place } from './workflow-journal.ts';
 import type { Settle, WorkflowRun } from './workflow-run.ts';
 
 interface Rules {

@@ -1,6 +1,6 @@
 import { isEngineError } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
-import { type StoredError, sayPlace } from './workflow-journal.ts';
+import { type StoredError, sayPlace } from '../../flow/workflow/workflow-journal.ts';
 
 const LONGEST_MESSAGE = 8000;
 const MOST_DETAILS = 64 * 1024;

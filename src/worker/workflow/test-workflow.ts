@@ -210,11 +210,12 @@ class TestRun {
         this.#end = { state: 'failed', error: then.error };
         return answer('ended');
       case 'park': {
-        const { key, channel, children, timeoutMs } = then;
-        const body = channel === undefined ? undefined : this.#take(key);
-        if (body !== undefined) {
-          this.#waited = { key, outcome: 'woken', body };
-          return answer('woken', body);
+        const { key, channel, others = [], children, timeoutMs } = then;
+        for (const one of channel === undefined ? [] : [key, ...others.map((other) => other.key)]) {
+          const body = this.#take(one);
+          if (body === undefined) continue;
+          this.#waited = { key: one, outcome: 'woken', body };
+          return { ...answer('woken', body), ...(one === key ? {} : { key: one }) };
         }
         // They have ended as they were born.
         if (children !== undefined) return answer('woken');

@@ -1,8 +1,8 @@
 import { isEngineError } from '../../core/errors.ts';
 import { encodePayload, entryBounds } from '../../core/task/payload.ts';
+import { entryKey } from '../../flow/workflow/workflow-journal.ts';
 import type { TurnEntry, Turned, TurnThen } from '../../protocol/link.ts';
 import type { AttemptSession } from '../runner/runner.ts';
-import { entryKey } from './workflow-journal.ts';
 
 /** An entry without the number in its key. */
 export type NewEntry = { readonly what: string } & (

@@ -1,13 +1,13 @@
 /** What a workflow calls: each call takes its place, and either finds its result in the journal or begins. */
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
+import { numberIn, type Place, type PlaceKind } from '../../flow/workflow/workflow-journal.ts';
 import type { AnyPushable } from '../define/pushable-task.ts';
 import { checkOptions } from '../durable/check-options.ts';
 import type { ApprovalRequest, HandlerRef, SpawnOptions } from '../durable/durable-context.ts';
 import { ChildCalls } from './child-calls.ts';
 import { StepCalls } from './step-calls.ts';
 import type { MapOptions, StepRules, WorkflowContext, WorkflowStep } from './workflow-context.ts';
-import { numberIn, type Place, type PlaceKind } from './workflow-journal.ts';
 import type { WorkflowRun } from './workflow-run.ts';
 
 const SIGNAL: ReadonlySet<string> = new Set(['timeout']);

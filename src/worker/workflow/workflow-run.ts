@@ -6,6 +6,19 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { CATALOGUE, fault, isEngineError } from '../../core/errors.ts';
 import { encodePayload } from '../../core/task/payload.ts';
 import type { World } from '../../core/world.ts';
+import { recordedIn } from '../../flow/workflow/forked.ts';
+import {
+  BrokenJournal,
+  checkPlaceName,
+  type History,
+  type Place,
+  type PlaceKind,
+  placeOf,
+  type Recorded,
+  readHistory,
+  type StoredError,
+  sayPlace,
+} from '../../flow/workflow/workflow-journal.ts';
 import type { Turned, TurnThen } from '../../protocol/link.ts';
 import type { DrivenAttempt } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
@@ -14,17 +27,6 @@ import { type Asked, Deliveries } from './deliveries.ts';
 import { Parking } from './parking.ts';
 import { StepError, storedError } from './step-error.ts';
 import { type NewEntry, TurnWriter } from './turn-writer.ts';
-import {
-  BrokenJournal,
-  checkPlaceName,
-  type History,
-  type Place,
-  type PlaceKind,
-  placeOf,
-  readHistory,
-  type StoredError,
-  sayPlace,
-} from './workflow-journal.ts';
 
 /** For tests: what a step does instead, by its name. */
 export type ReplacedSteps = (name: string) => ((step: unknown) => unknown) | undefined;
@@ -86,7 +88,8 @@ export class WorkflowRun {
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       signal.throwIfAborted();
-      if (request.attempt > 1) await this.#load();
+      const before = recordedIn(request.payload);
+      if (request.attempt > 1 || before.length > 0) await this.#load(before);
       const running = (async () => body(this))();
       running.then(
         (value) => this.#finish(() => this.#complete(value)),
@@ -211,8 +214,10 @@ export class WorkflowRun {
     return turned;
   }
 
-  async #load(): Promise<void> {
-    this.#history = readHistory(await this.attempt.session.journal());
+  async #load(before: readonly Recorded[]): Promise<void> {
+    const { request, session } = this.attempt;
+    const own = request.attempt > 1 ? await session.journal() : [];
+    this.#history = readHistory([...before, ...own]);
     this.#writer = new TurnWriter(this.attempt.session, Math.max(1, this.#history.next));
     this.#deliveries = this.#deliveriesOf(this.#history);
     this.#parking = this.#parkingOf(this.#history);

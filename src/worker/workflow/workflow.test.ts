@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DurableScene } from '../../../test/support/runs/durable-scene.ts';
+import { approvals, decide } from '../../operate/operations/approvals.ts';
 import { giveUp } from '../define/outcome.ts';
 import { task } from '../define/task.ts';
 import { workflow } from './workflow.ts';
@@ -223,6 +224,38 @@ describe('a workflow in code', () => {
       await scene.work();
       assert.deepEqual(await scene.end(run), { state: 'completed', output: { [name]: 7 } });
     }
+  });
+
+  test('of several signals and approvals at once the first that comes wakes it, at once and once', async (t) => {
+    const flow = workflow('flow', async (_, wf) => {
+      const order: string[] = [];
+      const heard = (name: string, wait: Promise<unknown>): Promise<unknown> => wait.finally(() => order.push(name));
+      await Promise.all([
+        heard('a', wf.signal('a')),
+        heard('ship', wf.approval('ship', { title: 'Ship it?' })),
+        heard('b', wf.signal('b')),
+        heard('bill', wf.approval('bill', { title: 'Bill it?' })),
+      ]);
+      return order;
+    });
+    const scene = await DurableScene.open(t, { tasks: [flow] });
+    const run = await scene.push(flow);
+    const id = await idOf(scene, run);
+    await scene.work();
+    const titles = async (): Promise<unknown> => (await approvals(scene.engine, 10)).map(({ title }) => title);
+    assert.deepEqual(await titles(), ['Ship it?', 'Bill it?']);
+    const { attempt = 0 } = (await scene.engine.get(run)) ?? {};
+    await scene.engine.waits.signal(`${id}:b`, 1);
+    await scene.work({ most: 1 });
+    await decide(scene.engine, id, { action: 'approve', key: 'approval:bill#0' });
+    await scene.work({ most: 1 });
+    assert.deepEqual(await titles(), ['Ship it?']);
+    await scene.engine.waits.signal(`${id}:a`, 1);
+    await scene.work({ most: 1 });
+    await decide(scene.engine, id, { action: 'reject' });
+    await scene.work({ most: 1 });
+    assert.deepEqual(await scene.end(run), { state: 'completed', output: ['b', 'bill', 'a', 'ship'] });
+    assert.equal((await scene.engine.get(run))?.attempt, attempt + 4);
   });
 
   test('what is replayed says nothing in the log, and now() and random() stay as they were', async (t) => {

@@ -41,6 +41,7 @@ export default function Approvals() {
                 <li key={`${approval.id} ${approval.key}`} className="panel card">
                   <DecideForm
                     id={approval.id}
+                    wait={approval.key}
                     title={approval.title}
                     actions={approval.actions}
                     form={approval.form}

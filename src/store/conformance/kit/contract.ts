@@ -53,6 +53,7 @@ import { JOURNALS } from '../trees/journals.ts';
 import { PARKS } from '../trees/parks.ts';
 import { RESULTS } from '../trees/results.ts';
 import { RUNS } from '../trees/runs.ts';
+import { SEVERAL_CHANNELS } from '../trees/several-channels.ts';
 import { SIGNALS } from '../trees/signals.ts';
 import { TREES } from '../trees/trees.ts';
 import { TURN_BIRTHS } from '../trees/turn-births.ts';
@@ -114,6 +115,7 @@ export const TOPICS: readonly Topic[] = [
   GRAPHS,
   GRAPH_ENDS,
   PARKS,
+  SEVERAL_CHANNELS,
   CIRCLES,
   SIGNALS,
   JOURNALS,

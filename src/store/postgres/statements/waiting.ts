@@ -12,18 +12,18 @@ export function waitingStatements({ s, NOW, tell, give }: Fragments) {
   /** `which` selects tasks by whether they are metered. */
   const park = (
     which: string,
-  ): string => `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::int[])
-        d(task, n, key, channel, form, turn, timeout, opens) WHERE ${few('task')}),
+  ): string => `WITH d AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bigint[], $8::int[], $9::text[])
+        d(task, n, key, channel, form, turn, timeout, opens, others) WHERE ${few('task')}),
       o AS MATERIALIZED (SELECT t.id, t.holder AS held, d.* FROM d JOIN ${s}.task t ON t.id = d.task AND t.attempt = d.n
         WHERE t.state + 0 = 1 AND t.cancel_at IS NULL ${which} ORDER BY t.id FOR UPDATE OF t),
       x AS (UPDATE ${s}.task t SET state = 3, run_at = ${NOW} + o.timeout, open = o.opens, tries = t.tries - 1, bounces = 0,
           flags = t.flags & ~16, holder = NULL, lease_until = NULL
         FROM o WHERE t.id = o.id AND t.attempt = o.n AND t.state + 0 = 1
-        RETURNING t.id, t.attempt, t.flags, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.turn, o.key, o.channel, o.form),
+        RETURNING t.id, t.attempt, t.flags, t.queue, t.lane, t.created_at, t.started_at, t.run_at, o.held, o.turn, o.key, o.channel, o.form, o.others),
       a AS (INSERT INTO ${s}.attempt (task, attempt, holder, started_at, ended_at, outcome)
         SELECT id, attempt, held, started_at, ${NOW}, 6 FROM x
         ON CONFLICT (task, attempt) DO UPDATE SET ended_at = excluded.ended_at, outcome = excluded.outcome),
-      w AS (${waiting(`SELECT id, attempt, turn, key, channel, form, ${NOW}, run_at, 0, NULL FROM x`)}),
+      w AS (${waiting(`SELECT id, attempt, turn, key, channel, form, ${NOW}, run_at, 0, others FROM x`)}),
       ${give('x')},
       e AS (${tell('x', 11, 3, { running: '-count(*)', waiting: 'count(*)' })})
       SELECT id, flags & 256 = 256 FROM x`;
@@ -66,7 +66,12 @@ export function waitingStatements({ s, NOW, tell, give }: Fragments) {
     waitOldest: `SELECT x.channel, w.task, w.gen FROM unnest($1::text[], $2::int[]) x(channel, k)
       CROSS JOIN LATERAL (SELECT task, gen, since FROM ${s}.wait WHERE state = 0 AND channel = x.channel
         ORDER BY since, task LIMIT x.k) w ORDER BY x.channel, w.since, w.task`,
-    waitClose: `UPDATE ${s}.wait w SET state = 1 FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
+    /** What else would wake these tasks. */
+    waitOthers: `SELECT task, gen, body FROM ${s}.wait WHERE task = ANY($1::bigint[]) AND state = 0 AND body IS NOT NULL`,
+    /** The tasks are locked. */
+    waitBecome: `UPDATE ${s}.wait w SET key = x.key, channel = x.channel, form = x.form
+      FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) x(task, key, channel, form) WHERE w.task = x.task AND ${few('x.task')}`,
+    waitClose: `UPDATE ${s}.wait w SET state = 1, body = NULL FROM unnest($1::bigint[], $2::bigint[]) x(task, n)
       WHERE w.task = x.task AND w.gen = x.n AND w.state = 0 AND ${few('x.task')}`,
     /** The lock on the row of a waiting task decides about its wait. */
     wake: `WITH o AS MATERIALIZED (SELECT t.id, d.body

@@ -21,13 +21,15 @@ export const WAITING_STATEMENTS = {
   waitPut: `INSERT OR REPLACE INTO wait (task, gen, turn, key, channel, form, since, deadline, state, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   waitLater: 'SELECT 1 FROM wait WHERE task = ? AND gen = ? AND turn > ?',
-  waitTaken: 'SELECT body FROM wait WHERE task = ? AND gen = ? AND key = ? AND state = 1',
+  waitTaken: 'SELECT key, body FROM wait WHERE task = ? AND gen = ? AND state = 1',
   waitGet: `SELECT w.*, t.state = 3 AND t.attempt = w.gen AS waits FROM wait w LEFT JOIN task t ON t.id = w.task
     WHERE w.task = ?`,
   waitList: `SELECT w.*, 1 AS waits FROM wait w CROSS JOIN task t ON t.id = w.task AND t.state = 3 AND t.attempt = w.gen
     WHERE w.state = 0 AND w.form IS NOT NULL ORDER BY w.since, w.task LIMIT ?`,
   waitOldest: 'SELECT task, gen FROM wait WHERE state = 0 AND channel = ? ORDER BY since, task LIMIT 1',
   waitAll: 'SELECT task, gen FROM wait WHERE state = 0 AND channel = ? ORDER BY since, task',
+  waitOthers: 'SELECT gen, body FROM wait WHERE task = ? AND state = 0 AND body IS NOT NULL',
+  waitBecome: 'UPDATE wait SET key = ?, channel = ?, form = ? WHERE task = ?',
   waitClose: 'UPDATE wait SET state = 1, body = ? WHERE task = ? AND state = 0',
   waitTimeOut: 'UPDATE wait SET state = 2 WHERE task = ? AND state = 0',
   waitDrop: 'DELETE FROM wait WHERE task = ?',

@@ -60,6 +60,7 @@ function WaitFor({ wait, onDone }: { readonly wait: RunWait; readonly onDone: ()
       return (
         <DecideForm
           id={wait.task}
+          wait={wait.key}
           title={wait.title ?? 'A decision'}
           actions={wait.actions ?? ['approve', 'reject']}
           form={wait.form}

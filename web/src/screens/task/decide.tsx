@@ -10,12 +10,15 @@ import { showDone, showError } from '../../ui/toast.tsx';
 
 export function DecideForm({
   id,
+  wait,
   title,
   actions,
   form,
   onDone,
 }: {
   readonly id: string;
+  /** The key of the wait; a task may wait for several decisions at once. */
+  readonly wait?: string;
   readonly title: string;
   readonly actions: readonly string[];
   readonly form?: unknown;
@@ -34,7 +37,11 @@ export function DecideForm({
     client
       .call('decideApproval', {
         params: { id },
-        body: { action, ...(fields.length > 0 ? { value: written.value } : {}) },
+        body: {
+          action,
+          ...(fields.length > 0 ? { value: written.value } : {}),
+          ...(wait === undefined ? {} : { key: wait }),
+        },
       })
       .then(() => {
         showDone(`“${title}”: ${action}.`);

@@ -1,7 +1,7 @@
 import { stateCode } from '../../../codes.ts';
-import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
+import { eachChannel, othersText, type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
 import type { WaitRecord } from '../../../store.ts';
-import { awaitedBy, type Need, needOf, type ParkItem } from '../../../turns.ts';
+import { awaitedBy, type Need, needOf, type ParkItem, wokenBy } from '../../../turns.ts';
 import { inOrder, numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
@@ -13,7 +13,7 @@ import type { Woken } from './countdown.ts';
 export type ParkAnswer =
   | { readonly went: 'lost' }
   | { readonly went: 'parked' | 'cancelled' }
-  | { readonly went: 'woken'; readonly body: string | undefined }
+  | { readonly went: 'woken'; readonly body: string | undefined; readonly key?: string | undefined }
   /** It would wait for ever. */
   | { readonly went: 'circle' };
 
@@ -145,7 +145,9 @@ async function lockOwn(
  * attempt finds them after a crash. A decision is made when it is asked for: whatever was kept under its channel is none.
  */
 async function takeSignals(session: Session, all: readonly ParkItem[], answers: Map<number, Parked>): Promise<void> {
-  const items = all.filter(({ form }) => form === undefined);
+  const several = all.filter(({ others = [] }) => others.length > 0);
+  for (const item of several) await takeOneOf(session, item, answers);
+  const items = all.filter(({ form, others = [] }) => form === undefined && others.length === 0);
   const wanted = [...Map.groupBy(items, ({ channel }) => channel)].filter(([channel]) => channel !== undefined);
   if (wanted.length === 0) return;
   const rows = await session.all<{ id: number; channel: string; body: string }>('signalTake', [
@@ -163,6 +165,19 @@ async function takeSignals(session: Session, all: readonly ParkItem[], answers: 
   });
   for (const { task, body } of taken) answers.set(task, { went: 'woken', body });
   await session.rows('waitTaken', [...columns(taken), texts(taken.map(({ body }) => body))]);
+}
+
+/** Such a park is alone in its transaction. */
+async function takeOneOf(session: Session, item: ParkItem, answers: Map<number, Parked>): Promise<void> {
+  for (const { others: _, ...one } of eachChannel(item)) {
+    if (one.form !== undefined) continue;
+    const alone = new Map<number, Parked>();
+    await takeSignals(session, [one], alone);
+    const taken = alone.get(item.task);
+    if (taken?.went !== 'woken') continue;
+    answers.set(item.task, wokenBy(item, { key: one.key, body: taken.body }));
+    return;
+  }
 }
 
 async function watchChildren(
@@ -194,6 +209,7 @@ async function park(
     ...columns(items),
     numbers(items.map(({ timeoutMs }) => timeoutMs)),
     numbers(items.map(({ task }) => needs.get(task)?.ends ?? 0)),
+    texts(items.map(othersText)),
   ]);
   return rows as unknown as readonly (readonly [number, boolean])[];
 }

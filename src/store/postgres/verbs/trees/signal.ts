@@ -1,5 +1,7 @@
+import { ownerOf } from '../../../../core/task/channel.ts';
 import { OP_MS, signalKey } from '../../../op-keys.ts';
-import type { NewSignal } from '../../../store.ts';
+import { othersIn } from '../../../rows/wait-rows.ts';
+import type { NewSignal, OtherWait } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
@@ -110,10 +112,9 @@ export class Delivery {
     const { channel, body } = this.#at(i);
     const waits = await this.#open([[channel, ALL]]);
     const awake = await this.#wake(waits.map((wait) => ({ ...wait, body })));
-    this.woken.set(
-      i,
-      waits.map(({ task }) => task).filter((task) => awake.has(task)),
-    );
+    const all = waits.map(({ task }) => task).filter((task) => awake.has(task));
+    await this.#toOwners([i]);
+    this.woken.set(i, [...all, ...(this.woken.get(i) ?? [])]);
   }
 
   /** Wakes one task for each signal. A wait whose task no longer waits is closed, and the signal goes to the next one. */
@@ -135,10 +136,43 @@ export class Delivery {
       for (const { i, task } of pairs) if (awake.has(task)) this.woken.set(i, [task]);
       left = left.filter((i) => !this.woken.has(i));
     }
+    await this.#toOwners(left);
+    left = left.filter((i) => !this.woken.has(i));
     if (left.length === 0) return;
     await this.#session.rows('signalAdd', [
       texts(left.map((i) => this.#at(i).channel)),
       texts(left.map((i) => this.#at(i).body)),
+    ]);
+  }
+
+  /** Wakes tasks whose own channels they are, and that wait there besides. The wait of each becomes that one. */
+  async #toOwners(run: readonly number[]): Promise<void> {
+    const owners = new Map(run.flatMap((i) => [[i, ownerOf(this.#at(i).channel)] as const]));
+    const tasks = new Set([...owners.values()].filter((task) => task !== undefined));
+    if (tasks.size === 0) return;
+    const rows = await this.#session.all<{ task: number; gen: number; body: string }>('waitOthers', [
+      numbers([...tasks]),
+    ]);
+    const waits = new Map(rows.map(({ task, gen, body }) => [task, { gen, others: othersIn(body) }]));
+    const found: { readonly i: number; readonly task: number; readonly other: OtherWait; readonly gen: number }[] = [];
+    for (const [i, task = 0] of owners) {
+      const wait = waits.get(task);
+      const other = wait?.others.find(({ channel }) => channel === this.#at(i).channel);
+      if (wait === undefined || other === undefined) continue;
+      found.push({ i, task, other, gen: wait.gen });
+      // The next signal is for its next wait.
+      waits.delete(task);
+    }
+    const all = found.map(({ i, task, gen, other }) => ({ task, gen, channel: other.channel, body: this.#at(i).body }));
+    const awake = await this.#wake(all);
+    const done = found.filter(({ task }) => awake.has(task));
+    if (done.length === 0) return;
+    for (const { i, task } of done) this.woken.set(i, [task]);
+    await this.#session.rows('waitBecome', [
+      numbers(done.map(({ task }) => task)),
+      texts(done.map(({ other }) => other.key)),
+      texts(done.map(({ other }) => other.channel)),
+      texts(done.map(({ other }) => other.form)),
     ]);
   }
 

@@ -3,6 +3,7 @@ import { isFinal } from '../../../../core/task/task.ts';
 import { stateCode, TREE } from '../../../codes.ts';
 import { type Overfull, standIns, turnGraph } from '../../../graph.ts';
 import { keptAnswer } from '../../../rows/journal-rows.ts';
+import { eachChannel } from '../../../rows/wait-rows.ts';
 import type {
   EntryAnswer,
   NewChild,
@@ -25,6 +26,7 @@ import {
   type ParkItem,
   STORED,
   type TurnDone,
+  wokenBy,
 } from '../../../turns.ts';
 import { numbers } from '../../arrays.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
@@ -104,10 +106,10 @@ export class FullTurn {
       this.#session,
       entries.filter(isChild).map((entry) => entry.task.lane),
     );
-    const channels = [...entries.filter(isNotice).map(({ channel }) => channel), park?.channel];
+    const waits = park === undefined ? [] : eachChannel(park);
     await lockChannels(
       this.#session,
-      channels.filter((channel) => channel !== undefined),
+      [...entries.filter(isNotice), ...waits].map(({ channel }) => channel),
     );
     const states = await this.#lockTasks(this.#strangers());
     const [row] = await this.#session.all<Running>('turnLook', [task, attempt]);
@@ -165,13 +167,14 @@ export class FullTurn {
   }
 
   /** The signal that an earlier try of this park had taken. `late`: a later wait of the attempt has come. */
-  async #lastWait({ key, nth = 0, channel }: Park): Promise<Parked | 'late'> {
+  async #lastWait(park: Park): Promise<Parked | 'late'> {
     const { task, attempt } = this.#turn;
+    const { nth = 0 } = park;
     type Row = { key: string; turn: number; state: number; body: string | null };
     const [row] = await this.#session.all<Row>('turnWait', [task, attempt]);
     if (row !== undefined && row.turn > nth) return 'late';
-    if (channel === undefined || row?.key !== key || row.state !== 1) return undefined;
-    return { went: 'woken', body: row.body ?? undefined };
+    if (row?.state !== 1 || !eachChannel(park).some(({ key }) => key === row.key)) return undefined;
+    return wokenBy(park, row);
   }
 
   /** The task was asked to stop, and the turn would have begun something: its values are kept, and the task ends. */
@@ -392,8 +395,12 @@ export class FullTurn {
   }
 }
 
-function done({ asked }: Running, { went, body, budget }: AfterTurn, entries: readonly EntryAnswer[]): TurnDone {
-  const more = { ...(body === undefined ? {} : { body }), ...(budget === undefined ? {} : { budget }) };
+function done({ asked }: Running, { went, body, key, budget }: AfterTurn, entries: readonly EntryAnswer[]): TurnDone {
+  const more = {
+    ...(body === undefined ? {} : { body }),
+    ...(key === undefined ? {} : { key }),
+    ...(budget === undefined ? {} : { budget }),
+  };
   return { kind: 'done', went, ...more, cancelRequested: asked, entries };
 }
 

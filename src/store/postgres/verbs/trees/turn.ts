@@ -25,6 +25,7 @@ export function formOf({ entries, logs = [], then, draw, spend }: Turn): Form {
   }
   if (entries.length + logs.length > 0) return 'full';
   if (then.go === 'back') return 'back';
+  if (then.others !== undefined) return 'full';
   return (then.children ?? []).every((child) => typeof child === 'number') ? 'park' : 'full';
 }
 

@@ -1,8 +1,8 @@
 import type { Lease } from '../../../../core/task/lease.ts';
 import { METERED } from '../../../codes.ts';
-import { type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
+import { eachChannel, othersText, type WaitRow, waitOf } from '../../../rows/wait-rows.ts';
 import type { Park, WaitRecord } from '../../../store.ts';
-import { needOf, type ParkItem } from '../../../turns.ts';
+import { needOf, type ParkItem, wokenBy } from '../../../turns.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { recordAttempt } from '../queue/settle.ts';
@@ -19,7 +19,9 @@ export interface Running {
   readonly flags: number;
 }
 
-export type Parked = { readonly went: 'parked' } | { readonly went: 'woken'; readonly body?: string | undefined };
+export type Parked =
+  | { readonly went: 'parked' }
+  | { readonly went: 'woken'; readonly body?: string | undefined; readonly key?: string | undefined };
 
 /** A later wait of this attempt has come already: this one is a repeat whose answer had arrived. */
 export function isLate(tx: Transaction, { task, attempt }: Lease, { nth = 0 }: Park): boolean {
@@ -43,7 +45,7 @@ export function beginWait(tx: Transaction, item: ParkItem, row: Running, open = 
   const { task, attempt } = item;
   const deadline = item.timeoutMs === undefined ? null : tx.now + item.timeoutMs;
   tx.sql.get('parkTask').run(deadline, open, task, attempt);
-  putWait(tx, item, deadline, 0, null);
+  putWait(tx, item, deadline, 0, othersText(item));
   recordAttempt(tx, task, attempt, row.holder, row.started_at, 'parked');
   const { queue, uses } = tx.laneOf(row.lane);
   tx.counters.give(uses);
@@ -52,17 +54,22 @@ export function beginWait(tx: Transaction, item: ParkItem, row: Running, open = 
 
 /** A signal that came before, or the one that an earlier try of this call had taken when its answer was lost. */
 function alreadyThere(tx: Transaction, item: ParkItem): Parked | undefined {
-  const { task, attempt, key, channel, form } = item;
-  if (channel === undefined) return undefined;
-  const taken = tx.sql.get('waitTaken').get(task, attempt, key) as { body: string | null } | undefined;
-  if (taken !== undefined) return { went: 'woken', body: taken.body ?? undefined };
-  // A decision is made when it is asked for: whatever was kept under the channel is none.
-  if (form !== undefined) return undefined;
-  const signal = tx.sql.get('signalTake').get(channel) as { body: string } | undefined;
-  if (signal === undefined) return undefined;
-  // Stored with the wait, so that the next attempt finds it after a crash.
-  putWait(tx, item, null, 1, signal.body);
-  return { went: 'woken', body: signal.body };
+  const { task, attempt } = item;
+  const channels = eachChannel(item);
+  if (channels.length === 0) return undefined;
+  const taken = tx.sql.get('waitTaken').get(task, attempt) as { key: string; body: string | null } | undefined;
+  if (channels.some(({ key }) => key === taken?.key))
+    return wokenBy(item, taken as { key: string; body: string | null });
+  for (const one of channels) {
+    // A decision is made when it is asked for: whatever was kept under the channel is none.
+    if (one.form !== undefined) continue;
+    const signal = tx.sql.get('signalTake').get(one.channel) as { body: string } | undefined;
+    if (signal === undefined) continue;
+    // Stored with the wait, so that the next attempt finds it after a crash.
+    putWait(tx, one, null, 1, signal.body);
+    return wokenBy(item, { key: one.key, body: signal.body });
+  }
+  return undefined;
 }
 
 /** How many ends it waits for; undefined: none. From here on the ends of its children count. */

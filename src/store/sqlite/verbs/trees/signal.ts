@@ -1,5 +1,7 @@
+import { ownerOf } from '../../../../core/task/channel.ts';
 import { DOWN_BATCH } from '../../../codes.ts';
 import { OP_MS, signalKey } from '../../../op-keys.ts';
+import { othersIn } from '../../../rows/wait-rows.ts';
 import type { NewSignal, SignalAnswer } from '../../../store.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
@@ -22,17 +24,30 @@ export function sendSignal(tx: Transaction, item: NewSignal): SignalAnswer {
 export function deliver(tx: Transaction, { channel, body, broadcast }: Omit<NewSignal, 'op'>): readonly number[] {
   if (broadcast) {
     const open = tx.sql.get('waitAll').all(channel) as unknown as OpenWait[];
-    return open.filter((wait) => wake(tx, wait, body)).map(({ task }) => task);
+    const woken = open.filter((wait) => wake(tx, wait, body)).map(({ task }) => task);
+    return [...woken, ...wakeOwner(tx, channel, body)];
   }
   // Each round closes one open wait.
   for (;;) {
     const wait = tx.sql.get('waitOldest').get(channel) as OpenWait | undefined;
     if (wait === undefined) {
-      tx.sql.get('signalAdd').run(channel, body, tx.now);
-      return [];
+      const woken = wakeOwner(tx, channel, body);
+      if (woken.length === 0) tx.sql.get('signalAdd').run(channel, body, tx.now);
+      return woken;
     }
     if (wake(tx, wait, body)) return [wait.task];
   }
+}
+
+/** Wakes the task whose own channel it is, if it waits there besides. Its wait becomes that one. */
+function wakeOwner(tx: Transaction, channel: string, body: string): readonly number[] {
+  const task = ownerOf(channel);
+  if (task === undefined) return [];
+  const row = tx.sql.get('waitOthers').get(task) as { gen: number; body: string } | undefined;
+  const other = row && othersIn(row.body).find((one) => one.channel === channel);
+  if (row === undefined || other === undefined || !wake(tx, { task, gen: row.gen }, body)) return [];
+  tx.sql.get('waitBecome').run(other.key, channel, other.form ?? null, task);
+  return [task];
 }
 
 /** Wakes all that wait on a channel now, by a change that no answer names. */

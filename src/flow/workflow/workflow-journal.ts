@@ -1,17 +1,17 @@
 /** What a code workflow writes down, and how it is read again. */
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
-import type { JournalValue } from '../../protocol/link.ts';
 
 export const PLACE_KINDS = ['step', 'child', 'signal', 'approval', 'sleep', 'now', 'random', 'log'] as const;
 export type PlaceKind = (typeof PLACE_KINDS)[number];
 
 /** The workflow does not wait for them. */
-const UNORDERED: ReadonlySet<PlaceKind> = new Set(['now', 'random', 'log']);
+export const UNORDERED: ReadonlySet<PlaceKind> = new Set(['now', 'random', 'log']);
 
 /** What is written about a place besides its result. */
-const NOTES = ['error', 'end', 'due', 'try', 'begun', 'kept'] as const;
-export type NoteKind = (typeof NOTES)[number];
+/** `came`: what a child of the run gave that this one was forked from. */
+const NOTES = ['error', 'end', 'came', 'due', 'try', 'begun', 'kept'] as const;
+type NoteKind = (typeof NOTES)[number];
 
 /** A place in the code: the n-th call with this name. */
 export interface Place {
@@ -73,6 +73,15 @@ export class BrokenJournal extends Error {
   override readonly name = 'BrokenJournal';
 }
 
+/** An entry of a journal. */
+export interface Recorded {
+  readonly key: string;
+  /** JSON text. */
+  readonly value: string;
+  /** It bore a child. */
+  readonly child?: boolean | undefined;
+}
+
 /** What earlier attempts have written. */
 export interface History {
   readonly outcomes: readonly Outcome[];
@@ -84,38 +93,24 @@ export interface History {
   readonly next: number;
 }
 
-interface Entry {
+interface Entry extends Recorded {
   readonly ordinal: number;
   readonly note: NoteKind | undefined;
   readonly place: string;
-  readonly value: string;
   readonly child: boolean;
 }
 
 /** Reads a journal. A run that failed goes back to what failed it: that, and what began after it, is not believed any more. */
-export function readHistory(journal: readonly JournalValue[]): History {
-  let next = 0;
-  const entries: Entry[] = [];
-  const ends: { readonly ordinal: number; readonly value: string }[] = [];
-  for (const { key, value, child = false } of journal) {
-    const [, number, note, place, failed] = KEY.exec(key) ?? [];
-    if (number === undefined) continue;
-    const ordinal = Number(number);
-    next = Math.max(next, ordinal + 1);
-    if (failed !== undefined) ends.push({ ordinal, value });
-    else entries.push({ ordinal, note: note as NoteKind | undefined, place: place as string, value, child });
-  }
-  entries.sort((a, b) => a.ordinal - b.ordinal);
-  const live = withoutUndone(entries, ends);
+export function readHistory(journal: readonly Recorded[]): History {
   const born = new Map<string, number>();
   const notes = new Map<string, string>();
   const outcomes: Outcome[] = [];
   const out = new Set<string>();
-  for (const { ordinal, note, place, value, child } of live) {
+  for (const { ordinal, note, place, value, child } of liveEntries(journal)) {
     const kind = kindOf(place);
     if ((kind === 'child' && note === undefined) !== child) throw new BrokenJournal(`${sayPlace(place)} is no child`);
     if (child) born.set(place, taskIn(value));
-    else if (note !== undefined && note !== 'error' && note !== 'end') notes.set(`${note}:${place}`, value);
+    else if (note !== undefined && !ENDINGS.has(note)) notes.set(`${note}:${place}`, value);
     else if (UNORDERED.has(kind)) notes.set(place, value);
     else {
       if (out.has(place)) throw new BrokenJournal(`${sayPlace(place)} came out twice`);
@@ -125,7 +120,32 @@ export function readHistory(journal: readonly JournalValue[]): History {
       outcomes.push({ ordinal, place, ...outcome });
     }
   }
+  const next = journal.reduce((most, { key }) => Math.max(most, Number(KEY.exec(key)?.[1] ?? -1) + 1), 0);
   return { outcomes, born, notes, next };
+}
+
+const ENDINGS: ReadonlySet<NoteKind> = new Set(['error', 'end', 'came']);
+
+/** Of an entry with a result. Children that have not ended are no result. */
+export function isOutcomeKey(key: string): boolean {
+  const [, , note, place] = KEY.exec(key) ?? [];
+  if (place === undefined || UNORDERED.has(kindOf(place))) return false;
+  return note === undefined ? kindOf(place) !== 'child' : ENDINGS.has(note as NoteKind);
+}
+
+/** What of a journal counts, in its order. */
+export function liveEntries(journal: readonly Recorded[]): readonly Entry[] {
+  const entries: Entry[] = [];
+  const ends: { readonly ordinal: number; readonly value: string }[] = [];
+  for (const { key, value, child = false } of journal) {
+    const [, number, note, place, failed] = KEY.exec(key) ?? [];
+    if (number === undefined) continue;
+    const ordinal = Number(number);
+    if (failed !== undefined) ends.push({ ordinal, value });
+    else entries.push({ key, ordinal, note: note as NoteKind | undefined, place: place as string, value, child });
+  }
+  entries.sort((a, b) => a.ordinal - b.ordinal);
+  return withoutUndone(entries, ends);
 }
 
 /** A failed run names the entry of the error that ended it, and what was under way when the workflow heard of that. */
