@@ -54,7 +54,8 @@ export function agents(options: AgentsOptions = {}): AgentTask {
   });
 }
 
-export interface AgentHandlerOptions extends Pick<AgentTaskOptions, 'allowHttp' | 'sendable' | 'programs' | 'folder'> {
+export interface AgentHandlerOptions
+  extends Partial<Pick<AgentTaskOptions, 'allowHttp' | 'sendable' | 'programs' | 'folder' | 'environment'>> {
   readonly functions?: Readonly<Record<string, AgentFunction>>;
   readonly tools?: Readonly<Record<string, AgentTool | AgentTool['run']>>;
 }

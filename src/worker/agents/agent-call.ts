@@ -116,7 +116,7 @@ function kept({ execution, call: { key }, around: { ledger, ask, told } }: Calli
   const shared = new SharedLedger(ledger);
   return {
     ask,
-    memory: new CallMemory(shared.part('g/')),
+    memory: new CallMemory(shared.part('g/'), key),
     receipts: new Receipts({ ledger: shared.part('g/'), key, ask, told }),
   };
 }

@@ -9,15 +9,30 @@ const MOST = 10_000;
  * ledger stay as they are, so each checkpoint has a name of its own: `k:0`, `k:1` …
  */
 export class CallMemory {
+  /** Of the step: the same for every try of every attempt. */
+  readonly key: string;
   readonly #ledger: Ledger;
   #count = 0;
   #newest: ValueMap | undefined;
   #isRead = false;
+  #isCounted = false;
   #next: ValueMap | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: Ledger, key: string) {
+    this.key = key;
     this.#ledger = ledger;
+  }
+
+  /**
+   * The newest, and whether what it says was used is counted by now: a try of this attempt has told it with its end. Of an earlier attempt nobody
+   * has, and the first who asks does.
+   */
+  async resume(): Promise<{ readonly value: ValueMap | undefined; readonly isCounted: boolean }> {
+    const value = await this.newest();
+    const isCounted = this.#isCounted;
+    this.#isCounted = true;
+    return { value, isCounted };
   }
 
   /** Undefined: nothing was kept. */
