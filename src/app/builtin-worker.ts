@@ -5,9 +5,11 @@ import { environment } from '../config/environment.ts';
 import { fault } from '../core/errors.ts';
 import { GRAPH_HANDLER } from '../flow/graph/graph-run.ts';
 import { MACHINE_HANDLER } from '../flow/machine/machine-run.ts';
+import { AGENT_HANDLER } from '../worker/agent-run/agent-input.ts';
 import { BUILTIN_NAMES as NAMES, settingsEnvironment } from '../worker/handlers/settings.ts';
 import type { Worker } from '../worker/worker.ts';
 import { graphs } from './graphs/graph-handler.ts';
+import { agentHandler } from './library/agents.ts';
 import { machineHandler } from './machines/machine-handler.ts';
 import type { App } from './open.ts';
 import type { AppWorkerOptions } from './worker.ts';
@@ -34,7 +36,7 @@ export interface BuiltinOptions {
 }
 
 /** The names of the built-in handlers. */
-export const BUILTIN_NAMES: readonly string[] = [...NAMES, MACHINE_HANDLER, GRAPH_HANDLER];
+export const BUILTIN_NAMES: readonly string[] = [...NAMES, MACHINE_HANDLER, GRAPH_HANDLER, AGENT_HANDLER];
 
 /** A worker with the built-in handlers and those of handlers files. Each task runs in a child process, but for machines. */
 export function builtinWorker(app: App, options: BuiltinOptions): Worker {
@@ -66,6 +68,12 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
   return {
     tasks: [
       graphs(),
+      agentHandler({
+        allowHttp,
+        programs: allow.includes('shell'),
+        ...(allow.includes('shell') ? {} : { sendable: new Set(allowEnv) }),
+        folder: root,
+      }),
       machineHandler({
         allowHttp,
         programs: allow.includes('shell'),

@@ -23,6 +23,10 @@ export interface ToolLoopOptions {
   readonly denied: ReadonlySet<string>;
   /** Ours: by the name of the tool. */
   readonly policies: ReadonlyMap<string, ReplayPolicy>;
+  /** Ours: of a call that was cut off and must not happen twice: the state fails, or a person is asked. */
+  readonly uncertain: 'fail' | 'ask';
+  /** Ours: what an "exact" tool gave is the answer to every later call with the same arguments. */
+  readonly once: boolean;
 }
 
 /** Version 4 took away the defaults: a loop without bounds has none. */
@@ -48,6 +52,8 @@ export function readToolLoop(value: Value, specVersion: string, settings: ValueM
     allowed: namesOf(options, 'allowed_tools'),
     denied: namesOf(options, 'denied_tools'),
     policies: new Map([...policiesOf(settings['tool_policies']), ...policiesOf(options['policies'])]),
+    uncertain: options['uncertain'] === 'ask' ? 'ask' : 'fail',
+    once: options['once'] === true,
   };
 }
 

@@ -118,6 +118,8 @@ export interface AgentAnswer extends AgentSpent {
   readonly output?: ValueMap;
   readonly content?: string;
   readonly sessionId?: string;
+  /** What the agent says of its work: drivers do not keep it. */
+  readonly about?: ValueMap;
   /** What the tool loop leaves in the context, and what it takes away. */
   readonly context?: ValueMap;
   readonly drop?: readonly string[];

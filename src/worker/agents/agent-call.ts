@@ -8,10 +8,13 @@ import type { AgentAnswer, Command } from '../../flow/machine/commands.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import type { AgentAround, AgentCall } from '../machine/inline-driver.ts';
 import { AgentFailed, agentFailed } from './agent-failed.ts';
+import { CallMemory } from './call-memory.ts';
 import { executeAgent } from './execution-types.ts';
 import type { AgentExecutor, CallOptions } from './executor.ts';
+import { SharedLedger } from './ledger.ts';
 import type { ConnectedTools } from './mcp/mcp-tools.ts';
 import { Meter } from './meter.ts';
+import { Receipts } from './receipts.ts';
 import { runToolLoop } from './tool-loop.ts';
 import { type AgentTool, ToolBox, type ToolProvider } from './tools.ts';
 
@@ -33,7 +36,7 @@ export function agentCall(executor: AgentExecutor, { world, tools }: AgentCallOp
       sessionName: command.sessionId,
       key: command.key,
       signal: stop,
-      ...(events.onEvent === undefined ? {} : { onEvent: events.onEvent }),
+      ...heard(events.onEvent, around.told),
     };
     const execution = withMetadata(readExecution(command.execution), executor.metadata);
     const given: Calling = { executor, command, call, around, meter, execution, world, tools };
@@ -87,21 +90,34 @@ async function connected({
   return tools;
 }
 
-async function called({ executor, command, call, around, meter, execution, world }: Calling): Promise<AgentAnswer> {
-  const numbered = keysFrom(call);
+async function called(calling: Calling): Promise<AgentAnswer> {
+  const { executor, command, call, around, meter, execution, world } = calling;
+  const numbered = keysFrom({ ...call, ...kept(calling) });
   const result = await executeAgent(execution, () => meter.call(() => executor.execute(command.input, numbered())), {
     world,
     metadata: executor.metadata,
     signal: call.signal,
   });
   if (result.error !== undefined) throw agentFailed(result.error, around.machine.specVersion, meter.spent);
-  const { content, session_id: session } = result;
+  const { content, session_id: session, metadata } = result;
   const context = await told(result, command, around);
   return {
     output: payloadOf(result),
     ...(content === undefined ? {} : { content }),
     ...(session === undefined ? {} : { sessionId: session }),
+    ...(metadata === undefined ? {} : { about: metadata }),
     ...changed(command.context, context),
+  };
+}
+
+/** Several calls at once, or candidates of a vote, are each work of their own: none goes on with that of another. */
+function kept({ execution, call: { key }, around: { ledger, ask, told } }: Calling): Partial<CallOptions> {
+  if (execution.type !== 'default' && execution.type !== 'retry') return {};
+  const shared = new SharedLedger(ledger);
+  return {
+    ask,
+    memory: new CallMemory(shared.part('g/'), key),
+    receipts: new Receipts({ ledger: shared.part('g/'), key, ask, told }),
   };
 }
 
@@ -154,6 +170,8 @@ async function looped(calling: Calling): Promise<AgentAnswer> {
       options: readToolLoop(command.toolLoop, machine.specVersion, machine.settings),
       tools: await ToolBox.of(tools, isObject(provider) ? provider : undefined, executor.tools, call.connected),
       ledger,
+      ask: around.ask,
+      told: around.told,
       meter,
       world,
       transition,
@@ -183,6 +201,21 @@ function changed(before: ValueMap, after: ValueMap): Pick<AgentAnswer, 'context'
   const { machine: _, ...context } = after;
   const drop = Object.keys(before).filter((name) => name !== 'machine' && !Object.hasOwn(after, name));
   return { context, ...(drop.length === 0 ? {} : { drop }) };
+}
+
+type Hearing = ((event: ValueMap) => void) | undefined;
+
+function heard(hooks: Hearing, told: Hearing): Pick<CallOptions, 'onEvent'> {
+  if (hooks === undefined || told === undefined) {
+    const onEvent = hooks ?? told;
+    return onEvent === undefined ? {} : { onEvent };
+  }
+  return {
+    onEvent: (event) => {
+      hooks(event);
+      told(event);
+    },
+  };
 }
 
 function withSpent(error: unknown, { spent }: Meter): unknown {

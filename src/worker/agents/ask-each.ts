@@ -151,7 +151,7 @@ function lanesOf(calls: readonly AgentCommand[]): (readonly number[])[] {
 
 /** Of the context only what the call has changed: others change it at the same time. */
 function lean(answer: AgentAnswer, before: ValueMap): AgentAnswer {
-  const { context, ...rest } = answer;
+  const { context, about: _, ...rest } = answer;
   if (context === undefined) return rest;
   const changed = Object.entries(context).filter(([name, value]) => value !== before[name]);
   return { ...rest, context: Object.fromEntries(changed) };

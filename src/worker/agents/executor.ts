@@ -3,7 +3,10 @@ import type { AgentToolDefinition } from '../../flow/agent/definition.ts';
 import type { AgentResult, Message, ToolDefinition } from '../../flow/agent/result.ts';
 import type { Value, ValueMap } from '../../flow/expression/values.ts';
 import type { RunScope } from '../machine/run-scope.ts';
+import type { CallMemory } from './call-memory.ts';
 import type { ConnectedTools } from './mcp/mcp-tools.ts';
+import type { AskPerson } from './person.ts';
+import type { Receipts } from './receipts.ts';
 
 /** What comes with the input of a call. */
 export interface CallOptions {
@@ -20,6 +23,12 @@ export interface CallOptions {
   readonly connected?: ConnectedTools | undefined;
   /** What the agent tells while it works. */
   readonly onEvent?: (event: ValueMap) => void;
+  /** What another attempt at this step needs to go on with the work of this one. Undefined: of several calls at once nothing is kept. */
+  readonly memory?: CallMemory | undefined;
+  /** Effects that are to happen once. Undefined where nothing is kept. */
+  readonly receipts?: Receipts | undefined;
+  /** Undefined: nobody can be asked. */
+  readonly ask?: AskPerson | undefined;
 }
 
 export interface ToolTurn {

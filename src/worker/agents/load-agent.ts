@@ -10,6 +10,7 @@ import { type Problem, Problems, pathText } from '../../flow/machine/problems.ts
 import type { AgentCall } from '../machine/inline-driver.ts';
 import { readMachineFile } from '../machine/load-machine.ts';
 import type { MachinePlace, MachineSource, ReadSource } from '../machine/loader-options.ts';
+import { a2aAgent } from './a2a/a2a-agent.ts';
 import { agentCall } from './agent-call.ts';
 import { chatAgent } from './chat-agent.ts';
 import { commandAgent, isCommandRuntime } from './command-executor.ts';
@@ -40,6 +41,7 @@ export const PROFILE_FILES = ['profiles.yml', 'profiles.yaml', 'profiles.json'];
 /** Types that are prompts with a model behind an endpoint. `llm`, `openai` and `http` are ours. */
 const MODEL_TYPES: ReadonlySet<string> = new Set(['llm', 'openai', 'http']);
 const GATEWAY = 'gateway';
+const A2A = 'a2a';
 
 export class AgentLoader {
   readonly #options: AgentLoaderOptions;
@@ -118,8 +120,8 @@ export class AgentLoader {
       if (isMap(config)) return this.#fromValue({ spec: 'flatagent', ...config }, source, place);
       throw refusal(place, name, 'a flatagent needs "ref" or "config"');
     }
-    if (!isCommandRuntime(type) && !MODEL_TYPES.has(type) && type !== GATEWAY) {
-      const types = 'flatagent, function, command, claude-code, codex-cli, pi-agent, smolagents, gateway, llm';
+    if (!isCommandRuntime(type) && !MODEL_TYPES.has(type) && type !== GATEWAY && type !== A2A) {
+      const types = 'flatagent, function, command, claude-code, codex-cli, pi-agent, smolagents, gateway, a2a, llm';
       throw refusal(place, name, `there is no type "${type}" of agents: expected ${types}`);
     }
     return this.#fromValue(wrapped(name, type, ref, await this.#settingsOf(type, ref, config, place)), source, place);
@@ -163,7 +165,10 @@ export class AgentLoader {
       const own = programs === false ? false : agent.mcp === undefined ? folder : programs(folder);
       return chatAgent(agent, { environment, sendable, world, reach: reachOf(allowHttp), folder: own });
     }
-    if (runtime === GATEWAY) return gatewayAgent(agent, { environment, sendable, world, reach: reachOf(allowHttp) });
+    if (runtime === GATEWAY || runtime === A2A) {
+      const around = { environment, sendable, world, reach: reachOf(allowHttp) };
+      return runtime === A2A ? a2aAgent(agent, around) : gatewayAgent(agent, around);
+    }
     if (isCommandRuntime(runtime)) {
       if (programs === false) throw refusal(place, agent.name, 'this worker starts no programs (see --allow shell)');
       return commandAgent(agent, { folder: programs(folder), environment, timers: world.timers });

@@ -16,8 +16,11 @@ import { StateError } from '../../flow/machine/scopes.ts';
 import type { CallOptions, ToolTurn } from './executor.ts';
 import { type Ledger, LedgerWriter } from './ledger.ts';
 import { type Meter, sum } from './meter.ts';
+import type { AskPerson } from './person.ts';
+import { effectHash } from './receipts.ts';
 import type { ToolResult } from './tool-result.ts';
 import type { ToolBox } from './tools.ts';
+import { settleUncertain } from './uncertain.ts';
 import { withinMs } from './within.ts';
 
 /** What a loop needs besides its agent. */
@@ -28,6 +31,8 @@ export interface ToolLoopSurroundings {
   readonly meter: Meter;
   readonly world: Pick<World, 'clock' | 'timers'>;
   readonly hooks: ToolLoopHooks;
+  readonly ask?: AskPerson | undefined;
+  readonly told?: ((event: ValueMap) => void) | undefined;
   /** The state that a conditional transition leads to by now. */
   readonly transition: (context: ValueMap) => string | undefined;
 }
@@ -120,6 +125,7 @@ class ToolLoop {
       const offered = tools.definitions((name) => this.#isAllowed(name, options));
       const result = await this.#turn(isFirst, offered);
       this.#turns++;
+      this.#around.told?.({ type: 'iteration_end', data: { iteration: this.#turns, tool_calls_count: this.#calls } });
       this.#tell(result);
       if (result.error !== undefined) this.#failed = result.error;
       else if (await this.#answered(result, isFirst)) break;
@@ -191,7 +197,10 @@ class ToolLoop {
     const say = (content: string): void => void this.#chain.push({ role: 'tool', tool_call_id: id, content });
     if (isSkipped) return say(`Tool '${name}' was skipped by policy.`);
     if (!this.#isAllowed(name, this.#around.options)) return say(`Tool '${name}' is not allowed.`);
+    const { told } = this.#around;
+    told?.({ type: 'tool_call', data: { id, name, input: call.arguments } });
     const { content, isError } = await this.#resultOf(call);
+    told?.({ type: 'tool_result', data: { tool_call_id: id, result: content, is_error: isError } });
     this.#calls++;
     say(content);
     this.#context['_tool_calls_count'] = this.#calls;
@@ -214,12 +223,8 @@ class ToolLoop {
     }
     const policy = this.#policyOf(call.name);
     const again = (await this.#ledger.read(`b:${place}`)) !== undefined;
-    if (again && policy === 'exact') {
-      throw new StateError(
-        'StepUncertain',
-        `nobody knows whether the tool "${call.name}" has acted (${call.id}): it was cut off, and its policy is exact`,
-      );
-    }
+    const before = again ? await this.#cutOff(call, place, policy) : await this.#doneBefore(call, policy);
+    if (before !== undefined) return before;
     if (policy !== 'repeat' && !again) {
       this.#ledger.note({ key: `b:${place}`, kind: 'mark', value: { tool: call.name, arguments: call.arguments } });
     }
@@ -228,7 +233,46 @@ class ToolLoop {
     const result = await this.#run(call, place, again);
     const ms = Math.round(this.#around.world.clock.monotonic() - began);
     this.#ledger.note({ key: `t:${place}`, kind: 'element', value: { ...result, ms } });
+    if (this.#around.options.once && policy === 'exact' && !result.isError) {
+      this.#ledger.note({ key: receiptKey(call), kind: 'element', value: { ...result } });
+    }
     return result;
+  }
+
+  /** It was under way when an earlier attempt ended. Undefined: it is made again. */
+  async #cutOff(call: ToolCall, place: string, policy: ReplayPolicy): Promise<ToolResult | undefined> {
+    const { tools, options, ask, told } = this.#around;
+    const { signal, key: step } = this.#given.call;
+    const key = `${step}/t:${place}`;
+    const { name, arguments: args } = call;
+    let nth = 0;
+    while ((await this.#ledger.read(`x:${place}:${nth}`)) !== undefined) nth++;
+    told?.({ type: 'tool_abandoned', data: { id: call.id, name } });
+    const settled = await settleUncertain({
+      name,
+      args,
+      replay: policy,
+      place: `${place}:${nth}`,
+      key,
+      lookup: tools.lookup(name, args, { id: call.id, key, signal }),
+      ask: options.uncertain === 'ask' ? ask : undefined,
+    });
+    this.#ledger.note({ key: `x:${place}:${nth}`, kind: 'mark', value: { tool: name, abandoned: true } });
+    if (settled.kind === 'again') return undefined;
+    const { value } = settled;
+    const result = isMap(value) && typeof value['content'] === 'string' ? value : { content: contentOf(value) };
+    const promoted = { content: String(result['content']), isError: result['isError'] === true };
+    this.#ledger.note({ key: `t:${place}`, kind: 'element', value: { ...promoted, ms: 0, promoted: true } });
+    return promoted;
+  }
+
+  /** The same call, made earlier in this loop, if such a call is answered by its receipt. */
+  async #doneBefore(call: ToolCall, policy: ReplayPolicy): Promise<ToolResult | undefined> {
+    if (!this.#around.options.once || policy !== 'exact') return undefined;
+    // A call of this turn may have made it.
+    await this.#ledger.settle();
+    const known = await this.#ledger.read(receiptKey(call));
+    return known === undefined ? undefined : { content: String(known['content']), isError: false };
   }
 
   #policyOf(name: string): ReplayPolicy {
@@ -399,6 +443,10 @@ class ToolLoop {
     };
   }
 }
+
+const receiptKey = ({ name, arguments: args }: ToolCall): string => `r:${effectHash(name, args)}`;
+
+const contentOf = (value: Value): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
 
 /** Results are told apart by the ids of their calls, and a model may give none, or the same one twice. */
 function withOwnIds(calls: readonly ToolCall[], turn: number): readonly ToolCall[] {

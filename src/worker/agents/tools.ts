@@ -26,6 +26,8 @@ export interface AgentTool {
   /** What to do if a crash interrupts it; default `exact`. */
   readonly replay?: ReplayPolicy;
   run(args: Readonly<Record<string, unknown>>, call: ToolCallOptions): unknown;
+  /** Of a call that a crash has cut off: what it gave if it has happened, `undefined` if it has not. */
+  lookup?(args: Readonly<Record<string, unknown>>, call: Pick<ToolCallOptions, 'id' | 'key' | 'signal'>): unknown;
 }
 
 /** Hooks may give one. Names of Python (`execute_tool`) are taken as well. */
@@ -110,6 +112,20 @@ export class ToolBox {
   /** A tool that nobody has said anything about may do anything. */
   policyOf(name: string): ReplayPolicy {
     return replayPolicyOf(this.#definitions.get(name)?.replay) ?? 'exact';
+  }
+
+  /** Undefined: nobody can say whether a call has happened. */
+  lookup(
+    name: string,
+    args: Value,
+    call: Pick<ToolCallOptions, 'id' | 'key' | 'signal'>,
+  ): (() => Promise<unknown>) | undefined {
+    const tool = this.#provider === undefined ? this.#tools.get(name) : undefined;
+    if (tool?.lookup === undefined || !isMap(args)) return undefined;
+    return async () => {
+      const found = await tool.lookup?.(args, call);
+      return found === undefined ? undefined : toolResultOf(found);
+    };
   }
 
   /** Rejects with what the tool throws. */

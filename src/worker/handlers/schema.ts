@@ -179,6 +179,18 @@ export function texts(options: {
   };
 }
 
+/** Names with any JSON values. */
+export function map(about?: string): Field<Readonly<Record<string, unknown>>, false> {
+  return {
+    optional: false,
+    jsonSchema: { type: 'object', additionalProperties: true, ...described(about) },
+    read(value, path, report) {
+      if (!isRecord(value)) report(path, `must be an object, not ${kindOf(value)}`);
+      return value as Readonly<Record<string, unknown>>;
+    },
+  };
+}
+
 /** Any JSON value. */
 export function anything(about?: string): Field<unknown, false> {
   return { optional: false, jsonSchema: { ...described(about) }, read: (value) => value };

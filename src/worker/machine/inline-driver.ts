@@ -17,6 +17,7 @@ import type { Snapshot } from '../../flow/machine/snapshot.ts';
 import { AgentFailed } from '../agents/agent-failed.ts';
 import { AskEach, askEach } from '../agents/ask-each.ts';
 import { type Ledger, MemoryLedger } from '../agents/ledger.ts';
+import type { AskPerson } from '../agents/person.ts';
 import { withinMs } from '../agents/within.ts';
 import { childId } from './child-id.ts';
 import type { HookChain } from './hook-chain.ts';
@@ -60,6 +61,10 @@ export interface AgentAround {
   readonly ledger: Ledger;
   /** The state that a conditional transition of this state leads to, with this context. */
   readonly transition: (context: ValueMap) => string | undefined;
+  /** Undefined: nobody can be asked. */
+  readonly ask?: AskPerson | undefined;
+  /** Hears what the agent does while it works, beside hooks. */
+  readonly told?: ((event: ValueMap) => void) | undefined;
 }
 
 export interface InlineOptions {

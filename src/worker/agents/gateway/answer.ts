@@ -11,8 +11,21 @@ const MOST_WORDS = 2_000;
 /** Whoever waits for a person waits in vain: nobody sits at this end. */
 const ASKS_A_PERSON: ReadonlySet<unknown> = new Set(['input_required', 'auth_required']);
 
+/** How far a request has come. */
+export interface GatewayFacts {
+  readonly iterations: number;
+  readonly calls: number;
+  readonly tokens: number;
+}
+
+/** How far a request had come when it was cut off, and whether that is counted by now. */
+export interface GatewayBefore extends GatewayFacts {
+  readonly isCounted: boolean;
+}
+
 export class GatewayAnswer {
   readonly #most: number | undefined;
+  #counted: Pick<GatewayFacts, 'iterations' | 'tokens'> = { iterations: 0, tokens: 0 };
   readonly #texts: string[] = [];
   #length = 0;
   #calls = 0;
@@ -21,9 +34,17 @@ export class GatewayAnswer {
   readonly #products: Value[] = [];
   #facts: ValueMap = {};
 
-  /** `most`: so many iterations at most. */
-  constructor(most: number | undefined) {
+  /** `most`: so many iterations at most, with those of a request that was cut off. */
+  constructor(most: number | undefined, before?: GatewayBefore) {
     this.#most = most;
+    this.#calls = before?.calls ?? 0;
+    this.#iterations = before?.iterations ?? 0;
+    this.#tokens = before?.tokens ?? 0;
+    if (before?.isCounted === true) this.#counted = before;
+  }
+
+  get facts(): GatewayFacts {
+    return { iterations: this.#iterations, calls: this.#calls, tokens: this.#tokens };
   }
 
   /** Undefined: more will come. An error ends the request. */
@@ -70,7 +91,8 @@ export class GatewayAnswer {
 
   /** Also of a request that failed. */
   get spent(): Pick<AgentResult, 'usage'> {
-    return { usage: { total_tokens: this.#tokens, api_calls: Math.max(1, this.#iterations) } };
+    const { iterations, tokens } = this.#counted;
+    return { usage: { total_tokens: this.#tokens - tokens, api_calls: Math.max(1, this.#iterations - iterations) } };
   }
 
   #text(text: string): AgentError | undefined {

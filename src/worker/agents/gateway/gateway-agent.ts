@@ -9,9 +9,9 @@ import type { Reach } from '../chat-endpoint.ts';
 import type { AgentExecutor, CallOptions } from '../executor.ts';
 import { heldToOutput } from '../held-to-output.ts';
 import { withinMs } from '../within.ts';
-import { broken } from './answer.ts';
+import { broken, type GatewayFacts } from './answer.ts';
 import { execute, GatewayFailed, openSession, sessionFor } from './session.ts';
-import { type GatewaySettings, gatewaySettings } from './settings.ts';
+import { type GatewayKind, type GatewaySettings, gatewaySettings, UNIVERSAL_AGENT } from './settings.ts';
 
 export interface GatewaySurroundings {
   readonly environment: () => Readonly<Record<string, string | undefined>>;
@@ -35,16 +35,29 @@ export function gatewayAgent(agent: Agent, around: GatewaySurroundings): AgentEx
 async function asked(
   agent: Agent,
   input: Value,
-  { key, sessionId, signal, onEvent }: CallOptions,
-  { environment, sendable, world, reach }: GatewaySurroundings,
+  { key, sessionId, signal, onEvent, memory }: CallOptions,
+  around: GatewaySurroundings,
 ): Promise<AgentResult> {
-  const settings = settingsOf(agent, environment(), sendable);
+  const { world, reach } = around;
+  const settings = settingsOf(agent, around, UNIVERSAL_AGENT);
   const prompt = promptOf(agent, input);
   const gateway = { settings, reach };
+  const { value, isCounted = false } = (await memory?.resume()) ?? {};
+  const before = keptIn(value);
   try {
     const result = await withinMs(world.timers, settings.timeoutMs, signal, async (stop) => {
-      const session = await openSession(gateway, sessionId ?? sessionFor(key), stop);
-      return execute(gateway, { session, prompt, key }, { signal: stop, onEvent });
+      const wanted = sessionId ?? before?.session ?? sessionFor(key);
+      const session = await openSession(gateway, wanted, stop);
+      // A session that is gone knows nothing of the request.
+      const resumes = before !== undefined && before.session === session;
+      if (!resumes) await memory?.keep({ session, iterations: 0, calls: 0, tokens: 0 });
+      else onEvent?.({ type: 'resumed', data: { message: `session ${session}` } });
+      const keep = async (facts: GatewayFacts): Promise<void> => memory?.keep({ session, ...facts });
+      return execute(
+        gateway,
+        { session, prompt, key, before: resumes ? { ...before, isCounted } : undefined },
+        { signal: stop, onEvent, keep: memory === undefined ? undefined : keep },
+      );
     });
     return withoutToken(result, settings);
   } catch (error) {
@@ -54,13 +67,13 @@ async function asked(
 }
 
 /** What is wrong with them is so at the next try as well. */
-function settingsOf(
+export function settingsOf(
   { profile, name }: Agent,
-  environment: Readonly<Record<string, string | undefined>>,
-  sendable: ReadonlySet<string> | undefined,
+  { environment, sendable }: GatewaySurroundings,
+  kind: GatewayKind,
 ): GatewaySettings {
   try {
-    return gatewaySettings(profile.config, name, environment, sendable);
+    return gatewaySettings(profile.config, name, environment(), sendable, kind);
   } catch (error) {
     if (error instanceof EngineError) throw new StateError('ValidationError', [error.message, error.hint].join(' '));
     throw error;
@@ -68,7 +81,7 @@ function settingsOf(
 }
 
 /** An agent without a prompt of its own is asked what its input says. */
-function promptOf(agent: Agent, input: Value): string {
+export function promptOf(agent: Agent, input: Value): string {
   const given = isMap(input) ? input : {};
   const { user } = renderPrompts(agent, given);
   const task = [given['prompt'], given['task']].find((one) => typeof one === 'string' && one !== '');
@@ -83,7 +96,17 @@ function promptOf(agent: Agent, input: Value): string {
   return instruction === undefined ? own : `${own}\n\n${instruction}`;
 }
 
-function errorOf(error: unknown): AgentError {
+/** A count that is none is 0: the journal holds what an earlier release has written, too. */
+function keptIn(value: Value): (GatewayFacts & { readonly session: string }) | undefined {
+  if (!isMap(value) || typeof value['session'] !== 'string') return undefined;
+  const count = (name: string): number => {
+    const found = value[name];
+    return typeof found === 'number' && Number.isSafeInteger(found) && found > 0 ? found : 0;
+  };
+  return { session: value['session'], iterations: count('iterations'), calls: count('calls'), tokens: count('tokens') };
+}
+
+export function errorOf(error: unknown): AgentError {
   if (error instanceof GatewayFailed) return error.error;
   if (error instanceof StateError && error.type === 'TimeoutError') {
     return { code: 'timeout', type: 'TimeoutError', message: `the gateway: ${error.message}`, retryable: true };
@@ -92,7 +115,7 @@ function errorOf(error: unknown): AgentError {
   return broken(code ?? 'ConnectionError', message, code !== 'REFUSED');
 }
 
-function withoutToken(result: AgentResult, { token = '' }: GatewaySettings): AgentResult {
+export function withoutToken(result: AgentResult, { token = '' }: GatewaySettings): AgentResult {
   const { error } = result;
   if (error === undefined || token.length < SHORTEST_SECRET) return result;
   const hidden = (text: string): string => text.replaceAll(token, '[secret]');

@@ -4,7 +4,7 @@ import type { AgentError, AgentResult } from '../../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../../flow/expression/values.ts';
 import { exchange, hostOf, onlyThese } from '../../handlers/http-exchange.ts';
 import type { Reach } from '../chat-endpoint.ts';
-import { broken, GatewayAnswer } from './answer.ts';
+import { broken, GatewayAnswer, type GatewayBefore, type GatewayFacts } from './answer.ts';
 import type { GatewaySettings } from './settings.ts';
 
 export interface Gateway {
@@ -86,11 +86,25 @@ async function ask(
 const proof = ({ token }: GatewaySettings): Readonly<Record<string, string>> =>
   token === undefined ? {} : { Authorization: `Bearer ${token}` };
 
+export interface GatewayRequest {
+  readonly prompt: string;
+  readonly key: string;
+  /** It was cut off. */
+  readonly before?: GatewayBefore | undefined;
+}
+
+interface Hearing {
+  readonly signal: AbortSignal;
+  readonly onEvent?: ((event: ValueMap) => void) | undefined;
+  /** After each iteration. */
+  readonly keep?: ((facts: GatewayFacts) => Promise<void>) | undefined;
+}
+
 /** Sends the prompt, and hears what comes of it until the gateway says that it is done. Rejects with the reason of the signal. */
 export async function execute(
   { settings, reach }: Gateway,
-  { session, prompt, key }: { readonly session: string; readonly prompt: string; readonly key: string },
-  { signal, onEvent }: { readonly signal: AbortSignal; readonly onEvent?: ((event: ValueMap) => void) | undefined },
+  { session, ...asked }: GatewayRequest & { readonly session: string },
+  { signal, onEvent, keep }: Hearing,
 ): Promise<AgentResult> {
   const url = new URL(`api/v1/sessions/${encodeURIComponent(session)}/stream`, settings.base);
   const addresses = await reach(url, signal);
@@ -98,7 +112,7 @@ export async function execute(
   // Loaded here: most agents have no gateway.
   const { WebSocket } = await import('ws');
   signal.throwIfAborted();
-  const answer = new GatewayAnswer(settings.maxIterations);
+  const answer = new GatewayAnswer(settings.maxIterations, asked.before);
   const end = Promise.withResolvers<AgentError | undefined>();
   const socket = new WebSocket(url, {
     headers: proof(settings),
@@ -109,7 +123,7 @@ export async function execute(
     handshakeTimeout: HANDSHAKE_MS,
     maxPayload: MOST_MESSAGE,
   });
-  let asked = false;
+  let isAsked = false;
   let messages = 0;
   const hear = (text: string): void => {
     const event = jsonIn(text);
@@ -117,13 +131,15 @@ export async function execute(
       const what = isMap(event) ? `it says more than ${MOST_MESSAGES} messages` : 'what it says is not JSON';
       return end.resolve(broken('BadAnswer', what, false));
     }
-    if (!asked) {
+    if (!isAsked) {
       if (event['type'] !== 'connected') return end.resolve(answered(answer.take(event)));
-      asked = true;
-      return socket.send(JSON.stringify({ type: 'execute', data: request(settings, prompt, key) }));
+      isAsked = true;
+      return socket.send(JSON.stringify({ type: 'execute', data: request(settings, asked) }));
     }
     onEvent?.(event);
     const said = answer.take(event);
+    // An attempt whose lease is gone keeps nothing more.
+    if (event['type'] === 'iteration_end') keep?.(answer.facts).catch(end.reject);
     if (said === 'complete') end.resolve(undefined);
     else if (said !== undefined) end.resolve(said);
   };
@@ -153,12 +169,19 @@ function answered(said: ReturnType<GatewayAnswer['take']>): AgentError {
     : said;
 }
 
-function request({ forceComplex, maxIterations, metadata }: GatewaySettings, prompt: string, key: string): ValueMap {
+const resuming = (prompt: string): string =>
+  `The connection was cut off while you worked on this. Go on where you stopped, and do not repeat what is already done.\n\n${prompt}`;
+
+function request(
+  { forceComplex, maxIterations, metadata, resumePrompt }: GatewaySettings,
+  { prompt, key, before }: GatewayRequest,
+): ValueMap {
+  const left = maxIterations === undefined ? undefined : Math.max(1, maxIterations - (before?.iterations ?? 0));
   return {
-    user_input: prompt,
+    user_input: before === undefined ? prompt : (resumePrompt ?? resuming(prompt)),
     force_complex: forceComplex,
-    ...(maxIterations === undefined ? {} : { max_iterations: maxIterations }),
-    metadata: { ...metadata, idempotency_key: key },
+    ...(left === undefined ? {} : { max_iterations: left }),
+    metadata: { ...metadata, idempotency_key: key, ...(before === undefined ? {} : { resume: true }) },
   };
 }
 

@@ -12,9 +12,18 @@ export interface GatewaySettings {
   readonly forceComplex: boolean;
   readonly metadata: ValueMap;
   readonly timeoutMs: number;
+  /** Asked in place of the prompt when a request was cut off: the session knows what it was about. */
+  readonly resumePrompt: string | undefined;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A kind of gateway: what its settings may have, and the variables that it reads unless one is named. */
+export interface GatewayKind {
+  readonly name: string;
+  readonly known: readonly string[];
+  readonly tokens: readonly string[];
+}
 
 const KNOWN = [
   'url',
@@ -29,9 +38,14 @@ const KNOWN = [
   'session',
   'type',
   'name',
-] as const;
-/** The variables that the gateway itself reads. */
-const TOKENS = ['UA_INTERNAL_API_TOKEN', 'UA_OPS_TOKEN'] as const;
+  'resume_prompt',
+];
+/** The variables are those that the gateway itself reads. */
+export const UNIVERSAL_AGENT: GatewayKind = {
+  name: 'a gateway',
+  known: KNOWN,
+  tokens: ['UA_INTERNAL_API_TOKEN', 'UA_OPS_TOKEN'],
+};
 const TIMEOUT_MS = 3_600_000;
 const MOST_ITERATIONS = 10_000;
 
@@ -41,12 +55,13 @@ export function gatewaySettings(
   agent: string,
   environment: Environment,
   sendable: ReadonlySet<string> | undefined,
+  { name: kind, known, tokens }: GatewayKind = UNIVERSAL_AGENT,
 ): GatewaySettings {
   const wrong = (problem: string, hint: string): Error =>
     fault('INVALID_INPUT', { field: `agent ${agent}`, problem }, { hint });
-  const unknown = Object.keys(config).find((name) => !(KNOWN as readonly string[]).includes(name));
+  const unknown = Object.keys(config).find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw wrong(`a gateway has no setting ${JSON.stringify(unknown.slice(0, 80))}`, `There are: ${KNOWN.join(', ')}.`);
+    throw wrong(`${kind} has no setting ${JSON.stringify(unknown.slice(0, 80))}`, `There are: ${known.join(', ')}.`);
   }
   const text = (name: string): string | undefined => {
     const value = config[name] ?? undefined;
@@ -69,7 +84,10 @@ export function gatewaySettings(
       `Start it with --allow-env ${variable}, or let machines({ env: ["${variable}"] }) run it.`,
     );
   }
-  const token = tokenOf(variable, environment, sendable);
+  const token = tokenOf(
+    variable === undefined ? tokens.filter((name) => sendable?.has(name) !== false) : [variable],
+    environment,
+  );
   if (variable !== undefined && token === undefined) {
     throw wrong(`the variable ${variable}, which it names, is not set`, `Set ${variable}.`);
   }
@@ -88,6 +106,7 @@ export function gatewaySettings(
     maxIterations: most === undefined ? undefined : Math.floor(most),
     forceComplex: config['force_complex'] === true,
     metadata: metadata as ValueMap,
+    resumePrompt: text('resume_prompt'),
     timeoutMs: seconds === undefined ? TIMEOUT_MS : seconds * 1_000,
   };
 }
@@ -102,12 +121,6 @@ function baseOf(address: string | undefined): URL | undefined {
   return url;
 }
 
-function tokenOf(
-  variable: string | undefined,
-  environment: Environment,
-  sendable: ReadonlySet<string> | undefined,
-): string | undefined {
-  const names = variable === undefined ? TOKENS.filter((name) => sendable?.has(name) !== false) : [variable];
-  const found = names.map((name) => environment[name]?.trim()).find((value) => value !== undefined && value !== '');
-  return found;
+function tokenOf(names: readonly string[], environment: Environment): string | undefined {
+  return names.map((name) => environment[name]?.trim()).find((value) => value !== undefined && value !== '');
 }

@@ -1,4 +1,4 @@
-import { Readable, Transform } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import { headersOf, send } from '../../handlers/http-exchange.ts';
 import type { Reach } from '../chat-endpoint.ts';
 
@@ -11,13 +11,13 @@ export function reachingFetch(reach: Reach): (url: string | URL, init?: RequestI
   return async (url, init = {}) => {
     const to = new URL(url);
     const signal = init.signal ?? new AbortController().signal;
-    const { body } = init;
-    if (body !== undefined && body !== null && typeof body !== 'string') throw new TypeError('a request is a text');
+    const { body: sent } = init;
+    if (sent !== undefined && sent !== null && typeof sent !== 'string') throw new TypeError('a request is a text');
     const response = await send({
       method: init.method ?? 'GET',
       url: to,
       headers: Object.fromEntries(new Headers(init.headers)),
-      body: body ?? undefined,
+      body: sent ?? undefined,
       addresses: await reach(to, signal),
       signal,
     });
@@ -28,8 +28,9 @@ export function reachingFetch(reach: Reach): (url: string | URL, init?: RequestI
       response.resume();
       return new Response(null, answer);
     }
-    const stream = Readable.toWeb(response.pipe(bounded()).on('error', () => response.destroy()));
-    return new Response(stream as ConstructorParameters<typeof Response>[0], answer);
+    // Also a connection that breaks ends the body: who reads it would wait for ever.
+    const body = pipeline(response, bounded(), () => {});
+    return new Response(Readable.toWeb(body) as ConstructorParameters<typeof Response>[0], answer);
   };
 }
 

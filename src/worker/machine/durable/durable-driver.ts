@@ -23,6 +23,7 @@ import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
 import { AgentCalls } from './agent-calls.ts';
+import { askPerson } from './ask-person.ts';
 import { DurableChildren } from './durable-children.ts';
 import { FairTurn } from './fair-turn.ts';
 import { firstSnapshot, type RunGiven } from './first-snapshot.ts';
@@ -35,6 +36,8 @@ import { unheard } from './unheard.ts';
 
 /** One attempt at a run. */
 export interface DurableRun extends RunGiven {
+  /** The public id of its task. Undefined: it asks nobody. */
+  readonly task?: string;
   /** The first attempt of a task finds an empty journal. */
   readonly attempt: number;
   readonly stop: AbortSignal;
@@ -87,6 +90,8 @@ class DurableDriver {
   /** How the run failed, for the hooks around it. */
   #failure: MachineFailed | undefined;
   readonly #calls: AgentCalls;
+  /** Aborted when a call has asked a person: the run waits, and this attempt at it is over. */
+  readonly #asked = new AbortController();
 
   constructor(runnable: RunnableMachine, run: DurableRun, deps: DurableDeps) {
     this.#runnable = runnable;
@@ -133,7 +138,7 @@ class DurableDriver {
       onStep?.(snapshot, command);
       if (command === undefined) return this.#end(snapshot);
       const event = await this.#perform(command, snapshot);
-      if (event === OVER) return { kind: 'parked' };
+      if (event === OVER || this.#asked.signal.aborted) return { kind: 'parked' };
       await this.#turn.give();
       this.#run.stop.throwIfAborted();
       reduced = reduce(machine, snapshot, event, this.#world());
@@ -175,6 +180,7 @@ class DurableDriver {
     try {
       return await this.#do(command, snapshot);
     } catch (error) {
+      if (this.#asked.signal.aborted) return OVER;
       this.#run.stop.throwIfAborted();
       if (isEngineError(error, 'LEASE_LOST')) throw error;
       // A wait that ran out is a result too: it is stored before anything that follows from it begins.
@@ -263,7 +269,7 @@ class DurableDriver {
           throw error;
         });
         const answer = await this.#within(command.timeoutMs, (stop) =>
-          call(command, stop, this.#around(snapshot)),
+          call(command, AbortSignal.any([stop, this.#asked.signal]), this.#around(snapshot, 'asking')),
         ).catch((error: unknown) => {
           throw this.#cost(error, done, drawn);
         });
@@ -325,18 +331,28 @@ class DurableDriver {
     return this.#done;
   }
 
-  #around({ state, step, input, output }: Snapshot): AgentAround {
+  #around({ state, step, input, output }: Snapshot, how?: 'asking'): AgentAround {
     const { machine, hooks } = this.#runnable;
     const now = this.#deps.world.clock.wall();
+    const { session } = this.#deps;
+    const { task } = this.#run;
+    const key = stepKey(step);
+    const ledger = new JournalLedger(this.#journal, key, (entries) => session.turn({ entries, then: { go: 'on' } }));
+    const ask = {
+      key,
+      ledger,
+      lastWait: (wait: string) => this.#children.lastWait(wait),
+      park: (then: TurnThen) => session.turn({ entries: [], then }),
+      onParked: (error: Error) => this.#asked.abort(error),
+    };
     return {
       machine,
       hooks,
+      ...(how === 'asking' && task !== undefined ? { ask: askPerson({ ...ask, task }) } : {}),
       scope: this.#calls.scope,
       transition: (context) =>
         transitionOf(machine.states.get(state) as State, { context, input, output }, now, { conditional: true }),
-      ledger: new JournalLedger(this.#journal, stepKey(step), async (entries) => {
-        await this.#deps.session.turn({ entries, then: { go: 'on' } });
-      }),
+      ledger,
     };
   }
 

@@ -1,14 +1,14 @@
 import type { ValueMap } from '../../../flow/expression/values.ts';
-import type { ValueEntry } from '../../../protocol/link.ts';
+import type { Turned, ValueEntry } from '../../../protocol/link.ts';
 import type { Ledger, LedgerEntry } from '../../agents/ledger.ts';
 
 /** What a tool loop has done, in the journal of its task, below the key of its step. */
 export class JournalLedger implements Ledger {
   readonly #journal: Map<string, string>;
   readonly #step: string;
-  readonly #write: (entries: readonly ValueEntry[]) => Promise<void>;
+  readonly #write: (entries: readonly ValueEntry[]) => Promise<Turned>;
 
-  constructor(journal: Map<string, string>, step: string, write: (entries: readonly ValueEntry[]) => Promise<void>) {
+  constructor(journal: Map<string, string>, step: string, write: (entries: readonly ValueEntry[]) => Promise<Turned>) {
     this.#journal = journal;
     this.#step = step;
     this.#write = write;
@@ -26,7 +26,10 @@ export class JournalLedger implements Ledger {
       value,
       ...(usage === undefined ? {} : { usage }),
     }));
-    await this.#write(values);
-    for (const { key, value } of values) this.#journal.set(key, JSON.stringify(value));
+    const turned = await this.#write(values);
+    // The first that was ever written there counts.
+    for (const [i, { key, value }] of values.entries()) {
+      this.#journal.set(key, turned.entries[i] ?? JSON.stringify(value));
+    }
   }
 }

@@ -116,7 +116,7 @@ async function driveTask(
   try {
     return await driveMachine(
       runnable,
-      { executionId, parentExecutionId: parent, depth, maxDepth, input, from, attempt, stop: signal },
+      { task: request.id, executionId, parentExecutionId: parent, depth, maxDepth, input, from, attempt, stop: signal },
       { world, session, childTask, onStep },
     );
   } catch (error) {

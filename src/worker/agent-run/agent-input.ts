@@ -1,0 +1,126 @@
+import { UNITS } from '../../core/limits/budget.ts';
+import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
+import { either, type Field, list, map, object, oneOf, optional, type Shape, text, whole } from '../handlers/schema.ts';
+
+export const AGENT_HANDLER = 'agent';
+/** An agent works for long, and a crash in each hour of it is no reason to end. A wait gives its try back. */
+export const AGENT_TRIES = 25;
+
+const POLICIES: ReadonlySet<Value> = new Set(['repeat', 'exact', 'relaunch']);
+const TYPE = /^[a-z0-9][a-z0-9-]{0,40}$/;
+const DEFAULT_ITERATIONS = 25;
+const MOST_ITERATIONS = 10_000;
+const MOST_PROMPT = 512 * 1024;
+const MOST_NAME = 1_000;
+
+/** What comes with a key is kept with the task, where everybody who may read tasks reads it. */
+const KEYS: ReadonlySet<string> = new Set(['api_key', 'token', 'password', 'secret', 'bearer']);
+const KEY_HEADERS = /^(authorization|proxy-authorization|cookie|x-api-key|api-key|x-ua-.*-token)$/i;
+
+const fields = {
+  gateway: checked(
+    either(
+      text(),
+      map(),
+      'the name of an agent, an address or settings',
+      'Who does the work: the name of an agent of the worker, the address of a gateway, or settings: {"type": "a2a", "url": …}, and so with the types gateway, llm, command, claude-code, codex-cli, pi-agent, smolagents and function.',
+    ),
+    gatewayProblems,
+  ),
+  prompt: text({ minLength: 1, check: shorter(MOST_PROMPT), about: 'What it is to do.' }),
+  system: optional(text({ check: shorter(MOST_PROMPT), about: 'What it is told besides, of agents that take that.' })),
+  max_iterations: optional(whole({ min: 1, max: MOST_ITERATIONS, about: `Default: ${DEFAULT_ITERATIONS}.` })),
+  on_max_iterations: optional(
+    oneOf(['fail', 'complete'], 'What it means when they are used up; default: the task fails.'),
+  ),
+  workspace: optional(text({ minLength: 1, check: shorter(MOST_NAME), about: 'The folder that it works in.' })),
+  session: optional(text({ minLength: 1, check: shorter(200), about: 'A conversation that it goes on with.' })),
+  context: optional(map('Facts for it, beside the prompt.')),
+  output: optional(map('Fields of the answer: {name: {type, description}}. Default: a text.')),
+  allowed_tools: optional(list(text({ minLength: 1 }), { about: 'Names of tools. Default: all.' })),
+  denied_tools: optional(list(text({ minLength: 1 }), { about: 'Names of tools that it may not call.' })),
+  policies: optional(
+    checked(
+      map('What happens to a tool call that a crash cut off: {tool: repeat, exact or relaunch}.'),
+      policyProblems,
+    ),
+  ),
+  on_uncertain: optional(
+    oneOf(['ask', 'fail'], 'If nobody knows whether a tool has acted; default: a person is asked.'),
+  ),
+  tool_timeout: optional(whole({ min: 1, max: 604_800, about: 'Seconds for one tool call.' })),
+  draw: optional(map(`The most that one call may cost, of a budget: {${UNITS.join(', ')}}.`)),
+  backoffs: optional(
+    list(whole({ min: 0, max: 3_600 }), { about: 'Seconds to wait before each try of a call; default 2, 8, 16, 35.' }),
+  ),
+};
+
+export const agentInput = object(fields);
+
+export type AgentInput = Shape<typeof fields>;
+
+export const iterationsOf = ({ max_iterations: most = DEFAULT_ITERATIONS }: AgentInput): number => most;
+
+/** Where the agent is, by settings. `agent`: one that the worker has by this name. */
+export function gatewayOf(gateway: Value): { readonly type: string; readonly config: ValueMap } {
+  if (typeof gateway === 'string') {
+    const isAddress = /^https?:\/\//i.test(gateway);
+    return isAddress ? { type: 'gateway', config: { url: gateway } } : { type: 'function', config: { ref: gateway } };
+  }
+  const { type, ...config } = gateway as ValueMap;
+  return { type: String(type), config };
+}
+
+type Problems = Iterable<readonly [readonly string[], string]>;
+
+/** A field whose value is checked by more than its form. */
+function checked<T>(field: Field<T, false>, problems: (value: Value) => Problems): Field<T, false> {
+  return {
+    ...field,
+    read(value, path, report) {
+      let isWrong = false;
+      const read = field.read(value, path, (...told) => {
+        isWrong = true;
+        report(...told);
+      });
+      if (!isWrong) for (const [below, problem] of problems(value as Value)) report([...path, ...below], problem);
+      return read;
+    },
+  };
+}
+
+function* policyProblems(policies: Value): Problems {
+  for (const [tool, word] of Object.entries(policies as ValueMap)) {
+    if (!POLICIES.has(word)) yield [[tool], 'must be one of repeat, exact, relaunch'];
+  }
+}
+
+function* gatewayProblems(gateway: Value): Problems {
+  if (typeof gateway === 'string') {
+    if (gateway === '' || gateway.length > MOST_NAME) yield [[], `must be a text of 1 to ${MOST_NAME} characters`];
+    return;
+  }
+  const { type, headers, ref } = gateway as ValueMap;
+  if (typeof type !== 'string' || !TYPE.test(type)) {
+    yield [
+      ['type'],
+      'must be one of a2a, gateway, llm, command, claude-code, codex-cli, pi-agent, smolagents, function',
+    ];
+  }
+  if (type === 'function' && (typeof ref !== 'string' || ref === ''))
+    yield [['ref'], 'must name an agent of the worker'];
+  for (const name of Object.keys(gateway as ValueMap)) {
+    if (KEYS.has(name)) {
+      yield [[name], 'is kept with the task: name the variable that holds it (api_key_env, token_env)'];
+    }
+  }
+  for (const name of isMap(headers) ? Object.keys(headers) : []) {
+    if (KEY_HEADERS.test(name)) {
+      yield [['headers', name], 'is kept with the task: name the variable that holds it (api_key_env, token_env)'];
+    }
+  }
+}
+
+function shorter(most: number): (given: string) => string | undefined {
+  return (given) => (given.length > most ? `must not be longer than ${most} characters` : undefined);
+}
