@@ -1,10 +1,10 @@
 /** What a run of a loop asks of workers and limits. */
 import type { LimitInput } from '../../core/limits/limit.ts';
 import type { PlacementInput } from '../../core/placement/placement.ts';
-import { isMap, type Value } from '../expression/values.ts';
+import { isMap } from '../expression/values.ts';
 import type { Machine } from '../machine/definition.ts';
 import type { QueuePolicy } from './config-keys.ts';
-import { type LoopInput, readLoopInput } from './loop-input.ts';
+import type { LoopInput } from './loop-input.ts';
 import { rootTag } from './workspace-name.ts';
 
 /** The hooks that make a machine a loop, and the machine that comes with leasehold. */
@@ -20,8 +20,13 @@ export interface LoopDemand {
   readonly limits: readonly { readonly name: string; readonly key?: string }[];
 }
 
-/** Whether a machine is a loop: its hooks say so. */
-export const isLoop = ({ hooks }: Pick<Machine, 'hooks'>): boolean => hooks.some(({ name }) => name === LOOP);
+/** Whether a machine is a loop: one with its hooks and with an agent of its phases. */
+export function isLoop({ hooks, agents }: Pick<Machine, 'hooks' | 'agents'>): boolean {
+  return (
+    hooks.some(({ name }) => name === LOOP) &&
+    Object.values(agents).some((agent) => isMap(agent) && agent['type'] === LOOP)
+  );
+}
 
 /** The workspace is where its workers have it. The worker that had the run last comes first: the work is there. */
 export function demandOf({ workspace }: Pick<LoopInput, 'workspace'>): LoopDemand {
@@ -32,22 +37,8 @@ export function demandOf({ workspace }: Pick<LoopInput, 'workspace'>): LoopDeman
   };
 }
 
-/** The demand of a start, or all that is wrong with its input. */
-export function demandOfInput(given: Value): LoopDemand | readonly string[] {
-  const { input, problems } = readLoopInput(given ?? {});
-  return input === undefined ? problems : demandOf(input);
-}
-
 /** The newest first: before all that wait. Among equals the oldest comes first. */
 export function priorityOf(policy: QueuePolicy, waiting: readonly number[], most: number): number {
   if (policy === 'fifo') return 0;
   return Math.min(most, 1 + waiting.reduce((highest, one) => Math.max(highest, one), 0));
-}
-
-/** The workspace of the input of a run, as far as one can be told. */
-export function workspaceIn(input: Value): string | undefined {
-  if (!isMap(input)) return undefined;
-  const { workspace, workspace_root: root } = input;
-  const given = workspace ?? root;
-  return typeof given === 'string' ? given : undefined;
 }

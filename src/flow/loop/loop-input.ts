@@ -85,7 +85,15 @@ class InputReader {
 
   agent(field: 'agent' | 'review_agent'): string | ValueMap | undefined {
     const given = this.#given[field];
-    if ((typeof given === 'string' && given !== '') || isMap(given)) return given;
+    if (typeof given === 'string' && given !== '') return given;
+    if (isMap(given)) {
+      const { config } = given;
+      if (!isMap(config) || (config['working_dir'] === undefined && config['cwd'] === undefined)) return given;
+      this.problems.push(
+        `${field}: it works in the folder of the workspace: take working_dir and cwd out of its config`,
+      );
+      return undefined;
+    }
     if (given !== undefined || field === 'agent')
       this.problems.push(`${field}: a name, or an agent as {type, ref, config}, is expected`);
     return undefined;

@@ -20,6 +20,8 @@ export interface CallOptions {
   readonly connected?: ConnectedTools | undefined;
   /** What the agent tells while it works. */
   readonly onEvent?: (event: ValueMap) => void;
+  /** The lines that a program says while it works. */
+  readonly onText?: (line: string) => void;
 }
 
 export interface ToolTurn {

@@ -37,6 +37,7 @@ import { unheard } from './unheard.ts';
 export interface DurableRun extends RunGiven {
   /** The first attempt of a task finds an empty journal. */
   readonly attempt: number;
+  readonly tries?: number;
   readonly stop: AbortSignal;
 }
 
@@ -47,6 +48,7 @@ export interface DurableDeps {
   readonly childTask: (peer: string, input: Value, of: Snapshot) => ChildRequest;
   /** Before each command: where the run stands, and what is done next. It then stops at every state and every transition. */
   readonly onStep?: ((snapshot: Snapshot, command: Command | undefined) => void) | undefined;
+  readonly log?: ((text: string) => void) | undefined;
 }
 
 /** The lease is gone: the task waits, or has ended. */
@@ -87,6 +89,10 @@ class DurableDriver {
   /** How the run failed, for the hooks around it. */
   #failure: MachineFailed | undefined;
   readonly #calls: AgentCalls;
+  /** The state that acts. */
+  #acting: Snapshot | undefined;
+  /** A hook has met the end of the lease. */
+  #isOver = false;
 
   constructor(runnable: RunnableMachine, run: DurableRun, deps: DurableDeps) {
     this.#runnable = runnable;
@@ -105,14 +111,27 @@ class DurableDriver {
 
   async drive(): Promise<RunOutcome> {
     const { machine, hooks } = this.#runnable;
-    const { executionId, stop } = this.#run;
+    const { executionId, stop, attempt, tries } = this.#run;
+    const { log } = this.#deps;
     let outcome: RunOutcome | undefined;
     const drive = async (): Promise<void> => {
       outcome = await this.#drive();
       if (this.#failure !== undefined) throw this.#failure;
     };
     try {
-      await hooks.around({ machine: machine.name, settings: machine.settings, executionId, stop }, drive);
+      await hooks.around(
+        {
+          machine: machine.name,
+          settings: machine.settings,
+          executionId,
+          stop,
+          attempt,
+          take: (channel) => this.#take(channel),
+          ...(tries === undefined ? {} : { tries }),
+          ...(log === undefined ? {} : { log }),
+        },
+        drive,
+      );
     } catch (error) {
       if (outcome === undefined) throw error;
     } finally {
@@ -175,6 +194,7 @@ class DurableDriver {
     try {
       return await this.#do(command, snapshot);
     } catch (error) {
+      if (this.#isOver) return OVER;
       this.#run.stop.throwIfAborted();
       if (isEngineError(error, 'LEASE_LOST')) throw error;
       // A wait that ran out is a result too: it is stored before anything that follows from it begins.
@@ -250,6 +270,7 @@ class DurableDriver {
       case 'hook':
         return { kind: 'answer', value: await hooks.call(command) };
       case 'action': {
+        this.#acting = snapshot;
         const acted = await this.#within(command.timeoutMs, () =>
           hooks.act(snapshot.state, command.action, command.context),
         );
@@ -366,6 +387,20 @@ class DurableDriver {
   }
 
   /** They start with the commit of the state that launches them. */
+  /** Waits for no child of none: that is over at once, with the signal if there is one. An earlier attempt may have taken it. */
+  async #take(channel: string): Promise<unknown> {
+    if (this.#acting === undefined) return undefined;
+    const key = `${stepKey(this.#acting.step)}/t`;
+    const waited = await this.#children.lastWait(key);
+    if (waited?.outcome === 'woken' && waited.body !== undefined) return JSON.parse(waited.body) as unknown;
+    const turned = await this.#deps.session.turn({ entries: [], then: { go: 'park', key, channel, children: [] } });
+    if (turned.went !== 'woken') {
+      this.#isOver = true;
+      throw new Error('the lease is over');
+    }
+    return turned.body === undefined ? undefined : (JSON.parse(turned.body) as unknown);
+  }
+
   async #launch(
     { children }: Command & { readonly do: 'launch' },
     snapshot: Snapshot,
