@@ -28,6 +28,8 @@ export interface BuiltinOptions {
   readonly allowHttp: readonly string[];
   /** Variables that agents of machines may send to any address. Who may run programs here can read all of them. */
   readonly allowEnv: readonly string[];
+  /** Folders in which loops may work, by their names. */
+  readonly loopRoots?: Readonly<Record<string, string>> | undefined;
   /** Modules of the `js` handler must be in this folder. */
   readonly root: string;
   readonly once?: boolean;
@@ -55,6 +57,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     allowHttp,
     allowEnv,
     root,
+    loopRoots = {},
     once,
     idleExitMs,
     onSettled,
@@ -79,6 +82,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
         programs: allow.includes('shell'),
         ...(allow.includes('shell') ? {} : { sendable: new Set(allowEnv) }),
         folder: root,
+        loopRoots,
         ...(allow.includes('js') ? { modules: root } : {}),
       }),
     ],

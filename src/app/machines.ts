@@ -3,9 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { environment } from '../config/environment.ts';
 import { fault } from '../core/errors.ts';
+import { LOOP } from '../flow/loop/demand.ts';
 import { AgentLoader } from '../worker/agents/load-agent.ts';
 import { type AgentFunction, AgentRegistry } from '../worker/agents/registry.ts';
 import type { AgentTool } from '../worker/agents/tools.ts';
+import { LoopHooks } from '../worker/loop/loop-hooks.ts';
+import { type LoopHost, rootsOf } from '../worker/loop/loop-host.ts';
 import { type RunnableMachine, runInline } from '../worker/machine/inline-driver.ts';
 import { loadMachine } from '../worker/machine/load-machine.ts';
 import type { MachineSource } from '../worker/machine/loader-options.ts';
@@ -76,6 +79,8 @@ export interface RunMachineOptions {
   readonly leave?: boolean;
   /** The run is written down under this name; `from` says where it goes on. */
   readonly onKept?: (kept: KeptMachine) => void;
+  /** Folders in which loops may work, by their names; default: none. */
+  readonly loopRoots?: Readonly<Record<string, string>> | undefined;
   readonly strict?: boolean;
   readonly stop?: AbortSignal;
   readonly onStep?: (step: MachineStep) => void;
@@ -93,11 +98,14 @@ export async function runMachine(source: MachineSource, options: RunMachineOptio
   const executionId = options.resumeFrom ?? options.executionId ?? options.newId ?? randomUUID();
   const { strict = false, stop = new AbortController().signal, onStep, onWarning } = options;
   const world = realWorld();
+  const loop: LoopHost = { roots: rootsOf(options.loopRoots ?? {}), shell: true, environment, timers: world.timers };
+  if (!registry.has(LOOP)) registry.register(LOOP, () => new LoopHooks(loop));
   const agents = new AgentLoader({
     registry: agentRegistry(options),
     environment,
     world,
     folder: source.folder,
+    loop,
     strict,
     ...(onWarning === undefined ? {} : { onWarning }),
   });

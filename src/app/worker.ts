@@ -81,7 +81,8 @@ export interface WorkerParts {
 /** Makes a worker from tasks: inline functions run in its loop, the others in child processes. */
 export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worker {
   checkOptions('worker options', options, KNOWN);
-  const { tasks, modules = [], queues, tags } = options;
+  const { tasks, modules = [], queues } = options;
+  const tags = tagsOf(options);
   checkTasks(tasks);
   const slots = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
   const incarnation = randomUUID();
@@ -126,6 +127,12 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.onSettled === undefined ? {} : { onSettled: options.onSettled }),
     ...(options.maxBlock === undefined ? {} : { maxBlockMs: parseDuration(options.maxBlock, 'maxBlock') }),
   } satisfies WorkerOptions);
+}
+
+/** Its own, and those that its tasks bring. */
+function tagsOf({ tags, tasks }: AppWorkerOptions): readonly string[] | undefined {
+  const brought = tasks.flatMap(({ workerTags = [] }) => workerTags);
+  return brought.length === 0 ? tags : [...new Set([...(tags ?? []), ...brought])];
 }
 
 type MakeChildren = (modules: readonly string[] | Readonly<Record<string, string>>, spares?: number) => Runner;

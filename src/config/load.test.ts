@@ -103,6 +103,7 @@ test('without flags and variables there are the documented defaults', () => {
     allow: undefined,
     allowHttp: [],
     allowEnv: [],
+    loopRoots: [],
     once: false,
     idleExit: undefined,
     drainTimeout: 30_000,

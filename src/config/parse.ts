@@ -145,6 +145,18 @@ export function jsonMap(text: string, name: string): Readonly<Record<string, unk
 /** A signal for a machine: `approval/42={"ok": true}`; the data is null without it. A dash: they come on standard input. */
 export type SignalText = '-' | { readonly channel: string; readonly data: unknown };
 
+/** A folder by a name: `main=/srv/work`. */
+export function namedFolder(text: string, name: string): readonly NamedFolder[] {
+  const [, root, folder] = /^([a-z0-9][a-z0-9_-]{0,62})=(.+)$/s.exec(text) ?? [];
+  if (root !== undefined && folder !== undefined) return [{ name: root, folder }];
+  throw refuse(name, `${quote(text)} is not NAME=FOLDER, with a name of small letters, digits, - and _`);
+}
+
+export interface NamedFolder {
+  readonly name: string;
+  readonly folder: string;
+}
+
 export function signalText(text: string, name: string): readonly SignalText[] {
   if (text === '-') return ['-'];
   const at = text.indexOf('=');

@@ -22,6 +22,8 @@ export interface MachinesOptions {
   readonly env?: readonly string[];
   /** Machines may start programs as their agents; default false, because whoever starts a run brings its machine. */
   readonly programs?: boolean;
+  /** Folders in which loops may work, by their names; default: none. With `programs` their commands may run there. */
+  readonly loopRoots?: Readonly<Record<string, string>>;
   /** Machines may import hooks from modules in this folder; default: from none. */
   readonly modules?: string;
   readonly onWarning?: (text: string) => void;
@@ -34,6 +36,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'allowHttp',
   'env',
   'programs',
+  'loopRoots',
   'modules',
   'onWarning',
 ] satisfies (keyof MachinesOptions)[]);
@@ -48,6 +51,7 @@ export function machines(options: MachinesOptions = {}): AnyTask {
     allowHttp = [],
     env = [],
     programs = false,
+    loopRoots = {},
     modules,
     onWarning,
   } = options;
@@ -56,6 +60,7 @@ export function machines(options: MachinesOptions = {}): AnyTask {
     allowHttp,
     ...(programs ? {} : { sendable: new Set(env) }),
     programs,
+    loopRoots,
     ...(modules === undefined ? {} : { folder: modules, modules }),
     ...(onWarning === undefined ? {} : { onWarning }),
   });

@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
-import { isMap } from '../../flow/expression/values.ts';
+import { isMap, type Value } from '../../flow/expression/values.ts';
 import { readBundle } from '../../flow/machine/bundle/bundle.ts';
 import { channelsOf } from '../../flow/machine/bundle/channels.ts';
 import { runPermissions } from '../../flow/machine/bundle/run-permissions.ts';
 import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES } from '../../flow/machine/machine-run.ts';
+import { type LoopTerms, loopTerms } from '../../operate/loops/loop-terms.ts';
 import { bundleMachine } from '../../worker/machine/durable/bundle.ts';
 import type { MachineSource } from '../../worker/machine/loader-options.ts';
 import { MachineFailed } from '../../worker/machine/machine-failed.ts';
@@ -18,7 +19,10 @@ import { shippedMachines } from './shipped.ts';
 import { StepReporter } from './steps.ts';
 
 export interface DurableRunOptions
-  extends Pick<RunMachineOptions, 'input' | 'executionId' | 'hooks' | 'registry' | 'stop' | 'onStep' | 'onWarning'> {
+  extends Pick<
+    RunMachineOptions,
+    'input' | 'executionId' | 'hooks' | 'registry' | 'stop' | 'onStep' | 'onWarning' | 'loopRoots'
+  > {
   readonly store: string;
   readonly open?: OpenOptions;
   /** Files of the hooks: workers without them leave the run alone. */
@@ -56,6 +60,7 @@ export async function runOnStore(source: MachineSource, options: DurableRunOptio
   const waits = bundle === undefined ? [] : channelsOf(bundle);
   const app = await open(store, options.open);
   try {
+    const loop = await loopTerms(app.engine, machine, input as Value);
     const { run, fresh } = await app.engine.runs.start({
       request: {
         queue,
@@ -63,9 +68,14 @@ export async function runOnStore(source: MachineSource, options: DurableRunOptio
         input: { definition: hash, input, executionId, ...(tags.length === 0 ? {} : { requires: tags }) },
         maxAttempts: MACHINE_TRIES,
         permissions: runPermissions(queue, waits),
-        ...(tags.length === 0 ? {} : { placement: { requires: tags } }),
+        ...demandOf(tags, loop),
       },
-      run: { kind: 'machine', title: machine.name, name: executionId },
+      run: {
+        kind: loop?.kind ?? 'machine',
+        title: machine.name,
+        name: executionId,
+        ...(loop === undefined ? {} : { labels: loop.labels }),
+      },
       definition: { hash, kind: 'machine', body: text },
     });
     const send = (channel: string, data: unknown): void =>
@@ -84,6 +94,13 @@ export async function runOnStore(source: MachineSource, options: DurableRunOptio
   }
 }
 
+/** A loop asks for a worker with its root, and hooks of files for one that has them. */
+function demandOf(tags: readonly string[], loop: LoopTerms | undefined) {
+  const requires = [...tags, ...(loop?.placement.requires ?? [])];
+  if (loop === undefined) return tags.length === 0 ? {} : { placement: { requires } };
+  return { placement: { ...loop.placement, requires }, limits: loop.limits, priority: loop.priority };
+}
+
 /** The text of a machine with all that it names, for a node. */
 export async function bundleOf(source: MachineSource): Promise<string> {
   return (await bundleMachine(source, { machines: await shippedMachines() })).text;
@@ -94,13 +111,14 @@ const HOOKED_QUEUE = 'machines-with-hooks';
 
 function handlerOf(
   { folder }: MachineSource,
-  { hooks = [], registry, onStep, onWarning }: DurableRunOptions,
+  { hooks = [], registry, onStep, onWarning, loopRoots }: DurableRunOptions,
 ): ReturnType<typeof machineHandler> {
   return machineHandler({
     folder,
     modules: folder,
     ...(hooks.length === 0 ? {} : { own: hooks }),
     ...(registry === undefined ? {} : { hooks: registry }),
+    ...(loopRoots === undefined ? {} : { loopRoots }),
     ...(onStep === undefined ? {} : { onStep: new StepReporter(onStep).onStep }),
     ...(onWarning === undefined ? {} : { onWarning }),
   });

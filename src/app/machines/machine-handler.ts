@@ -7,6 +7,7 @@ import type { AgentFunction } from '../../worker/agents/registry.ts';
 import type { AgentTool } from '../../worker/agents/tools.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
 import { task } from '../../worker/define/task.ts';
+import { rootsOf, tagsOf } from '../../worker/loop/loop-host.ts';
 import type { MachineTaskOptions } from '../../worker/machine/durable/machine-task.ts';
 import type { HooksFactory, MachineHooks } from '../../worker/machine/machine-hooks.ts';
 import { realWorld } from '../world.ts';
@@ -29,6 +30,8 @@ export interface MachineHandlerOptions
   readonly given?: GivenByName;
   /** Modules with hooks are imported from this folder; default: no modules. */
   readonly modules?: string;
+  /** Folders in which loops may work, by their names; default: none. */
+  readonly loopRoots?: Readonly<Record<string, string>> | undefined;
 }
 
 export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
@@ -43,6 +46,8 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
   return Object.freeze({
     ...definition,
     givesWay: true,
+    // Runs of loops look for the workers that have their root.
+    workerTags: tagsOf(Object.keys(options.loopRoots ?? {})),
     drive: async (...given: Parameters<NonNullable<AnyTask['drive']>>) => {
       loaded ??= load(options);
       const { drive } = await loaded;
@@ -51,7 +56,7 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
   });
 }
 
-async function load({ modules, hooks, agents, given, ...options }: MachineHandlerOptions): Promise<AnyTask> {
+async function load({ modules, hooks, agents, given, loopRoots, ...options }: MachineHandlerOptions): Promise<AnyTask> {
   const [{ machineTask }, { HooksRegistry }, { AgentRegistry }, { shippedMachines }] = await Promise.all([
     import('../../worker/machine/durable/machine-task.ts'),
     import('../../worker/machine/hooks-registry.ts'),
@@ -72,6 +77,7 @@ async function load({ modules, hooks, agents, given, ...options }: MachineHandle
     agents: registry,
     environment,
     machines: await shippedMachines(),
+    ...(loopRoots === undefined ? {} : { loopRoots: rootsOf(loopRoots) }),
     ...(modules === undefined
       ? {}
       : {

@@ -24,6 +24,7 @@ import { formatTook } from '../display/time.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal, type StopSignal } from '../kit/exit.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
+import { rootsIn } from '../node/worker-options.ts';
 import { dryRun } from './dry-run.ts';
 import { readRunInput } from './run-input.ts';
 import { RunProgress } from './run-progress.ts';
@@ -56,6 +57,7 @@ export const run: Command = {
     'store',
     'durability',
     'slots',
+    'loopRoots',
     'server',
     'token',
     'dataDir',
@@ -93,6 +95,8 @@ export const run: Command = {
     if (config.maxSteps !== undefined) throw inlineOnly('--max-steps');
     if (config.parentId !== undefined) throw inlineOnly('--parent-id');
     if (place === 'server') {
+      if (config.loopRoots.length > 0)
+        throw fault('INVALID_INPUT', { field: '--loop-root', problem: 'workers of a node have roots of their own' });
       if (config.hooksModule.length > 0)
         throw fault('INVALID_INPUT', { field: '--hooks', problem: 'workers of a node have hooks of their own' });
       return runToEnd(config, out, (options, underway) => served(config, out, source, { ...options, input }, underway));
@@ -237,6 +241,7 @@ async function runToEnd(
     parentId,
     maxSteps,
     strict,
+    loopRoots: rootsIn(config.loopRoots),
     registry,
     hooks,
     signals,

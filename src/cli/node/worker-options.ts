@@ -12,11 +12,13 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
   'allow',
   'allowHttp',
   'allowEnv',
+  'loopRoots',
 ];
 
 /** `unnamed` is the default name. */
 export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
   const { name = unnamed, slots, tag, workerPriority, queue, handlers, allow, allowHttp, allowEnv, host } = config;
+  const { loopRoots } = config;
   return {
     name,
     slots,
@@ -28,8 +30,14 @@ export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
     allow: allow ?? (isLocal(host) ? ['shell', 'js'] : []),
     allowHttp,
     allowEnv,
+    loopRoots: rootsIn(loopRoots),
     root: process.cwd(),
   };
+}
+
+/** The last of a name counts. */
+export function rootsIn(roots: Config['loopRoots']): Readonly<Record<string, string>> {
+  return Object.fromEntries(roots.map(({ name, folder }) => [name, folder]));
 }
 
 function isLocal(host: string): boolean {

@@ -56,6 +56,8 @@ export interface AgentError {
   readonly type: string;
   readonly message: string;
   readonly status_code?: number;
+  /** Of a program that ended badly. */
+  readonly exit_code?: number;
   readonly retryable: boolean;
 }
 

@@ -4,6 +4,7 @@ import type { TaskRecord } from '../../engine/records.ts';
 import type { Run } from '../../engine/trees/runs.ts';
 import type { Value, ValueMap } from '../../flow/expression/values.ts';
 import { mapOf } from '../../flow/expression/values.ts';
+import { LOOP } from '../../flow/loop/demand.ts';
 import { patchOf } from '../../flow/machine/history/patch.ts';
 import { MACHINE_HANDLER, type MachinePayload } from '../../flow/machine/machine-run.ts';
 import { begin } from '../../flow/machine/reduce.ts';
@@ -11,6 +12,7 @@ import { emptySnapshot, type Snapshot } from '../../flow/machine/snapshot.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { changedEntries, type Fork, freshOf, HINT, over, START, tooLong } from './fork-parts.ts';
 import { forkWorkflow } from './fork-workflow.ts';
+import { loopTerms } from '../loops/loop-terms.ts';
 import { headsOf, type Step, snapshotAt, stepsOf } from './journals.ts';
 import { machineOf, payloadOf } from './machine-definition.ts';
 import { boundsOf } from './run-budgets.ts';
@@ -30,6 +32,8 @@ export async function forkRun(snapshot: EngineSnapshot, run: Run, { step, contex
   const from = stood && patchOf(emptySnapshot(input), edited(stood, context), new Map());
   const { executionId: _own, from: _before, ...rest } = payload;
   const permissions = await engine.permissionsOf(record.spec);
+  const loop = run.kind === LOOP ? await loopTerms(engine, LOOP, input) : undefined;
+  const requires = [...(payload.requires ?? []), ...(loop?.placement.requires ?? [])];
   const budgets = await boundsOf(snapshot, run.task);
   const started = await engine.runs.start({
     request: {
@@ -38,11 +42,12 @@ export async function forkRun(snapshot: EngineSnapshot, run: Run, { step, contex
       input: { ...rest, ...(from === undefined ? {} : { from }), ...(name === undefined ? {} : { executionId: name }) },
       priority: record.priority,
       maxAttempts: record.maxTries,
-      ...(payload.requires === undefined ? {} : { placement: { requires: payload.requires } }),
+      ...(requires.length === 0 ? {} : { placement: { ...loop?.placement, requires } }),
+      ...(loop === undefined ? {} : { limits: loop.limits }),
       ...(permissions === undefined ? {} : { permissions }),
     },
     run: {
-      kind: 'machine',
+      kind: loop?.kind ?? 'machine',
       title: run.title,
       forkedFrom: run.task,
       ...(name === undefined ? {} : { name }),

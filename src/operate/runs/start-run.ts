@@ -7,6 +7,8 @@ import type { Graph } from '../../flow/graph/definition.ts';
 import { graphPermissions } from '../../flow/graph/graph-permissions.ts';
 import { GRAPH_HANDLER, GRAPH_QUEUE, GRAPH_TRIES, type GraphPayload } from '../../flow/graph/graph-run.ts';
 import { readGraph } from '../../flow/graph/read-graph.ts';
+import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
+import { LOOP } from '../../flow/loop/demand.ts';
 import { bundleAlone, type MachineBundle, MOST_BUNDLE, readBundle } from '../../flow/machine/bundle/bundle.ts';
 import { channelsOf } from '../../flow/machine/bundle/channels.ts';
 import { filesOf } from '../../flow/machine/bundle/peers.ts';
@@ -17,6 +19,7 @@ import { type Problem, pathText } from '../../flow/machine/problems.ts';
 import { readMachine } from '../../flow/machine/read-machine.ts';
 import type { RequestOf } from '../../protocol/paths.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
+import { loopTerms } from '../loops/loop-terms.ts';
 import { budgetsIn } from './run-budgets.ts';
 
 type Start = RequestOf<'startRun'>;
@@ -129,11 +132,12 @@ function nodeIn({ nodes }: Graph, field: string, id: string): string {
   throw refuse(field, `there is no node ${JSON.stringify(id.slice(0, 80))}`);
 }
 
-function startMachine({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+async function startMachine({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
   const other = (['upTo', 'trigger'] as const).find((field) => start[field] !== undefined);
   if (other !== undefined) throw refuse(other, 'it is of graphs, and this is a machine');
   const { input, name, queue = MACHINE_QUEUE, priority, maxAttempts = MACHINE_TRIES, labels } = start;
-  const { title, text, use, channels } = definitionOf(start);
+  const { title, text, use, machine, channels } = definitionOf(start);
+  const loop = await loopTerms(engine, machine, input as Value);
   const definition = text === undefined ? undefined : { hash: hashOf(text), kind: 'machine', body: text };
   const payload: MachinePayload = {
     ...(definition === undefined ? { name: use as string } : { definition: definition.hash }),
@@ -148,15 +152,16 @@ function startMachine({ engine }: EngineSnapshot, start: Start, op: string | und
       input: payload,
       maxAttempts,
       permissions: runPermissions(queue, channels),
+      ...(loop === undefined ? {} : { placement: loop.placement, limits: loop.limits, priority: loop.priority }),
       ...(priority === undefined ? {} : { priority }),
       // A name is an operation id by itself, and leads to more than a task.
       ...(op === undefined || name !== undefined ? {} : { op }),
     },
     run: {
-      kind: 'machine',
+      kind: loop?.kind ?? 'machine',
       title: start.title ?? title,
       ...(name === undefined ? {} : { name }),
-      ...(labels === undefined ? {} : { labels }),
+      ...(labels === undefined && loop === undefined ? {} : { labels: { ...loop?.labels, ...labels } }),
     },
     ...(definition === undefined ? {} : { definition }),
     budgets: budgetsIn(budgets),
@@ -167,12 +172,15 @@ interface Defined {
   readonly title: string;
   readonly text?: string;
   readonly use?: string;
+  /** Undefined: the workers have it. */
+  readonly machine?: Machine | typeof LOOP;
   readonly channels: readonly string[];
 }
 
 function definitionOf({ machine, bundle, use, channels }: Start): Defined {
   const given = [machine, bundle, use].filter((one) => one !== undefined);
   if (given.length !== 1) throw refuse('machine', 'give exactly one of "machine", "bundle", "use", "graph" and "task"');
+  if (use === LOOP) return { title: use, use, machine: use, channels: channels ?? [LOOP_CHANNELS.all] };
   if (use !== undefined) return { title: use.slice(0, 255), use, channels: channels ?? [] };
   const text = bundle ?? JSON.stringify(bundleAlone(machine));
   if (Buffer.byteLength(text) > MOST_BUNDLE) throw fault('TOO_LARGE', { field: 'machine', maxBytes: MOST_BUNDLE });
@@ -184,7 +192,7 @@ function definitionOf({ machine, bundle, use, channels }: Start): Defined {
   }
   const read = machineIn(opened);
   if (bundle === undefined) refuseFiles(read);
-  return { title: read.name.slice(0, 255), text, channels: channels ?? channelsOf(opened) };
+  return { title: read.name.slice(0, 255), text, machine: read, channels: channels ?? channelsOf(opened) };
 }
 
 function machineIn({ machine: { value } }: MachineBundle): Machine {

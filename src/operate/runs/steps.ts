@@ -2,6 +2,7 @@ import { fault } from '../../core/errors.ts';
 import type { JournalHead, RunRecord } from '../../engine/records.ts';
 import type { Run } from '../../engine/trees/runs.ts';
 import { GRAPH_HANDLER } from '../../flow/graph/graph-run.ts';
+import { LOOP } from '../../flow/loop/demand.ts';
 import { baseOf, isStepKey } from '../../flow/machine/history/run-history.ts';
 import { stepHead } from '../../flow/machine/history/step-head.ts';
 import { MACHINE_HANDLER } from '../../flow/machine/machine-run.ts';
@@ -138,7 +139,8 @@ function isForkable(
   { key, at }: JournalHead,
 ): boolean {
   if (record.task !== task || record.root !== undefined) return false;
-  if (!(kind === 'machine' ? isStepKey(key) : kind === 'workflow' && isOutcomeKey(key))) return false;
+  const isMachine = kind === 'machine' || kind === LOOP;
+  if (!(isMachine ? isStepKey(key) : kind === 'workflow' && isOutcomeKey(key))) return false;
   return state !== 'completed' || finishedAt === undefined || at < finishedAt;
 }
 

@@ -3,7 +3,7 @@ import { Json, TaskState, Time, tally, word } from './common.ts';
 import { TaskInput } from './task.ts';
 
 /** What a run is an execution of. */
-export type RunKind = 'machine' | 'task' | 'agent' | 'workflow' | 'graph';
+export type RunKind = 'machine' | 'task' | 'agent' | 'workflow' | 'graph' | 'loop';
 
 const Totals = z
   .object({

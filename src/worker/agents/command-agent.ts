@@ -29,6 +29,12 @@ export interface CommandOutput {
   readonly stderr: string;
 }
 
+/** Whoever wants to hear of it while it works. */
+interface Told {
+  readonly onEvent?: ((event: ValueMap) => void) | undefined;
+  readonly onText?: ((line: string) => void) | undefined;
+}
+
 const BOUNDS = { line: 4 * 1024 * 1024, total: 32 * 1024 * 1024 };
 /** All lines that are JSON, until there are more than anybody looks at. The newest are kept: the answer comes last. */
 const MOST_EVENTS = 10_000;
@@ -42,11 +48,7 @@ const KILL_MS = 2_000;
  */
 export async function runAgentCommand(
   { argv, cwd, env, stdin, timeoutMs }: CommandRun,
-  {
-    timers,
-    signal,
-    onEvent,
-  }: { timers: Timers; signal: AbortSignal; onEvent?: ((event: ValueMap) => void) | undefined },
+  { timers, signal, onEvent, onText }: { timers: Timers; signal: AbortSignal } & Pick<Told, 'onEvent' | 'onText'>,
 ): Promise<CommandOutput | AgentError> {
   const [file = '', ...args] = argv;
   if (!(await isFolder(cwd))) return refused('NoFolder', `there is no folder ${JSON.stringify(cwd)}`, false);
@@ -55,6 +57,7 @@ export async function runAgentCommand(
   const lines = new LineSplitter(
     BOUNDS,
     (line) => {
+      onText?.(line);
       const event = eventIn(line);
       if (event === undefined) return;
       if (events.length === MOST_EVENTS) events.shift();
@@ -106,7 +109,8 @@ export function exitError(program: string, { exitCode, signal, stderr }: Command
   const said = stderr.trim();
   // 75 is what sendmail made of "try again later".
   const retryable = exitCode === null || exitCode === 75;
-  return refused('ProcessError', `${program} ${how}${said === '' ? '' : `: ${said.slice(-2000)}`}`, retryable);
+  const error = refused('ProcessError', `${program} ${how}${said === '' ? '' : `: ${said.slice(-2000)}`}`, retryable);
+  return exitCode === null ? error : { ...error, exit_code: exitCode };
 }
 
 export const failedResult = (error: AgentError): AgentResult => ({ error, finish_reason: 'error' });

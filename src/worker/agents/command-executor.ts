@@ -104,7 +104,7 @@ async function runOnce(
       stdin: preset.stdin(asked),
       timeoutMs: typeof config['timeout'] === 'number' ? config['timeout'] * 1000 : 0,
     },
-    { timers, signal: call.signal, onEvent: call.onEvent },
+    { timers, signal: call.signal, onEvent: call.onEvent, onText: call.onText },
   );
   return 'code' in output ? failedResult(output) : preset.read(output, asked);
 }

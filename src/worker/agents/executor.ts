@@ -29,6 +29,8 @@ export interface CallOptions {
   readonly receipts?: Receipts | undefined;
   /** Undefined: nobody can be asked. */
   readonly ask?: AskPerson | undefined;
+  /** The lines that a program says while it works. */
+  readonly onText?: (line: string) => void;
 }
 
 export interface ToolTurn {

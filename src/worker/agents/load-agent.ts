@@ -7,6 +7,8 @@ import { type Profiles, readProfiles } from '../../flow/agent/profiles.ts';
 import { filesOfAgent, readAgent } from '../../flow/agent/read-agent.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { type Problem, Problems, pathText } from '../../flow/machine/problems.ts';
+import type { LoopHost } from '../loop/loop-host.ts';
+import { phaseAgent } from '../loop/phase-agent.ts';
 import type { AgentCall } from '../machine/inline-driver.ts';
 import { readMachineFile } from '../machine/load-machine.ts';
 import type { MachinePlace, MachineSource, ReadSource } from '../machine/loader-options.ts';
@@ -33,6 +35,8 @@ export interface AgentLoaderOptions {
   readonly allowHttp?: readonly string[];
   /** Variables that an agent may send to any address. Undefined: all of them. */
   readonly sendable?: ReadonlySet<string> | undefined;
+  /** What loops may do here; default: nothing. */
+  readonly loop?: LoopHost | undefined;
   readonly strict?: boolean;
   readonly onWarning?: (text: string) => void;
 }
@@ -42,6 +46,8 @@ export const PROFILE_FILES = ['profiles.yml', 'profiles.yaml', 'profiles.json'];
 const MODEL_TYPES: ReadonlySet<string> = new Set(['llm', 'openai', 'http']);
 const GATEWAY = 'gateway';
 const A2A = 'a2a';
+/** Asks the agent that a run has brought. */
+const LOOP_PHASE = 'loop';
 
 export class AgentLoader {
   readonly #options: AgentLoaderOptions;
@@ -83,11 +89,14 @@ export class AgentLoader {
 
   /** A function of this name goes before everything: that is how a machine is tried without a model. */
   async #executor(name: string, place: MachinePlace): Promise<AgentExecutor> {
+    const { machine } = place;
+    const own = this.#options.registry.find(name);
+    return own ?? this.#executorOf(name, Object.hasOwn(machine.agents, name) ? machine.agents[name] : undefined, place);
+  }
+
+  async #executorOf(name: string, given: Value, place: MachinePlace): Promise<AgentExecutor> {
     const { registry } = this.#options;
-    const { machine, folder } = place;
-    const own = registry.find(name);
-    if (own !== undefined) return own;
-    const given = Object.hasOwn(machine.agents, name) ? machine.agents[name] : undefined;
+    const { folder } = place;
     if (typeof given === 'string') {
       return registry.find(given) ?? this.#fromFile(await this.#readFile(resolve(folder, given)), place);
     }
@@ -114,6 +123,7 @@ export class AgentLoader {
       if (found !== undefined) return found;
       throw fault('NOT_FOUND', { kind: 'function', id }, { hint: 'Register it as an agent.' });
     }
+    if (type === LOOP_PHASE) return this.#phase(name, place);
     const source = sourceIn(place, name, config);
     if (type === 'flatagent') {
       if (typeof ref === 'string') return this.#fromFile(await this.#readFile(resolve(place.folder, ref)), place);
@@ -125,6 +135,31 @@ export class AgentLoader {
       throw refusal(place, name, `there is no type "${type}" of agents: expected ${types}`);
     }
     return this.#fromValue(wrapped(name, type, ref, await this.#settingsOf(type, ref, config, place)), source, place);
+  }
+
+  /** The agent of a run is a registered function by its name, or is written out: no file is read for it. */
+  #phase(name: string, place: MachinePlace): AgentExecutor {
+    const { registry, world, loop, programs } = this.#options;
+    if (loop === undefined) throw refusal(place, name, 'this worker runs no loops');
+    return phaseAgent({
+      host: loop,
+      world,
+      executor: (agent, folder) => {
+        const known = typeof agent === 'string' ? registry.find(agent) : undefined;
+        if (known !== undefined) return Promise.resolve(known);
+        if (typeof agent === 'string') {
+          const hint = `This worker has: ${registry.names.join(', ') || 'none'}.`;
+          throw fault('NOT_FOUND', { kind: 'function', id: agent }, { hint });
+        }
+        if (agent['type'] === LOOP_PHASE) throw refusal(place, name, 'a loop is no agent of a loop');
+        const within = new AgentLoader({
+          ...this.#options,
+          read: (path) => Promise.reject(fault('NOT_FOUND', { kind: 'file', id: path })),
+          programs: programs === false ? false : () => folder,
+        });
+        return within.#executorOf('agent', agent, place);
+      },
+    });
   }
 
   /** Some agents keep their settings in the file that `ref` names; for others it is the agent itself. */

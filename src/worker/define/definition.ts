@@ -70,6 +70,8 @@ export interface TaskDefinition<Input = never, Result = unknown> extends Pushabl
   readonly run: (input: unknown, ctx: TaskContext) => unknown;
   /** Ours: a task of the same name in a handlers file goes before it. */
   readonly givesWay?: boolean | undefined;
+  /** Ours: tags of each worker that has it. */
+  readonly workerTags?: readonly string[] | undefined;
   /** Ours: instead of `run`, for a handler that commits its own turns and says how the attempt ended. */
   readonly drive?: ((input: unknown, attempt: DrivenAttempt) => Promise<RunOutcome>) | undefined;
 }

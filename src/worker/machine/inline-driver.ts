@@ -153,7 +153,9 @@ async function runOrLeave(given: RunnableMachine, run: InlineRun, options: Inlin
     throw error;
   }
   const { machine, hooks } = runnable;
-  return hooks.around({ machine: machine.name, settings: machine.settings, executionId, stop }, async () => {
+  const { signals } = options;
+  const take = async (channel: string): Promise<unknown> => signals.take(channel)?.data;
+  return hooks.around({ machine: machine.name, settings: machine.settings, executionId, stop, take }, async () => {
     const launched: Promise<void>[] = [];
     const scope = new RunScope();
     try {

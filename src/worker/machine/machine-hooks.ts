@@ -10,6 +10,16 @@ export interface HookedRun {
   readonly executionId: string;
   /** Somebody wants the run to end. */
   readonly stop: AbortSignal;
+  /** Of a run that is a task: the number of its attempt, and the tries that it has used so far. A run that is tried again begins with its first try. */
+  readonly attempt?: number;
+  readonly tries?: number;
+  /** A line for the log of the run, where it has one. */
+  readonly log?: (text: string) => void;
+  /**
+   * Takes a signal that was sent already, and waits for none. Undefined: none was. For actions: a signal that was taken is kept with the state until
+   * that is stored, so that the action is given it again after a crash. One call for each action.
+   */
+  readonly take?: (channel: string) => Promise<unknown>;
 }
 
 /** Every method is optional, and may be async. Names of Python (`on_action`) are taken as well. */

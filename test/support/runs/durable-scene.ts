@@ -38,6 +38,8 @@ export interface DurableSceneOptions {
   readonly agents?: Readonly<Record<string, AgentFunction>>;
   readonly tools?: Readonly<Record<string, Parameters<AgentRegistry['tool']>[1]>>;
   readonly machines?: ReadonlyMap<string, MachineSource>;
+  /** Folders in which loops may work, by their names. */
+  readonly loopRoots?: ReadonlyMap<string, string>;
   /** Workflows, and plain tasks that they start. */
   readonly tasks?: readonly AnyTask[];
 }
@@ -83,6 +85,7 @@ export class DurableScene {
       agents = {},
       tools = {},
       machines = new Map(),
+      loopRoots,
       tasks = [],
     }: DurableSceneOptions,
   ) {
@@ -101,6 +104,7 @@ export class DurableScene {
       agents: registry,
       environment: () => ({}),
       own: hooks,
+      loopRoots,
       bundles: this.#bundles,
     });
     this.#tasks = new Map([machine, ...tasks].map((one) => [one.name, one]));

@@ -114,7 +114,7 @@ export class RunList {
   /** A page does not say in which state a machine is. */
   #askForStates(runs: readonly Run[]): void {
     const asked = runs.filter(
-      ({ kind, state, current }) => kind === 'machine' && !isFinal(state) && current === undefined,
+      ({ kind, state, current }) => (kind === 'machine' || kind === 'loop') && !isFinal(state) && current === undefined,
     );
     for (const { id } of asked.slice(0, MAX_ASKED)) this.#stale.add(id);
     this.#schedule();

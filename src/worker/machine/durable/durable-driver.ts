@@ -40,6 +40,7 @@ export interface DurableRun extends RunGiven {
   readonly task?: string;
   /** The first attempt of a task finds an empty journal. */
   readonly attempt: number;
+  readonly tries?: number;
   readonly stop: AbortSignal;
 }
 
@@ -50,6 +51,7 @@ export interface DurableDeps {
   readonly childTask: (peer: string, input: Value, of: Snapshot) => ChildRequest;
   /** Before each command: where the run stands, and what is done next. It then stops at every state and every transition. */
   readonly onStep?: ((snapshot: Snapshot, command: Command | undefined) => void) | undefined;
+  readonly log?: ((text: string) => void) | undefined;
 }
 
 /** The lease is gone: the task waits, or has ended. */
@@ -92,6 +94,10 @@ class DurableDriver {
   readonly #calls: AgentCalls;
   /** Aborted when a call has asked a person: the run waits, and this attempt at it is over. */
   readonly #asked = new AbortController();
+  /** The state that acts. */
+  #acting: Snapshot | undefined;
+  /** A hook has met the end of the lease. */
+  #isOver = false;
 
   constructor(runnable: RunnableMachine, run: DurableRun, deps: DurableDeps) {
     this.#runnable = runnable;
@@ -110,14 +116,27 @@ class DurableDriver {
 
   async drive(): Promise<RunOutcome> {
     const { machine, hooks } = this.#runnable;
-    const { executionId, stop } = this.#run;
+    const { executionId, stop, attempt, tries } = this.#run;
+    const { log } = this.#deps;
     let outcome: RunOutcome | undefined;
     const drive = async (): Promise<void> => {
       outcome = await this.#drive();
       if (this.#failure !== undefined) throw this.#failure;
     };
     try {
-      await hooks.around({ machine: machine.name, settings: machine.settings, executionId, stop }, drive);
+      await hooks.around(
+        {
+          machine: machine.name,
+          settings: machine.settings,
+          executionId,
+          stop,
+          attempt,
+          take: (channel) => this.#take(channel),
+          ...(tries === undefined ? {} : { tries }),
+          ...(log === undefined ? {} : { log }),
+        },
+        drive,
+      );
     } catch (error) {
       if (outcome === undefined) throw error;
     } finally {
@@ -180,7 +199,7 @@ class DurableDriver {
     try {
       return await this.#do(command, snapshot);
     } catch (error) {
-      if (this.#asked.signal.aborted) return OVER;
+      if (this.#asked.signal.aborted || this.#isOver) return OVER;
       this.#run.stop.throwIfAborted();
       if (isEngineError(error, 'LEASE_LOST')) throw error;
       // A wait that ran out is a result too: it is stored before anything that follows from it begins.
@@ -256,6 +275,7 @@ class DurableDriver {
       case 'hook':
         return { kind: 'answer', value: await hooks.call(command) };
       case 'action': {
+        this.#acting = snapshot;
         const acted = await this.#within(command.timeoutMs, () =>
           hooks.act(snapshot.state, command.action, command.context),
         );
@@ -382,6 +402,20 @@ class DurableDriver {
   }
 
   /** They start with the commit of the state that launches them. */
+  /** Waits for no child of none: that is over at once, with the signal if there is one. An earlier attempt may have taken it. */
+  async #take(channel: string): Promise<unknown> {
+    if (this.#acting === undefined) return undefined;
+    const key = `${stepKey(this.#acting.step)}/t`;
+    const waited = await this.#children.lastWait(key);
+    if (waited?.outcome === 'woken' && waited.body !== undefined) return JSON.parse(waited.body) as unknown;
+    const turned = await this.#deps.session.turn({ entries: [], then: { go: 'park', key, channel, children: [] } });
+    if (turned.went !== 'woken') {
+      this.#isOver = true;
+      throw new Error('the lease is over');
+    }
+    return turned.body === undefined ? undefined : (JSON.parse(turned.body) as unknown);
+  }
+
   async #launch(
     { children }: Command & { readonly do: 'launch' },
     snapshot: Snapshot,

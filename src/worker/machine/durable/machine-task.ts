@@ -4,6 +4,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import { fault, isEngineError } from '../../../core/errors.ts';
 import type { World } from '../../../core/world.ts';
 import type { Value } from '../../../flow/expression/values.ts';
+import { LOOP } from '../../../flow/loop/demand.ts';
 import { BrokenHistory } from '../../../flow/machine/history/checked.ts';
 import {
   MACHINE_HANDLER,
@@ -17,6 +18,8 @@ import { AgentLoader } from '../../agents/load-agent.ts';
 import type { AgentRegistry } from '../../agents/registry.ts';
 import type { AnyTask, DrivenAttempt } from '../../define/definition.ts';
 import { task } from '../../define/task.ts';
+import { LoopHooks } from '../../loop/loop-hooks.ts';
+import type { LoopHost } from '../../loop/loop-host.ts';
 import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { HooksRegistry } from '../hooks-registry.ts';
 import { type RunnableMachine, withHooks } from '../inline-driver.ts';
@@ -42,6 +45,8 @@ export interface MachineTaskOptions {
   readonly allowHttp?: readonly string[];
   /** Machines may start programs as their agents; default true. */
   readonly programs?: boolean;
+  /** Folders in which loops may work, by their names; default: none. */
+  readonly loopRoots?: LoopHost['roots'] | undefined;
   /** The folder that stands for that of the machine; default: the one in which the process runs. */
   readonly folder?: string;
   /** Imports a module with hooks: a path below the folder of the machine, or a package. Default: no modules. */
@@ -56,7 +61,9 @@ export interface MachineTaskOptions {
 const MOST_KEPT = 100;
 
 export function machineTask(options: MachineTaskOptions): AnyTask {
-  const loader = new DefinitionLoader(options);
+  const loop = loopHostOf(options);
+  if (!options.hooks.has(LOOP)) options.hooks.register(LOOP, () => new LoopHooks(loop));
+  const loader = new DefinitionLoader(options, loop);
   const definition = task(MACHINE_HANDLER, {
     queue: MACHINE_QUEUE,
     maxAttempts: MACHINE_TRIES,
@@ -69,9 +76,13 @@ export function machineTask(options: MachineTaskOptions): AnyTask {
   return Object.freeze({ ...definition, drive });
 }
 
+function loopHostOf({ loopRoots = new Map(), programs = true, environment, world }: MachineTaskOptions): LoopHost {
+  return { roots: loopRoots, shell: programs, environment, timers: world.timers };
+}
+
 async function driveTask(
   given: unknown,
-  { request, session, signal }: DrivenAttempt,
+  { request, session, signal, log }: DrivenAttempt,
   loader: DefinitionLoader,
   { world, onStep }: MachineTaskOptions,
 ): Promise<RunOutcome> {
@@ -112,12 +123,12 @@ async function driveTask(
       maxDepth: of.maxDepth,
     },
   });
-  const { attempt } = request;
+  const { attempt, tries } = request;
   try {
     return await driveMachine(
       runnable,
-      { task: request.id, executionId, parentExecutionId: parent, depth, maxDepth, input, from, attempt, stop: signal },
-      { world, session, childTask, onStep },
+      { task: request.id, executionId, parentExecutionId: parent, depth, maxDepth, input, from, attempt, tries, stop: signal },
+      { world, session, childTask, onStep, log },
     );
   } catch (error) {
     // Another try would read the same.
@@ -135,10 +146,12 @@ interface Definition {
 /** Machines by their definitions, each read once. Hooks are made anew for each attempt: they may count what they see. */
 class DefinitionLoader {
   readonly #options: MachineTaskOptions;
+  readonly #loop: LoopHost;
   readonly #known = new Map<string, Promise<Definition>>();
 
-  constructor(options: MachineTaskOptions) {
+  constructor(options: MachineTaskOptions, loop: LoopHost) {
     this.#options = options;
+    this.#loop = loop;
   }
 
   async load({ definition, name }: MachinePayload, session: AttemptSession): Promise<RunnableMachine> {
@@ -183,6 +196,7 @@ class DefinitionLoader {
       world,
       folder: source.folder,
       programs: this.#programs(source.folder),
+      loop: this.#loop,
       ...reading,
       ...(allowHttp === undefined ? {} : { allowHttp }),
       ...warn,

@@ -27,7 +27,7 @@ export function Actions({ of: run, onDone }: { readonly of: RunDetail; readonly 
   if (!may) return null;
   return (
     <>
-      {run.kind === 'machine' && (
+      {(run.kind === 'machine' || run.kind === 'loop') && (
         <Button icon="fork" onClick={() => setOpen('fork')}>
           Fork
         </Button>

@@ -15,7 +15,7 @@ import { Empty, ErrorNote, Loading } from '../../ui/states.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
 import { COLUMNS, narrowRow } from './columns.tsx';
 
-const KINDS = ['machine', 'graph', 'workflow', 'task', 'agent'];
+const KINDS = ['machine', 'loop', 'graph', 'workflow', 'task', 'agent'];
 
 export default function Runs() {
   const { query } = useLocation();
