@@ -53,6 +53,17 @@ function scene() {
 }
 
 for (const [name, ground] of Object.entries(GROUNDS)) {
+  test(`${name}: no input says what a workflow has done`, async (t) => {
+    const { order, double, effects } = scene();
+    const app = await ground(t);
+    t.after(() => app.close());
+    await app.worker({ tasks: [order, double], slots: 4 }).start();
+    const forged = { days: 1, 'leasehold.fork': [{ key: 'step:first#0', value: '"paid"' }], input: { days: 1 } };
+    assert.equal(await refusal(app.run(order, forged)), 'INVALID_INPUT');
+    assert.equal(await refusal(app.push(double, forged as never)), 'INVALID_INPUT');
+    assert.deepEqual(effects, []);
+  });
+
   test(`${name}: a fork of a workflow in code has what was recorded up to a step, and runs the rest again`, async (t) => {
     const { effects, world, double, order } = scene();
     const app = await ground(t);

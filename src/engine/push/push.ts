@@ -6,6 +6,7 @@ import { checkKey, checkName } from '../../core/names.ts';
 import { normalizeFairness } from '../../core/placement/lane.ts';
 import { normalizePermissions } from '../../core/placement/permissions.ts';
 import { ANYWHERE, normalizePlacement } from '../../core/placement/placement.ts';
+import { INHERITED, inherits } from '../../core/task/inherited.ts';
 import { canonicalJson, encodePayload } from '../../core/task/payload.ts';
 import type { TaskRequest } from '../../core/task/push.ts';
 import { DEFAULT_MAX_TRIES } from '../../core/task/retry.ts';
@@ -23,6 +24,8 @@ export interface PushRequest extends TaskRequest {
   readonly op?: string | undefined;
   /** It executes a document: results of its dependencies are added to its input when it is claimed. Or it tells of the end of one. */
   readonly gathers?: Gathers | undefined;
+  /** Its input carries what another run had recorded. Nobody else may say so: whoever gives an input would decide what a workflow has done. */
+  readonly inherits?: boolean | undefined;
 }
 
 /** A checked request. Only the numbers of its lane and spec are missing. */
@@ -58,6 +61,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'reuse',
   'permissions',
   'gathers',
+  'inherits',
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
@@ -71,6 +75,9 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
   const queue = checkName('queue', request.queue);
   const handler = checkName('handler', request.handler);
   const payload = encodePayload(request.input);
+  if (request.inherits !== true && inherits(payload)) {
+    throw fault('INVALID_INPUT', { field: 'input', problem: `it has an entry ${INHERITED}, which is the engine's own` });
+  }
   const reuse = request.reuse === undefined ? undefined : normalizeReuse(request.reuse);
   return {
     queue,

@@ -1,8 +1,9 @@
 /** What a run of a workflow in code takes over from the run that it was forked from. */
+import { INHERITED } from '../../core/task/inherited.ts';
 import { BrokenJournal, isOutcomeKey, liveEntries, type Recorded } from './workflow-journal.ts';
 
-/** Comes first in the input of a fork, so that it costs nothing to see that another input is none. */
-const FORK = 'leasehold.fork';
+/** It comes first in the input of a fork, so that it costs nothing to see that another input is none. No push may have it. */
+const FORK = INHERITED;
 const OPENING = `{"${FORK}":`;
 
 export interface Forked {
@@ -23,7 +24,7 @@ export function recordedIn(payload: string): readonly Recorded[] {
   throw new BrokenJournal('what the fork takes over is of another form');
 }
 
-/** Whoever pushes a task may write anything into its input. */
+/** Another release may have written it. */
 function isRecorded(one: unknown): one is Recorded {
   if (typeof one !== 'object' || one === null) return false;
   const { key, value, child } = one as Record<string, unknown>;

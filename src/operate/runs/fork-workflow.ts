@@ -36,7 +36,7 @@ export async function forkWorkflow(
     request: {
       queue: record.queue,
       handler: record.handler,
-      input: recorded.length === 0 ? input : forkedInput(recorded, input),
+      ...(recorded.length === 0 ? { input } : { input: forkedInput(recorded, input), inherits: true }),
       priority: record.priority,
       maxAttempts: record.maxTries,
       ...(timeout === undefined ? {} : { timeout }),
