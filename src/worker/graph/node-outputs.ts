@@ -10,6 +10,7 @@ import type { GraphJournal } from './graph-journal.ts';
 
 export interface OutputsDeps {
   readonly graph: Graph;
+  /** Of the first attempt. */
   readonly session: AttemptSession;
   readonly journal: GraphJournal;
   /** What the run brings for its triggers. */
@@ -24,8 +25,13 @@ export class NodeOutputs {
   /** Results of completed tasks that were read. */
   readonly #results = new Map<number, Value>();
 
+  /** Connections over which nothing was read yet, of nodes of which some were. */
+  readonly #unread = new Map<number, number>();
+  session: AttemptSession;
+
   constructor(deps: OutputsDeps) {
     this.#deps = deps;
+    this.session = deps.session;
   }
 
   /** What comes into a node whose sources have ended. */
@@ -44,12 +50,24 @@ export class NodeOutputs {
     this.#known.set(node, output);
   }
 
+  /** A node has ended. What only such nodes read is let go: it can be made again. */
+  isRead({ incoming }: GraphNode): void {
+    for (const { from } of incoming) {
+      const source = this.#deps.graph.nodes[from] as GraphNode;
+      const left = (this.#unread.get(from) ?? source.outgoing.length) - 1;
+      this.#unread.set(from, left);
+      if (left > 0) continue;
+      this.#known.delete(from);
+      if (source.work.do === 'task') for (const task of this.#tasksOf(source)) this.#results.delete(task);
+    }
+  }
+
   /** The states of these tasks. What completed ones gave is kept here. */
   async read(tasks: readonly number[]): Promise<readonly TaskResult[]> {
     const all: TaskResult[] = [];
     for (let from = 0; from < tasks.length; from += READ_AT_ONCE) {
       const some = tasks.slice(from, from + READ_AT_ONCE);
-      const results = await this.#deps.session.results(some);
+      const results = await this.session.results(some);
       for (const [i, { state, result }] of results.entries()) {
         if (state === 'completed') this.#results.set(some[i] as number, parsed(result));
       }
