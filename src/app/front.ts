@@ -8,6 +8,7 @@ import { EventDetails } from '../operate/event-details.ts';
 import { Access } from '../server/auth/access.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/auth/push-guard.ts';
 import { TokenService } from '../server/auth/token-service.ts';
+import { dazflowPlace } from '../server/dazflow/dazflow-place.ts';
 import { EventBroadcaster } from '../server/events/event-broadcaster.ts';
 import { Metrics } from '../server/http/metrics.ts';
 import { errorOf } from '../server/http/refusals.ts';
@@ -95,6 +96,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     access,
     settings,
     names,
+    placeOf: (one) => dazflowPlace(engine, one),
     ...options.agents,
     world: engine.world,
     log: options.log,

@@ -229,7 +229,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./workers/tags.ts')).tags,
   },
   workflows: {
-    doc: 'Store and run workflows',
+    doc: 'Keep workflows',
     commands: {
       run: {
         doc: 'Run a workflow from a file, or a stored one, on any workers, and print its output',
@@ -270,6 +270,10 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       remove: {
         doc: 'Remove a stored workflow with its versions and schedules; its runs stay',
         load: async () => (await import('./workflows/remove.ts')).remove,
+      },
+      schema: {
+        doc: 'Print the JSON Schema of workflows, for an editor that completes and checks them',
+        load: async () => (await import('./workflows/schema.ts')).schema,
       },
     },
   },

@@ -53,8 +53,23 @@ export type DazflowLine = z.infer<typeof Line>;
 
 export const DAZFLOW_TYPES: ReadonlySet<unknown> = new Set(DazflowRequest.options.map(({ shape }) => shape.type.value));
 
+/** Where a task stands, and what it asks of an agent. */
+export interface DazflowPlace {
+  /** The name of its run, or the id of its root task. */
+  readonly execution_id: string | null;
+  readonly workflow_name?: string;
+  readonly node_id?: string;
+  readonly agent_config: {
+    readonly agents: readonly string[];
+    readonly requiredTags: readonly string[];
+    readonly concurrencyGroup: string | null;
+  };
+  readonly required_credential: string | null;
+}
+
 /** A task as it is offered. */
-export interface DazflowTask {
+export interface DazflowTask
+  extends Partial<Pick<DazflowPlace, 'execution_id' | 'agent_config' | 'required_credential'>> {
   readonly id: string;
   readonly queue: string;
   readonly handler: string;
@@ -63,6 +78,9 @@ export interface DazflowTask {
   readonly node_id: string;
   readonly execution_snapshot: unknown;
   readonly queued_at: string;
+  /** The agent, once it has claimed it. */
+  readonly claimed_by: string | null;
+  readonly claimed_at: string | null;
   readonly attempt: number;
   readonly tries: number;
   readonly max_attempts: number;

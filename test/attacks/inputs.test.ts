@@ -295,6 +295,10 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   forkRun: {},
   setRunBudget: { unit: 'calls', hard: 1 },
   putSchedule: { name: 'nightly', queue: 'q', daily: '03:00' },
+  applyWorkflow: { name: 'nightly', workflow: { nodes: [] } },
+  checkWorkflow: { workflow: { nodes: [] } },
+  restoreWorkflow: { expected: 1 },
+  runWorkflow: { version: 1 },
 };
 
 const ASSIGNED = [

@@ -11,6 +11,7 @@ import { newSecret } from '../../src/operate/secrets.ts';
 import type { Link } from '../../src/protocol/link.ts';
 import { Access } from '../../src/server/auth/access.ts';
 import { TokenService } from '../../src/server/auth/token-service.ts';
+import { dazflowPlace } from '../../src/server/dazflow/dazflow-place.ts';
 import { Hosts } from '../../src/server/http/hosts.ts';
 import { LeaseTokens } from '../../src/server/workers/lease-tokens.ts';
 import { WorkerGateway } from '../../src/server/workers/worker-gateway.ts';
@@ -139,6 +140,7 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     settings: new WorkerSettings(engine, world),
     names: new WorkerNames({ store: engine.store, world, process: 'hub' }),
     byPath,
+    placeOf: (one) => dazflowPlace(engine, one),
     offlineMs,
     world,
     log: { info: note, warn: note, error: note },

@@ -7,6 +7,8 @@ import { pathText } from '../../flow/machine/problems.ts';
 import { readMachineFile } from '../../worker/machine/load-machine.ts';
 import { type MachineProblem, problemLine } from '../machines/problems.ts';
 
+export { graphSchema } from '../../flow/graph/schema/graph-schema.ts';
+
 export interface GraphFile {
   readonly value: Value;
   /** Undefined if a problem keeps it from running. */

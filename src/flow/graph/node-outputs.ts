@@ -38,6 +38,9 @@ export class NodeOutputs<R extends NodeTaskResult = NodeTaskResult> {
   /** Results of completed tasks that were read. */
   readonly #results = new Map<number, Value>();
 
+  /** Connections over which nothing was read yet, of nodes of which some were. */
+  readonly #unread = new Map<number, number>();
+
   constructor(deps: OutputsDeps<R>) {
     this.#deps = deps;
   }
@@ -56,6 +59,18 @@ export class NodeOutputs<R extends NodeTaskResult = NodeTaskResult> {
   /** Of a node that has just ended within the run. */
   keep(node: number, output: NodeOutput): void {
     this.#known.set(node, output);
+  }
+
+  /** A node has ended. What only such nodes read is let go: it can be made again. */
+  isRead({ incoming }: GraphNode): void {
+    for (const { from } of incoming) {
+      const source = this.#deps.graph.nodes[from] as GraphNode;
+      const left = (this.#unread.get(from) ?? source.outgoing.length) - 1;
+      this.#unread.set(from, left);
+      if (left > 0) continue;
+      this.#known.delete(from);
+      if (source.work.do === 'task') for (const task of this.#tasksOf(source)) this.#results.delete(task);
+    }
   }
 
   /** The states of these tasks. What completed ones gave is kept here. */

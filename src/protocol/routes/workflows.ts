@@ -42,8 +42,7 @@ export const WORKFLOW_ROUTES = {
   checkWorkflow: route({
     method: 'POST',
     path: `${API}/workflows/check`,
-    access: 'read',
-    onObserver: true,
+    access: 'operator',
     does: 'Says all that is wrong with a workflow, and stores nothing',
     body: z.strictObject({ workflow: Json }),
     answer: WorkflowCheck,

@@ -3,7 +3,7 @@ import { pause } from '../../core/pause.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
-import type { DazflowLine, DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
+import type { DazflowLine, DazflowNotice, DazflowPlace, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment, RenewalAnswer, Session } from '../../protocol/link.ts';
 import { stackOf } from '../http/refusals.ts';
 import { entriesOf } from './dazflow-log.ts';
@@ -18,6 +18,10 @@ export interface DazflowAttemptParts {
   readonly isHeard: () => boolean;
   /** It came with its secret in the address, and expects offers in another form. */
   readonly byPath: boolean;
+  /** What the agent is called. */
+  readonly name: string;
+  /** Where a task stands; without it an offer says less. */
+  readonly placeOf?: ((one: Assignment) => Promise<DazflowPlace | undefined>) | undefined;
 }
 
 /** An offer without a claim is repeated after this time; after so many offers the task goes to others. */
@@ -45,7 +49,7 @@ const CANCELLED = 'somebody has asked to stop it';
  * When the connection is gone, a task that was only offered is released with its try. A task that ran is left to its lease.
  */
 export class DazflowAttempt {
-  readonly task: DazflowTask;
+  #task: DazflowTask;
   readonly #parts: DazflowAttemptParts;
   readonly #assignment: Assignment;
   readonly #timeoutMs: number | undefined;
@@ -58,11 +62,15 @@ export class DazflowAttempt {
   #lines = 0;
   #isTruncated = false;
 
-  constructor(parts: DazflowAttemptParts, one: Assignment) {
+  constructor(parts: DazflowAttemptParts, one: Assignment, place?: DazflowPlace) {
     this.#parts = parts;
     this.#assignment = one;
     this.#timeoutMs = one.timeoutMs ?? parts.session.runTimeoutMs;
-    this.task = dazflowTask(one, this.#timeoutMs);
+    this.#task = dazflowTask(one, this.#timeoutMs, place);
+  }
+
+  get task(): DazflowTask {
+    return this.#task;
   }
 
   /** Offers the task and keeps its lease. Resolves when the lease is no longer held; false: the agent did not claim it. */
@@ -102,6 +110,8 @@ export class DazflowAttempt {
       return CANCELLED;
     }
     this.#state = 'running';
+    const { name, world } = this.#parts;
+    this.#task = { ...this.#task, claimed_by: name, claimed_at: new Date(world.clock.wall()).toISOString() };
     if (this.#timeoutMs !== undefined) this.#after(this.#timeoutMs, () => void this.#kill('timeout'));
     return undefined;
   }

@@ -3,6 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { PlainAgent } from '../../../test/support/dazflow-agent.ts';
 import { type GatewayScene, hubScene } from '../../../test/support/gateway-scene.ts';
+import { DirectLink } from '../../app/link/direct-link.ts';
+import { workflow } from '../../flow/graph/test-graphs.ts';
+import { EngineOperator } from '../../operate/engine-operator.ts';
+import type { DazflowNotice, DazflowTask } from '../../protocol/dazflow.ts';
 
 /** Time passes while the agents are heard. */
 async function pass(scene: GatewayScene, agents: readonly PlainAgent[], ms: number): Promise<void> {
@@ -609,4 +613,65 @@ test('a node that stops gives back what was only offered, and leaves what runs t
     (await scene.engine.workers.list()).map(({ state }) => state),
     ['offline', 'offline'],
   );
+});
+
+test('the task of a node is offered with its run, its node and what it asks for, and who claimed it is told with it', async (t) => {
+  const scene = await hubScene(t);
+  const { engine } = scene;
+  await engine.limits.set('voice', { concurrent: 3 });
+  const graph = workflow(
+    {
+      start: { typeId: 'core/start' },
+      send: {
+        typeId: 'discord/discord_send',
+        agentConfig: { agents: ['a'], requiredTags: [], concurrencyGroup: 'voice' },
+        required_credential: 'discord',
+        data: { message: 'hello' },
+      },
+    },
+    ['start>send'],
+  );
+  await new EngineOperator(engine).call('startRun', { body: { graph, title: 'greet', name: 'greet-1' } });
+  const session = await new DirectLink(engine, undefined).open({
+    name: 'runs',
+    incarnation: 'i',
+    slots: 1,
+    tags: [],
+    handlers: ['graph'],
+    queues: undefined,
+  });
+  const [lease] = await session.claim({ max: 1, waitMs: 0, signal: new AbortController().signal });
+  assert.ok(lease);
+  const child = { queue: 'graphs', handler: 'discord/discord_send', input: { message: 'hello' } };
+  const asks = { placement: { only: ['a'], credentials: ['discord'] }, limits: ['voice'] };
+  await session.turn(lease, {
+    entries: [{ key: 'n:1/0', kind: 'child', child: { ...child, ...asks } }],
+    then: { go: 'on' },
+  });
+  const secret = await scene.enrolAgent('a');
+  await engine.workers.set({ name: 'a', tags: ['credential:discord'] });
+  const agent = await PlainAgent.enter(scene.address, { name: 'a', secret });
+  const { task } = (await agent.hear('task_available')) as Extract<
+    DazflowNotice,
+    { task: DazflowTask; type: 'task_available' }
+  >;
+  const about = ({ execution_id, workflow_name, node_id, agent_config, required_credential }: DazflowTask) => ({
+    execution_id,
+    workflow_name,
+    node_id,
+    agent_config,
+    required_credential,
+  });
+  const place = {
+    execution_id: 'greet-1',
+    workflow_name: 'greet',
+    node_id: 'send',
+    agent_config: { agents: ['a'], requiredTags: [], concurrencyGroup: 'voice' },
+    required_credential: 'discord',
+  };
+  assert.deepEqual([about(task), task.claimed_by, task.claimed_at], [place, null, null]);
+  agent.say({ type: 'task_claim', task_id: task.id });
+  const { task: claimed } = await agent.hear('task_claimed_ok');
+  assert.deepEqual([about(claimed), claimed.claimed_by], [place, 'a']);
+  assert.ok(!Number.isNaN(Date.parse(claimed.claimed_at ?? '')));
 });

@@ -10,6 +10,7 @@ import { parseBody } from '../http/json-body.ts';
 import { stackOf } from '../http/refusals.ts';
 import { SendBuffer } from '../workers/send-buffer.ts';
 import type { Frame } from '../workers/worker-connection.ts';
+import type { DazflowAttemptParts } from './dazflow-attempt.ts';
 import { DazflowWorker } from './dazflow-worker.ts';
 
 export interface DazflowConnectionOptions {
@@ -19,6 +20,8 @@ export interface DazflowConnectionOptions {
   readonly log: Log;
   /** It came with its secret in the address. */
   readonly byPath: boolean;
+  readonly name: string;
+  readonly placeOf?: DazflowAttemptParts['placeOf'];
   /** An agent that is silent for so long is offline. */
   readonly offlineMs: number;
   /** The data is not a message: the connection ends. */
@@ -49,13 +52,15 @@ export class DazflowConnection {
 
   constructor(options: DazflowConnectionOptions) {
     this.#options = options;
-    const { socket, session, world, log, byPath } = options;
+    const { socket, session, world, log, byPath, name, placeOf } = options;
     this.#buffer = new SendBuffer(socket, { framesOf: (texts) => texts, onRoom: () => this.#flow() });
     this.#worker = new DazflowWorker({
       session,
       world,
       log,
       byPath,
+      name,
+      placeOf,
       buffer: this.#buffer,
       send: (notice) => this.send(notice),
       isHeard: () => !this.isSilent,

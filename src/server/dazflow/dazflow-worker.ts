@@ -1,5 +1,5 @@
 import { pause } from '../../core/pause.ts';
-import type { DazflowLine, DazflowTask } from '../../protocol/dazflow.ts';
+import type { DazflowLine, DazflowPlace, DazflowTask } from '../../protocol/dazflow.ts';
 import type { Assignment } from '../../protocol/link.ts';
 import type { SendBuffer } from '../workers/send-buffer.ts';
 import { DazflowAttempt, type DazflowAttemptParts, NOT_YOURS, type Refusal } from './dazflow-attempt.ts';
@@ -76,7 +76,7 @@ export class DazflowWorker {
         await this.#giveBack(one);
         continue;
       }
-      this.#attempt = new DazflowAttempt(this.#parts, one);
+      this.#attempt = new DazflowAttempt(this.#parts, one, await this.#placeOf(one));
       ignored = (await this.#attempt.run()) ? 0 : ignored + 1;
       this.#attempt = undefined;
       // The agent is busy with something else: the task may go to others meanwhile.
@@ -95,6 +95,15 @@ export class DazflowWorker {
       return (await session.claim(want).finally(unlisten))[0];
     } catch {
       await this.#pause(FAULT_PAUSE_MS);
+      return undefined;
+    }
+  }
+
+  /** It is offered all the same. */
+  async #placeOf(one: Assignment): Promise<DazflowPlace | undefined> {
+    try {
+      return await this.#parts.placeOf?.(one);
+    } catch {
       return undefined;
     }
   }

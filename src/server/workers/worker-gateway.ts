@@ -17,6 +17,7 @@ import {
 import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { tickMsOf } from '../../protocol/peer-liveness.ts';
 import type { Access, Principal } from '../auth/access.ts';
+import type { DazflowAttemptParts } from '../dazflow/dazflow-attempt.ts';
 import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
 import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
@@ -43,6 +44,8 @@ export interface WorkerGatewayOptions {
   readonly byPath?: boolean | undefined;
   /** An agent that is silent for so long is offline; default 60 s. */
   readonly offlineMs?: number | undefined;
+  /** Where a task stands, for dazflow agents. */
+  readonly placeOf?: DazflowAttemptParts['placeOf'];
   readonly world: World;
   readonly log: Log;
 }
@@ -277,7 +280,7 @@ export class WorkerGateway {
         await session.beat('offline').catch(() => {});
         return undefined;
       }
-      const connection = this.#serveDazflow(named, session, principal, byPath);
+      const connection = this.#serveDazflow(named, session, principal, { name, byPath });
       this.#sendChanges({ name }, setting, socket, (update) => connection.send(update));
       return connection;
     } catch (error) {
@@ -376,15 +379,21 @@ export class WorkerGateway {
     return connection;
   }
 
-  #serveDazflow(named: NamedConnection, session: Session, principal: Principal, byPath: boolean): DazflowConnection {
+  #serveDazflow(
+    named: NamedConnection,
+    session: Session,
+    principal: Principal,
+    agent: { readonly name: string; readonly byPath: boolean },
+  ): DazflowConnection {
     const { socket, hangUp } = named;
-    const { world, log, access, offlineMs = OFFLINE_MS } = this.#options;
+    const { world, log, access, placeOf, offlineMs = OFFLINE_MS } = this.#options;
     const connection = new DazflowConnection({
+      ...agent,
+      placeOf,
       socket,
       session,
       world,
       log,
-      byPath,
       offlineMs,
       onMalformed: (error) => this.#closeMalformed(socket, error),
       onSilence: () => closeWith(socket, 4408, `nothing was heard for ${offlineMs / 1000} s`),

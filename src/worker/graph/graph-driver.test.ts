@@ -90,7 +90,31 @@ describe('a graph as a durable run', () => {
     await scene.work({ max: 8 });
     const { output } = await scene.end(task);
     assert.equal((output as { join: Record<string, unknown>[] }).join[0]?.['join'], 3000);
-    assert.equal(scene.reads, 2);
+    assert.equal((await scene.engine.get(task))?.attempt, 3);
+  });
+
+  test('goes on where its worker parked it without reading its journal, and another worker reads it once', async (t) => {
+    const effects: string[] = [];
+    const scene = await GraphScene.open(t, { handlers: noting(effects) });
+    const ids = Array.from({ length: 20 }, (_, i) => `n${i}`);
+    const chain = workflow(
+      Object.fromEntries([
+        ['start', START],
+        ...ids.map((id, i) => [id, mine(i === 0 ? 1 : `{{ $.n${i - 1} > 0 ? ${i + 1} : 0 }}`)]),
+      ]),
+      ids.map((id, i) => `${i === 0 ? 'start' : `n${i - 1}`}>${id}`),
+    );
+    const task = await scene.start(chain);
+    await scene.work();
+    assert.deepEqual([(await scene.end(task)).state, scene.reads], ['completed', 0]);
+    assert.deepEqual(
+      effects,
+      ids.map((_, i) => `mine ${i + 1}`),
+    );
+    const other = await scene.start(chain);
+    await scene.work({ crashAt: scene.turns + 10 });
+    assert.deepEqual([(await scene.end(other)).state, scene.reads], ['completed', 1]);
+    assert.equal(effects.length, 40);
   });
 
   test('places its tasks as their nodes say', async (t) => {

@@ -47,11 +47,6 @@ const MOST_TASKS = 10_000;
 const WAIT_KEY = 'w';
 const OVER = Symbol('over');
 
-/** Never rejects but for faults of the attempt itself: a lost lease, a stop. */
-export function driveGraph(graph: Graph, run: GraphRun, deps: GraphDeps): Promise<RunOutcome> {
-  return new GraphDriver(graph, run, deps).drive();
-}
-
 /** A node whose tasks have not all ended. */
 interface Underway {
   readonly node: GraphNode;
@@ -62,10 +57,14 @@ interface Underway {
   failure: NodeFailure | undefined;
 }
 
-class GraphDriver {
+export class GraphDriver {
   readonly #graph: Graph;
-  readonly #run: GraphRun;
-  readonly #deps: GraphDeps;
+  #run: GraphRun;
+  #deps: GraphDeps;
+  /** Where it stands, once it has begun. */
+  #snapshot: GraphSnapshot | undefined;
+  /** The last commit gave the task back until nodes have ended. */
+  #isParked = false;
   readonly #journal = new GraphJournal();
   readonly #outputs: NodeOutputs<TaskResult>;
   readonly #underway = new Map<number, Underway>();
@@ -81,16 +80,38 @@ class GraphDriver {
     this.#deps = deps;
     this.#outputs = new NodeOutputs({
       graph,
-      results: (tasks) => deps.session.results(tasks),
+      // A later attempt reads over a session of its own.
+      results: (tasks) => this.#deps.session.results(tasks),
       journal: this.#journal,
       items: run.items,
     });
     this.#turn = new FairTurn(deps.world);
   }
 
+  /** How many nodes the graph has. */
+  get size(): number {
+    return this.#graph.nodes.length;
+  }
+
+  /**
+   * The next attempt may go on with this driver, without reading the journal: nobody else writes into it, and what has completed stays. What
+   * has failed may run again before that attempt.
+   */
+  get isKept(): boolean {
+    const failed = this.#snapshot?.failed ?? [...this.#underway.values()].find(({ failure }) => failure !== undefined);
+    return this.#isParked && failed === undefined;
+  }
+
+  /** For the attempt after the one that parked. */
+  goesOn(run: GraphRun, deps: GraphDeps): void {
+    this.#run = run;
+    this.#deps = deps;
+    this.#isParked = false;
+  }
+
+  /** Never rejects but for faults of the attempt itself: a lost lease, a stop. */
   async drive(): Promise<RunOutcome> {
-    if (this.#run.attempt > 1) this.#journal.load(await this.#deps.session.journal());
-    let { snapshot, commands }: GraphReduced = startGraph(this.#graph, this.#run);
+    let { snapshot, commands } = await this.#begun();
     for (;;) {
       const queue: GraphCommand[] = [...commands];
       for (const command of queue) {
@@ -112,8 +133,16 @@ class GraphDriver {
         next.push(...reduced.commands);
       }
       commands = next;
-      if (events.length === 0 && (await this.#park(snapshot)) === OVER) return { kind: 'parked' };
+      if (events.length > 0 || (await this.#park(snapshot)) !== OVER) continue;
+      this.#snapshot = snapshot;
+      return { kind: 'parked' };
     }
+  }
+
+  async #begun(): Promise<GraphReduced> {
+    if (this.#snapshot !== undefined) return { snapshot: this.#snapshot, commands: [] };
+    if (this.#run.attempt > 1) this.#journal.load(await this.#deps.session.journal());
+    return startGraph(this.#graph, this.#run);
   }
 
   /** Undefined: it ends later. */
@@ -137,6 +166,7 @@ class GraphDriver {
     const output = outputWithin(node, work, await this.#outputs.input(node), { at, items: this.#run.items });
     this.#outputs.keep(index, output);
     const [kept, rejected] = [output.kept.length, output.rejected.length];
+    this.#outputs.isRead(node);
     this.#pending.push(this.#journal.markEntry(index, { kept, rejected, ...(isTrigger(work) ? { at } : {}) }));
     return { kind: 'ended', node: index, kept, rejected };
   }
@@ -200,6 +230,7 @@ class GraphDriver {
     const all = placesTo(tasks).map((place) => this.#journal.task(index, place) as number);
     const output = outputOfTasks(node, work, await this.#outputs.input(node), this.#outputs.resultsOf(all));
     this.#outputs.keep(index, output);
+    this.#outputs.isRead(node);
     const kept = output.kept.length;
     this.#pending.push(this.#journal.markEntry(index, { kept, rejected: 0 }));
     return { kind: 'ended', node: index, kept, rejected: 0 };
@@ -269,6 +300,7 @@ class GraphDriver {
         this.#journal.born(key, text);
         born.set(key, (JSON.parse(text) as { readonly task: number }).task);
       }
+      this.#isParked = turned.went === 'parked';
       if (turned.went !== 'on' && turned.went !== 'woken') return OVER;
     }
     return undefined;

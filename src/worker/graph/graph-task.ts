@@ -17,7 +17,8 @@ import { pathText } from '../../flow/machine/problems.ts';
 import type { AnyTask, DrivenAttempt } from '../define/definition.ts';
 import { task } from '../define/task.ts';
 import type { AttemptSession, RunOutcome } from '../runner/runner.ts';
-import { driveGraph } from './graph-driver.ts';
+import { GraphDriver, type GraphRun } from './graph-driver.ts';
+import { ParkedRuns } from './parked-runs.ts';
 
 export interface GraphTaskOptions {
   readonly world: World;
@@ -30,6 +31,7 @@ const MOST_KEPT = 50;
 
 export function graphTask(options: GraphTaskOptions): AnyTask {
   const graphs = new GraphLoader(options);
+  const parked = new ParkedRuns();
   const definition = task(GRAPH_HANDLER, {
     queue: GRAPH_QUEUE,
     maxAttempts: GRAPH_TRIES,
@@ -38,7 +40,7 @@ export function graphTask(options: GraphTaskOptions): AnyTask {
     },
   });
   const drive = (input: unknown, attempt: DrivenAttempt): Promise<RunOutcome> =>
-    driveTask(input, attempt, graphs, options);
+    driveTask(input, attempt, graphs, parked, options);
   return Object.freeze({ ...definition, drive });
 }
 
@@ -46,6 +48,7 @@ async function driveTask(
   given: unknown,
   { request, session, signal }: DrivenAttempt,
   graphs: GraphLoader,
+  parked: ParkedRuns,
   { world }: GraphTaskOptions,
 ): Promise<RunOutcome> {
   try {
@@ -53,18 +56,19 @@ async function driveTask(
     if (typeof payload === 'string') throw refuse(payload);
     const graph = await graphs.load(payload, session);
     const { input, trigger, upTo } = payload;
-    return await driveGraph(
-      graph,
-      {
-        attempt: request.attempt,
-        stop: signal,
-        items: itemsGiven(input),
-        queue: request.queue,
-        upTo: placeOf(graph, 'upTo', upTo),
-        trigger: placeOf(graph, 'trigger', trigger),
-      },
-      { world, session },
-    );
+    const run: GraphRun = {
+      attempt: request.attempt,
+      stop: signal,
+      items: itemsGiven(input),
+      queue: request.queue,
+      upTo: placeOf(graph, 'upTo', upTo),
+      trigger: placeOf(graph, 'trigger', trigger),
+    };
+    const driver = parked.take(request) ?? new GraphDriver(graph, run, { world, session });
+    driver.goesOn(run, { world, session });
+    const outcome = await driver.drive();
+    parked.put(request, driver);
+    return outcome;
   } catch (error) {
     // Another try would find the same.
     if (error instanceof BrokenHistory || (isEngineError(error) && !error.retryable && error.code !== 'LEASE_LOST')) {

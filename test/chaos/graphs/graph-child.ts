@@ -1,5 +1,4 @@
-/** A worker for runs of graphs and for their nodes. It dies by SIGKILL right after the commit of a number, if one is given. */
-import { appendFileSync } from 'node:fs';
+/** A worker for runs of graphs. It dies by SIGKILL right after the commit of a number, if one is given. */
 import { dirname, join } from 'node:path';
 import { graphs } from '../../../src/app/graphs/graph-handler.ts';
 import { open } from '../../../src/app/open.ts';
@@ -7,7 +6,6 @@ import { makeWorker } from '../../../src/app/worker.ts';
 import { realWorld } from '../../../src/app/world.ts';
 import { SILENT } from '../../../src/engine/log.ts';
 import type { AnyTask, DrivenAttempt } from '../../../src/worker/define/definition.ts';
-import { task } from '../../../src/worker/define/task.ts';
 import { WsLink } from '../../../src/worker/links/ws-link.ts';
 import type { AttemptSession } from '../../../src/worker/runner/runner.ts';
 import type { Worker } from '../../../src/worker/worker.ts';
@@ -39,26 +37,13 @@ function mortal(attempt: DrivenAttempt): DrivenAttempt {
   return { ...attempt, session: dying };
 }
 
-/** Each notes on the disk that it has run: the recorded effects of the run. */
-const handlers = ['discord/discord_send', 'test/list', 'test/note'].map((name) =>
-  task(name, {
-    queue: 'graphs',
-    run: (input: { readonly n?: unknown; readonly message?: string }) => {
-      if (name === 'test/list') return [1, 2, 3];
-      const { n, message = `note ${String(n)}` } = input;
-      appendFileSync(effects, `${message}\n`);
-      return { said: message };
-    },
-  }),
-);
 const graph = graphs();
 const { drive } = graph;
 const mortalGraph: AnyTask = {
   ...graph,
   drive: (input, attempt) => (drive as NonNullable<typeof drive>)(input, mortal(attempt)),
 };
-const tasks = [mortalGraph, ...handlers];
-const tags = ['credential:discord'];
+const tasks = [mortalGraph];
 
 const worker = how === 'store' ? await onStore() : joined();
 await worker.start();
@@ -69,12 +54,12 @@ leave({ word: 'commits', commits });
 
 async function onStore(): Promise<Worker> {
   const app = await open(address, { leaseMs: LEASE_MS });
-  return app.worker({ tasks, slots: 2, tags });
+  return app.worker({ tasks, slots: 2 });
 }
 
 function joined(): Worker {
   const [url, secret] = address.split(' ') as [string, string];
   const [world, log, name] = [realWorld(), SILENT, 'joined'];
   const link = new WsLink({ url, others: [], secret, world, log, spool: join(dirname(effects), 'spool') });
-  return makeWorker({ tasks, slots: 2, tags, name }, { link, world, log, name });
+  return makeWorker({ tasks, slots: 2, name }, { link, world, log, name });
 }

@@ -8,8 +8,8 @@ import { blocksOf, Clone, freePort, interrupt } from './guide-pages.ts';
 test('"A graph" holds, command by command, and its example sends its messages', async (t) => {
   const clone = new Clone(t, { LEASEHOLD_PORT: String(await freePort()) });
   cpSync(join(ROOT, 'examples'), join(clone.cwd, 'examples'), { recursive: true });
-  const [up, run, check, ...others] = blocksOf('a-graph.md');
-  assert.ok(up !== undefined && run !== undefined && check !== undefined && others.length === 0);
+  const [up, run, check, keep, ...others] = blocksOf('a-graph.md');
+  assert.ok(up !== undefined && run !== undefined && check !== undefined && keep !== undefined && others.length === 0);
   const node = clone.start(up.text);
   await node.address();
   const shown = await clone.say(run.text);
@@ -22,5 +22,10 @@ test('"A graph" holds, command by command, and its example sends its messages', 
   assert.match(again, /"words":\[/);
   const nameless = await clone.say('npx leasehold workflows run examples/graphs/notify.json --json');
   assert.match(nameless, /"nobody":\{"why":"nobody has a name"\}/);
+  const kept = await clone.say(keep.text);
+  assert.match(kept, /^\+ node send$/m);
+  assert.match(kept, /^Stored notify, version 1: on\.$/m);
+  assert.match(kept, /"message":|Good morning/);
+  assert.match(kept, /^notify is off\.$/m);
   await interrupt(node);
 });
