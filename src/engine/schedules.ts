@@ -165,6 +165,14 @@ export class Schedules {
     return first === NEVER ? [] : nextTimes(next, first - 1, count);
   }
 
+  /** The next fire times that a schedule with these times would have. */
+  async preview(times: ScheduleTimes, timezone = 'UTC', count = 5): Promise<readonly number[]> {
+    whole('count', count, 1, MOST_TIMES);
+    const expression = expressionOf(times, timezone);
+    const { calendar } = await this.#deps.store.clock();
+    return nextTimes(fireTimesOf(expression, timezone), calendar, count);
+  }
+
   /** What became of its fire times, the newest first. */
   async history(name: string, limit = FIRES_KEPT): Promise<readonly Fire[]> {
     whole('limit', limit, 1, FIRES_KEPT);

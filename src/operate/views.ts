@@ -50,7 +50,7 @@ export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rul
   };
 }
 
-function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | 'limits' | 'fairness'> {
+export function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | 'limits' | 'fairness'> {
   if (rules === undefined) return {};
   const { placement, limits, fairness } = rules;
   return {

@@ -8,7 +8,7 @@ import { evaluateCondition, parseCondition } from '../../src/flow/expression/con
 import { ExpressionError } from '../../src/flow/expression/expression-error.ts';
 import { readMachine } from '../../src/flow/machine/read-machine.ts';
 import { renderTemplate, templateOf } from '../../src/flow/template/template.ts';
-import { parseMachineText } from '../../src/worker/machine/machine-file.ts';
+import { parseMachineText } from '../../src/flow/machine/text/machine-text.ts';
 import type { Rng } from '../sim/rng.ts';
 import { fuzz } from './fuzzing.ts';
 import { mutate } from './mutate.ts';

@@ -90,6 +90,15 @@ for (const { suffix, ...options } of looks) {
         await visit.open('/limits');
         await page.getByRole('button', { name: 'Create a limit' }).click();
         found.push(...(await look(visit, 'create-a-limit', suffix)));
+        await visit.open('/schedules');
+        await page.getByRole('button', { name: 'Create a schedule' }).click();
+        await page.getByRole('region', { name: 'Next fire times' }).getByRole('listitem').nth(4).waitFor();
+        found.push(...(await look(visit, 'create-a-schedule', suffix)));
+        await visit.open('/runs');
+        await page.getByRole('button', { name: 'Start a run' }).click();
+        await page.getByLabel('Machine or graph, as YAML or JSON').fill('nodes: []');
+        await page.getByRole('region', { name: 'What the node says' }).waitFor();
+        found.push(...(await look(visit, 'start-a-run', suffix)));
         assert.deepEqual(found, []);
       },
       { ...options, bypassCSP: true },

@@ -185,3 +185,50 @@ test('a run of something else has no nodes, and a node that there is not is refu
     isEngineError(error, 'NOT_FOUND'),
   );
 });
+
+test('a run is started again by its definition, with other input; another definition beside it is refused', async (t) => {
+  const { app, operator, start } = await scene(t);
+  const first = await start(GRAPH, { input: { n: 1 } });
+  await app.handle(first.id).result();
+  const { definition = '', input } = await operator.call('getRun', { params: { id: first.id } });
+  assert.deepEqual(input, { n: 1 });
+  const again = await operator.call('startRun', { body: { definition, input: { n: 2 }, name: 'again' } });
+  assert.deepEqual([again.kind, again.queue, again.definition, again.fresh], ['graph', 'graphs', definition, true]);
+  const machine = { spec: 'flatmachine', spec_version: '2.0.0', data: { states: { end: { type: 'final' } } } };
+  const kept = await operator.call('startRun', { body: { machine } });
+  const other = await operator.call('startRun', { body: { definition: kept.definition as string } });
+  assert.deepEqual([other.kind, other.definition], ['machine', kept.definition]);
+  for (const [body, code] of [
+    [{ definition, graph: GRAPH }, 'INVALID_INPUT'],
+    [{ definition: 'f'.repeat(64) }, 'NOT_FOUND'],
+  ] as const)
+    await assert.rejects(operator.call('startRun', { body }), (error) => isEngineError(error, code));
+});
+
+test('the text of a machine or a graph is checked with all that is wrong and where, and starts nothing', async (t) => {
+  const { operator } = await scene(t);
+  const check = (text: string) => operator.call('checkRun', { body: { text } });
+  const fine = await check(JSON.stringify(GRAPH));
+  assert.deepEqual([fine.kind, fine.problems, fine.definition !== undefined], ['graph', [], true]);
+  const machine = await check(
+    'spec: flatmachine\nspec_version: "2.0.0"\ndata:\n  name: tiny\n  states:\n    end: { type: final }\n',
+  );
+  assert.deepEqual([machine.kind, machine.title, machine.definition !== undefined], ['machine', 'tiny', true]);
+  const wrong = await check('nodes:\n  - id: a\n    typeId: if\n  - id: a\n    typeId: set\nconnections: []\n');
+  assert.equal(wrong.definition, undefined);
+  const errors = wrong.problems.filter(({ level }) => level === 'error').map(({ place, line }) => [place, line]);
+  assert.deepEqual(errors, [
+    ['nodes[0].data.condition', 2],
+    ['nodes[1].data.fields', 4],
+    ['nodes[1].id', 4],
+  ]);
+  assert.deepEqual(
+    (await check('a: [')).problems.map(({ place, line }) => [place, line]),
+    [['', 1]],
+  );
+  const files = await check(
+    'spec: flatmachine\nspec_version: "2.0.0"\ndata:\n  machines: { other: ./other.yml }\n  states:\n    end: { type: final }\n',
+  );
+  assert.match(files.problems.map(({ message }) => message).join(), /other\.yml.*which is not here/);
+  assert.deepEqual((await operator.call('listRuns', { query: {} })).runs, []);
+});

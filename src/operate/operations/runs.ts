@@ -1,8 +1,10 @@
 import { fault } from '../../core/errors.ts';
 import { isFinal } from '../../core/task/task.ts';
 import { PER_PAGE } from '../../protocol/defaults.ts';
+import { checkRun } from '../runs/check-run.ts';
 import { findRun } from '../runs/find-run.ts';
 import { forkRun } from '../runs/fork-run.ts';
+import { withDefinition } from '../runs/known-definition.ts';
 import { setBudgets } from '../runs/run-budgets.ts';
 import { runDetail } from '../runs/run-detail.ts';
 import { viewOne, viewRuns } from '../runs/run-view.ts';
@@ -14,9 +16,11 @@ import type { Operations } from './operation.ts';
 /** Runs: root tasks with their trees. */
 export const runOperations = {
   async startRun(snapshot, { body, key }) {
-    const { run, fresh } = await startRun(snapshot, body, key);
+    const { run, fresh } = await startRun(snapshot, await withDefinition(snapshot, body), key);
     return { ...(await viewOne(snapshot, run)), fresh };
   },
+
+  checkRun: (_snapshot, { body: { text } }) => checkRun(text),
 
   async listRuns(snapshot, { query = {} }) {
     const { state: states = [], kind, name, title, cursor, limit = PER_PAGE } = query;

@@ -1,7 +1,8 @@
 import { parseDuration } from '../../core/duration.ts';
 import type { Engine } from '../../engine/engine.ts';
+import { readSpec } from '../../engine/push/spec.ts';
 import type { Fire, Schedule } from '../../engine/schedules.ts';
-import { type FireView, readJson, type ScheduleDetailView, type ScheduleView } from '../views.ts';
+import { type FireView, readJson, type ScheduleDetailView, type ScheduleView, viewRules } from '../views.ts';
 import type { Operations } from './operation.ts';
 
 export const scheduleOperations = {
@@ -19,14 +20,19 @@ export const scheduleOperations = {
     return scheduleOf(engine, body.name);
   },
 
+  async previewSchedule({ engine }, { query: { next, timezone, ...times } = {} }) {
+    return { next: await engine.schedules.preview(times, timezone, next) };
+  },
+
   async getSchedule({ engine }, { params, query }) {
     const { schedules } = engine;
-    const [schedule, next, history] = await Promise.all([
+    const [schedule, settings, next, history] = await Promise.all([
       scheduleOf(engine, params.name),
+      settingsOf(engine, params.name),
       schedules.times(params.name, query?.next),
       schedules.history(params.name),
     ]);
-    return { ...schedule, next, history: history.map(viewFire) } satisfies ScheduleDetailView;
+    return { ...schedule, ...settings, next, history: history.map(viewFire) } satisfies ScheduleDetailView;
   },
 
   async removeSchedule({ engine }, { params }) {
@@ -53,6 +59,23 @@ export const scheduleOperations = {
 
 async function scheduleOf(engine: Engine, name: string): Promise<ScheduleView> {
   return viewSchedule(await engine.schedules.get(name));
+}
+
+/** The rest of its task, so that who edits a schedule can put all of it again. */
+async function settingsOf({ store }: Engine, name: string): Promise<Partial<ScheduleDetailView>> {
+  const record = await store.triggerFind({ name });
+  if (record === undefined) return {};
+  const [[lane], body] = await Promise.all([
+    store.laneGet({ lanes: [record.lane] }),
+    store.specGet({ spec: record.spec }),
+  ]);
+  const { retry, timeoutMs, permissions } = readSpec(body);
+  return {
+    ...viewRules(lane?.rules),
+    retry,
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+    ...(permissions === undefined ? {} : { permissions }),
+  };
 }
 
 function viewSchedule({ payload, maxTries, times, nextAt, last, workflow, ...rest }: Schedule): ScheduleView {

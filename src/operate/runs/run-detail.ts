@@ -3,6 +3,8 @@ import type { TaskState } from '../../core/task/task.ts';
 import { type RunSituation, runSentence } from '../../engine/read/run-sentence.ts';
 import type { TaskRecord, TreeRecord } from '../../engine/records.ts';
 import type { Run } from '../../engine/trees/runs.ts';
+import type { Value } from '../../flow/expression/values.ts';
+import { GRAPH_HANDLER, readGraphPayload } from '../../flow/graph/graph-run.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import { begin, start } from '../../flow/machine/reduce.ts';
@@ -58,6 +60,7 @@ export async function runDetail(snapshot: EngineSnapshot, run: Run): Promise<Run
   return {
     ...view,
     ...outcomeOf(record, payload),
+    ...(record.handler === GRAPH_HANDLER ? inputOfGraph(record) : {}),
     ...(now === undefined ? {} : { current: now.state, step: now.step, context: now.context }),
     summary: runSentence(situation, time.calendar),
     members: Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)),
@@ -107,6 +110,12 @@ function outcomeOf({ state, payload, result }: TaskRecord, machine: MachinePaylo
     ...(input === undefined ? {} : { input }),
     ...(outcome === undefined ? {} : state === 'completed' ? { output: outcome } : { error: outcome }),
   };
+}
+
+/** What somebody gave a graph is within what its task was given. */
+function inputOfGraph({ payload }: TaskRecord): Pick<RunDetailView, 'input'> {
+  const graph = readGraphPayload(JSON.parse(payload) as Value);
+  return typeof graph === 'string' ? {} : { input: graph.input };
 }
 
 async function familyOf(

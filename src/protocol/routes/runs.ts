@@ -6,6 +6,7 @@ import {
   BudgetInput,
   Run,
   RunCancelInput,
+  RunCheck,
   RunDetail,
   RunForkInput,
   RunInput,
@@ -28,6 +29,15 @@ export const RUN_ROUTES = {
     answer: Run.extend({ fresh: z.boolean() }),
     status: 201,
     repeatable: true,
+  }),
+  checkRun: route({
+    method: 'POST',
+    path: `${API}/runs/check`,
+    access: 'operator',
+    onObserver: true,
+    does: 'Reads the text of a machine or of a graph, YAML or JSON, and says all that is wrong with it; starts nothing',
+    body: z.strictObject({ text: z.string().max(262_144) }),
+    answer: RunCheck,
   }),
   listRuns: route({
     method: 'GET',

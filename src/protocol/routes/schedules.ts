@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Route, route } from '../route.ts';
-import { digits } from '../shapes/common.ts';
-import { Schedule, ScheduleDetail, ScheduleInput } from '../shapes/schedule.ts';
+import { digits, Time } from '../shapes/common.ts';
+import { Schedule, ScheduleDetail, ScheduleInput, ScheduleTimesInput } from '../shapes/schedule.ts';
 import { API, oneSchedule } from './address.ts';
 
 /** Schedules: tasks that are pushed by a clock. */
@@ -20,6 +20,16 @@ export const SCHEDULE_ROUTES = {
     does: 'Makes a schedule or replaces the one of its name. One with the same times keeps its place',
     body: ScheduleInput,
     answer: Schedule,
+  }),
+  previewSchedule: route({
+    method: 'GET',
+    path: `${API}/schedule-times`,
+    access: 'read',
+    does: 'The next fire times that a schedule with these times would have; stores nothing',
+    query: ScheduleTimesInput.extend({
+      next: digits(z.number().min(1).max(100)).optional().describe('How many fire times; default 5'),
+    }),
+    answer: z.object({ next: z.array(Time).readonly() }),
   }),
   getSchedule: route({
     method: 'GET',

@@ -135,6 +135,7 @@ export const RunInput = z
     task: TaskInput.optional().describe(
       'Or the task of a workflow that workers have: its handler is NAME, or NAME@VERSION. It has its own queue, input and rest',
     ),
+    definition: z.string().max(100).optional().describe('Or the hash of a definition that a run has: the same again'),
     graph: Json.optional().describe('Or a workflow of nodes and connections, as JSON'),
     upTo: z.string().optional().describe('Of a graph: the id of the node with which the run ends'),
     trigger: z.string().optional().describe('Of a graph: the id of the trigger that fires; default: all'),
@@ -155,6 +156,25 @@ export const RunInput = z
     budgets: budgets.optional(),
   })
   .meta({ id: 'RunInput' });
+
+/** What is wrong with the text of a machine or of a graph, and what it says. */
+export const RunCheck = z
+  .object({
+    kind: z.enum(['machine', 'graph']).optional(),
+    title: z.string().optional(),
+    definition: Json.optional().describe('What a run is started with; absent if a problem keeps it from running'),
+    problems: z
+      .array(
+        z.object({
+          level: z.enum(['error', 'warning']),
+          place: z.string().describe('Such as nodes[3].data.url; empty: the whole text'),
+          line: z.number().optional(),
+          message: z.string(),
+        }),
+      )
+      .readonly(),
+  })
+  .meta({ id: 'RunCheck' });
 
 export const RunCancelInput = z.strictObject({ reason: z.string().max(1000).optional() });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type FireOutcome, MISSED_POLICIES, type MissedPolicy } from '../../core/schedule/due.ts';
 import { Duration, Json, TaskState, Time, word } from './common.ts';
-import { TaskInput } from './task.ts';
+import { Task, TaskInput } from './task.ts';
 
 const text = (what: string): z.ZodOptional<z.ZodString> => z.string().max(200).optional().describe(what);
 
@@ -39,6 +39,13 @@ export const ScheduleInput = TaskInput.pick({
   })
   .meta({ id: 'ScheduleInput' });
 
+/** Times that somebody is still writing. */
+export const ScheduleTimesInput = z.strictObject({
+  ...TIMES,
+  every: z.string().max(40).optional(),
+  timezone: z.string().max(100).optional(),
+});
+
 export const Fire = z
   .object({
     slot: Time.describe('The fire time'),
@@ -73,5 +80,11 @@ export const ScheduleDetail = Schedule.extend({
     .array(Time)
     .readonly()
     .describe('Its next fire times; of a paused one those that it would have if it were resumed now'),
+  placement: Task.shape.placement,
+  limits: Task.shape.limits,
+  fairness: Task.shape.fairness,
+  retry: Json.optional(),
+  timeout: z.number().optional().describe('In milliseconds'),
+  permissions: Json.optional(),
   history: z.array(Fire).readonly().describe('What became of its last fire times, the newest first'),
 }).meta({ id: 'ScheduleDetail' });

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { fault } from '../../core/errors.ts';
 import { EngineSnapshot } from '../../operate/engine-snapshot.ts';
 import { findRun } from '../../operate/runs/find-run.ts';
+import { withDefinition } from '../../operate/runs/known-definition.ts';
 import { queueOf } from '../../operate/runs/start-run.ts';
 import { hashOf } from '../../operate/secrets.ts';
 import { callerOf, type Principal } from '../auth/access.ts';
@@ -19,9 +20,11 @@ export const pushRoutes: Handlers<'pushTasks' | 'pushGraph' | 'startRun' | 'fork
     return operator.call('pushGraph', { body, key: keyOf('graph', request, principal) });
   },
 
-  async startRun({ body, operator, request, principal, guard }) {
-    await admit({ guard, principal }, [{ queue: queueOf(body) }]);
-    return operator.call('startRun', { body, key: keyOf('run', request, principal) });
+  async startRun({ body, engine, operator, request, principal, guard }) {
+    // Whether it is a machine or a graph says in which queue it is.
+    const start = await withDefinition(new EngineSnapshot(engine), body);
+    await admit({ guard, principal }, [{ queue: queueOf(start) }]);
+    return operator.call('startRun', { body: start, key: keyOf('run', request, principal) });
   },
 
   async forkRun({ params, body, engine, operator, principal, guard }) {

@@ -92,3 +92,49 @@ test('a schedule that cannot be is refused with the reason, and nothing is kept'
     assert.deepEqual([status, body.error.code], [404, 'NOT_FOUND'], path);
   }
 });
+
+test('the fire times of a schedule that is being written are told, and what is wrong with it is told of its field', async (t) => {
+  const node = await nodeScene(t, virtual());
+  const TIMES = '/api/v1/schedule-times';
+  const { next } = await node.call('previewSchedule', `${TIMES}?daily=09:30&timezone=Europe/Berlin&next=2`);
+  assert.deepEqual(next, [Date.parse('2026-01-06T08:30:00Z'), Date.parse('2026-01-07T08:30:00Z')]);
+  const past = await node.call('previewSchedule', `${TIMES}?at=2020-01-01T00:00:00Z`);
+  assert.deepEqual(past.next, []);
+  for (const [query, field] of [
+    ['cron=61 * * * *', 'cron'],
+    ['daily=25:00', 'daily'],
+    ['every=15m&timezone=Mars/Olympus', 'timezone'],
+    ['every=15m&daily=09:30', 'schedule'],
+    ['', 'schedule'],
+  ] as const) {
+    const { status, body } = await node.ask(`${TIMES}?${query}`);
+    assert.deepEqual([status, body.error.code, body.error.details.field], [400, 'INVALID_INPUT', field], query);
+  }
+  assert.deepEqual((await node.call('listSchedules', SCHEDULES)).schedules, []);
+});
+
+test('a schedule tells all of its task, so that it can be put again without losing anything', async (t) => {
+  const node = await nodeScene(t, virtual());
+  await node.call('createLimit', '/api/v1/limits', { body: { name: 'slow', concurrent: 1 } });
+  const body = {
+    name: 'nightly',
+    queue: 'q',
+    input: {},
+    daily: '03:00',
+    timeout: '5m',
+    retry: { baseMs: 10 },
+    placement: { requires: ['gpu'], maxPerWorker: 1 },
+    limits: [{ name: 'slow' }],
+    fairness: { key: 'team-a' },
+  };
+  await node.call('putSchedule', SCHEDULES, { body });
+  const { placement, limits, fairness, retry, timeout } = await node.call('getSchedule', `${SCHEDULES}/nightly`);
+  assert.deepEqual([timeout, placement, limits], [300_000, { requires: ['gpu'], maxPerWorker: 1 }, [{ name: 'slow' }]]);
+  assert.equal(fairness?.key, 'team-a');
+  await node.call('putSchedule', SCHEDULES, { body: { ...body, placement, limits, fairness, retry, timeout } });
+  const again = await node.call('getSchedule', `${SCHEDULES}/nightly`);
+  assert.deepEqual(
+    [again.placement, again.limits, again.fairness, again.retry, again.timeout],
+    [placement, limits, fairness, retry, timeout],
+  );
+});

@@ -17,7 +17,7 @@ import { HooksRegistry } from '../machine/hooks-registry.ts';
 import { runInline } from '../machine/inline-driver.ts';
 import { loadMachine, readMachineFile } from '../machine/load-machine.ts';
 import { MachineFailed } from '../machine/machine-failed.ts';
-import { parseMachineText } from '../machine/machine-file.ts';
+import { parseMachineText } from '../../flow/machine/text/machine-text.ts';
 import type { MachineHooks } from '../machine/machine-hooks.ts';
 import { LocalSignals } from '../machine/signals.ts';
 import { PRESETS } from './command-presets.ts';

@@ -6,11 +6,11 @@ import { fault, isEngineError } from '../../core/errors.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 import { type Problem, pathText } from '../../flow/machine/problems.ts';
 import { readMachine } from '../../flow/machine/read-machine.ts';
+import { MOST_BYTES, parseMachineText } from '../../flow/machine/text/machine-text.ts';
 import { HookChain } from './hook-chain.ts';
 import type { RunnableMachine } from './inline-driver.ts';
 import { hooksOf, hooksSeeInput } from './load-hooks.ts';
 import type { LoaderOptions, MachineSource } from './loader-options.ts';
-import { MOST_BYTES, parseMachineText } from './machine-file.ts';
 
 export async function readMachineFile(file: string): Promise<MachineSource> {
   const path = resolve(file);

@@ -1,9 +1,9 @@
 /** Hooks that ask an HTTP endpoint. What does not answer as it should changes nothing. */
 import { fault } from '../../core/errors.ts';
+import { depthOf, MOST_DEPTH } from '../../flow/machine/text/depth.ts';
 import type { Reach } from '../agents/chat-endpoint.ts';
 import { reachOf } from '../agents/reach.ts';
 import { exchange } from '../handlers/http-exchange.ts';
-import { depthOf, MOST_DEPTH } from './depth.ts';
 import type { MachineHooks } from './machine-hooks.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

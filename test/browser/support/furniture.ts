@@ -1,4 +1,5 @@
 /** A node as it looks on a working day: something on every screen, and the same each time. */
+import { news } from './graphs.ts';
 import type { House } from './house.ts';
 
 export interface Furniture {
@@ -9,6 +10,7 @@ export interface Furniture {
   readonly graph: string;
   readonly approval: string;
   readonly done: string;
+  readonly news: string;
 }
 
 export async function furnish(house: House): Promise<Furniture> {
@@ -76,6 +78,8 @@ export async function furnish(house: House): Promise<Furniture> {
   const approval = await push({ queue: 'publish', input: 'On bees' });
   await push({ queue: 'listen', input: 'payment:42' });
   const running = await push({ queue: 'build', input: { lines: 5_000, everyMs: 400 } });
+  const { id: morning } = await house.call('startRun', { body: { graph: news(), name: 'news/monday' } });
+  await house.becomes(morning, 'completed');
   const nightly = { name: 'nightly', queue: 'reports', input: { of: 'sales' }, daily: '03:00' };
   await house.call('putSchedule', { body: { ...nightly, handler: 'echo', timezone: 'Europe/Berlin' } });
   await house.call('putSchedule', { body: { name: 'poll', queue: 'feeds', input: {}, every: '15m' } });
@@ -87,7 +91,7 @@ export async function furnish(house: House): Promise<Furniture> {
   await house.becomes(approval, 'waiting');
   await house.becomes(done, 'completed');
   const graph = tasks.find(({ name }) => name === 'index')?.id as string;
-  return { running, failed, waiting, graph, approval, done };
+  return { running, failed, waiting, graph, approval, done, news: morning };
 }
 
 /** Every screen there is, by a name for its picture. */
@@ -101,6 +105,7 @@ export function SCREENS(things: Furniture): readonly (readonly [name: string, pa
     ['task-approval', `/tasks/${things.approval}`],
     ['runs', '/runs'],
     ['run-of-a-task', `/runs/${things.done}`],
+    ['run-of-a-graph', `/runs/${things.news}?node=fresh`],
     ['push', '/push?handler=shell'],
     ['queues', '/queues'],
     ['queue', '/queues/agent'],

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { task } from '../../../src/index.ts';
 
 export { machine } from './machines.ts';
+export { fickle, order, quote } from './workflows.ts';
 
 export const publish = task('publish', {
   async run(text, ctx) {

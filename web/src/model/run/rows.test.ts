@@ -63,6 +63,22 @@ test('what began together keeps its order, whatever ends first', () => {
   assert.deepEqual(keys, ['all/1', 'all/2', 'all/10']);
 });
 
+test('what a workflow in code notes beside its calls has no row, but that a step has begun until it has ended', () => {
+  const steps = [
+    step('w:000001/child:quote#0', { kind: 'child', child: 'c', state: 'completed' }),
+    step('w:000002/end:child:quote#0', { kind: 'wait' }),
+    step('w:000003/due:approval:pay#0', { kind: 'mark' }),
+    step('w:000004/begun:step:charge#0', { kind: 'mark' }),
+    step('w:000005/begun:step:mail#0', { kind: 'mark' }),
+    step('w:000006/step:charge#0'),
+    step('w:000007/error:step:mend#0'),
+  ];
+  assert.deepEqual(
+    rowsOf(RUN, new Map([['r', steps]]), NOTHING).map(({ key }) => key.slice(key.indexOf('/') + 1)),
+    ['child:quote#0', 'begun:step:mail#0', 'step:charge#0', 'error:step:mend#0'],
+  );
+});
+
 test('the tasks of a node of a graph stand below it before it has ended', () => {
   const task = (i: number, state: string, ended?: number): Step =>
     step(`n:2/${i}`, {

@@ -114,7 +114,8 @@ function nodesOf(run: Standing, task: string, journals: Journals): readonly Node
   const waits = run.waits.filter((wait) => wait.task === task);
   const waiting = new Set(waits.map(({ key }) => key));
   const nodes = new Map<string, Node>();
-  for (const step of steps) nodes.set(step.key, { row: rowOf(step, waiting, steps), parts: [] });
+  const shown = withoutNotes(steps);
+  for (const step of shown) nodes.set(step.key, { row: rowOf(step, waiting, steps), parts: [] });
   if (task === run.id) {
     const now = underWay(run, steps, nodes);
     if (now !== undefined) {
@@ -144,6 +145,20 @@ function nodesOf(run: Standing, task: string, journals: Journals): readonly Node
     if (from < node.row.from) node.row = { ...node.row, from };
   }
   return top.sort(byTime);
+}
+
+/** What a workflow in code notes beside its calls: that a child has ended, until when it waits, what came early, that a step has begun. */
+const NOTE = /^w:\d{6,}\/(?:end|due|kept|(begun)):(.+)$/;
+
+/** Bars say it better. That a step has begun is told as long as nothing else is. */
+function withoutNotes(steps: readonly Step[]): readonly Step[] {
+  const places = new Set(
+    steps.flatMap(({ key }) => (key.startsWith('w:') && !NOTE.test(key) ? [key.slice(key.indexOf('/') + 1)] : [])),
+  );
+  return steps.filter(({ key }) => {
+    const [note, begun, place = ''] = NOTE.exec(key) ?? [];
+    return note === undefined || (begun !== undefined && !places.has(place));
+  });
 }
 
 /** The task of a node of a graph: its node is in the journal only when all its tasks have ended. */

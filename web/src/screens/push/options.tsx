@@ -45,24 +45,28 @@ export function OptionsPanel({
   options,
   problems,
   onChange,
+  without = [],
 }: {
   readonly options: Options;
+  /** Options that make no sense here. */
+  readonly without?: readonly (keyof Options)[];
   readonly problems: Readonly<Record<string, string>>;
   readonly onChange: (options: Options) => void;
 }) {
-  const option = (name: keyof Options, label: string, hint: string, placeholder = '') => (
-    <Field label={label} hint={hint} problem={problems[name]}>
-      {(props) => (
-        <input
-          {...props}
-          className="input"
-          placeholder={placeholder}
-          value={options[name]}
-          onChange={(event) => onChange({ ...options, [name]: event.target.value })}
-        />
-      )}
-    </Field>
-  );
+  const option = (name: keyof Options, label: string, hint: string, placeholder = '') =>
+    without.includes(name) ? null : (
+      <Field label={label} hint={hint} problem={problems[name]}>
+        {(props) => (
+          <input
+            {...props}
+            className="input"
+            placeholder={placeholder}
+            value={options[name]}
+            onChange={(event) => onChange({ ...options, [name]: event.target.value })}
+          />
+        )}
+      </Field>
+    );
   return (
     <Panel title="Options">
       <div className="panel-body fields">

@@ -10,11 +10,12 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { useKeys } from '../../ui/keys.ts';
 import { runAction, showDone } from '../../ui/toast.tsx';
+import { AgainDialog, canStartAgain } from './again-dialog.tsx';
 import { ForkDialog } from './fork-dialog.tsx';
 
 export function Actions({ of: run, onDone }: { readonly of: RunDetail; readonly onDone: () => void }) {
   const may = useMay('operator');
-  const [open, setOpen] = useState<'cancel' | 'fork'>();
+  const [open, setOpen] = useState<'cancel' | 'fork' | 'again'>();
   const final = isFinal(run.state);
   const canRetry = run.state === 'failed' || run.state === 'cancelled';
   const params = { id: run.id };
@@ -30,6 +31,11 @@ export function Actions({ of: run, onDone }: { readonly of: RunDetail; readonly 
       {(run.kind === 'machine' || run.kind === 'loop') && (
         <Button icon="fork" onClick={() => setOpen('fork')}>
           Fork
+        </Button>
+      )}
+      {canStartAgain(run) && (
+        <Button icon="play" onClick={() => setOpen('again')}>
+          Run again
         </Button>
       )}
       {canRetry && (
@@ -48,6 +54,7 @@ export function Actions({ of: run, onDone }: { readonly of: RunDetail; readonly 
         </Button>
       )}
       {open === 'cancel' && <CancelRun of={run} onClose={() => setOpen(undefined)} onDone={onDone} />}
+      {open === 'again' && <AgainDialog of={run} onClose={() => setOpen(undefined)} />}
       {open === 'fork' && <ForkDialog run={run} from={undefined} onClose={() => setOpen(undefined)} />}
     </>
   );

@@ -18,6 +18,7 @@ import { ErrorPanel } from '../task/error-panel.tsx';
 import { Actions } from './actions.tsx';
 import { Budgets } from './budgets.tsx';
 import { Diagram } from './diagram.tsx';
+import { Diverged } from './diverged.tsx';
 import { About, Crumbs, RunFacts } from './facts.tsx';
 import { ForkDialog } from './fork-dialog.tsx';
 import { GraphPanel } from './graph/graph-panel.tsx';
@@ -102,6 +103,7 @@ function Body({
   return (
     <>
       <Notice tone={run.state}>{asSentence(run.summary)}</Notice>
+      <Diverged of={run} />
       <div className="run-panes">
         <div className="stack run-head">
           <Totals of={run} />

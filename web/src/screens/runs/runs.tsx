@@ -8,12 +8,14 @@ import { NO_RUN_FILTER, queryOfRuns, type RunFilter, runFilterOf } from '../../m
 import { TASK_STATES } from '../../model/task-states.ts';
 import { plural } from '../../model/text.ts';
 import { go, segment, setQuery, useLocation } from '../../router.tsx';
+import { useMay } from '../../session.ts';
 import { Button, Command } from '../../ui/buttons.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Empty, ErrorNote, Loading } from '../../ui/states.tsx';
 import { VirtualTable } from '../../ui/virtual-table.tsx';
 import { COLUMNS, narrowRow } from './columns.tsx';
+import { StartDialog } from './start-dialog.tsx';
 
 const KINDS = ['machine', 'loop', 'graph', 'workflow', 'task', 'agent'];
 
@@ -22,11 +24,21 @@ export default function Runs() {
   const filter = useMemo(() => runFilterOf(query), [query]);
   const key = queryOfRuns(filter);
   const change = useCallback((next: RunFilter) => setQuery(queryOfRuns(next)), []);
+  const may = useMay('operator');
+  const [starting, setStarting] = useState(false);
   return (
     <Page
       title="Runs"
-      about="Executions of machines, agents and tasks with steps. A run goes on where it stopped, on any worker."
+      about="Executions of machines, graphs, workflows, agents and tasks with steps. A run goes on where it stopped, on any worker."
+      actions={
+        may && (
+          <Button icon="play" kind="primary" onClick={() => setStarting(true)}>
+            Start a run
+          </Button>
+        )
+      }
     >
+      {starting && <StartDialog onClose={() => setStarting(false)} />}
       <Filters filter={filter} onChange={change} />
       <List key={key} filter={filter} onClear={() => change(NO_RUN_FILTER)} />
     </Page>

@@ -10,6 +10,7 @@ import { JsonView } from '../../ui/json-view.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { State, WhenLoaded } from '../../ui/states.tsx';
 import { Time } from '../../ui/times.tsx';
+import { EditButtons } from './edit-buttons.tsx';
 import { ScheduleButtons } from './schedule-buttons.tsx';
 import { outcomeText, timesText } from './words.ts';
 
@@ -29,7 +30,12 @@ export function ScheduleDrawer({ name, onChanged }: { readonly name: string; rea
       <WhenLoaded of={schedule}>
         {(data) => (
           <>
-            {may && <ScheduleButtons schedule={data} onChanged={changed} />}
+            {may && (
+              <div className="row wrap">
+                <ScheduleButtons schedule={data} onChanged={changed} />
+                <EditButtons of={data} onChanged={changed} />
+              </div>
+            )}
             <Panel title="When">
               <div className="panel-body">
                 <KeyValues

@@ -1,13 +1,15 @@
 /** The screen of schedules: the list, and the drawer of one schedule. */
 
+import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { Link, segment } from '../../router.tsx';
+import { go, Link, segment } from '../../router.tsx';
 import { useMay } from '../../session.ts';
-import { Command } from '../../ui/buttons.tsx';
+import { Button, Command } from '../../ui/buttons.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Empty, WhenLoaded } from '../../ui/states.tsx';
 import { Time } from '../../ui/times.tsx';
+import { EditSchedule } from './edit-dialog.tsx';
 import { ScheduleButtons } from './schedule-buttons.tsx';
 import { ScheduleDrawer } from './schedule-drawer.tsx';
 import { outcomeText, timesText } from './words.ts';
@@ -15,8 +17,18 @@ import { outcomeText, timesText } from './words.ts';
 export default function Schedules({ name }: { readonly name: string | undefined }) {
   const may = useMay('operator');
   const schedules = useResource('schedules', (signal) => client.call('listSchedules', { signal }), { everyMs: 5_000 });
+  const [creating, setCreating] = useState(false);
+  const create = may && (
+    <Button icon="plus" kind="primary" onClick={() => setCreating(true)}>
+      Create a schedule
+    </Button>
+  );
   return (
-    <Page title="Schedules" about="Tasks that are pushed by a clock. Each fire time fires once, on one of the nodes.">
+    <Page
+      title="Schedules"
+      about="Tasks that are pushed by a clock. Each fire time fires once, on one of the nodes."
+      actions={create}
+    >
       <WhenLoaded of={schedules}>
         {(data) =>
           data.schedules.length === 0 ? (
@@ -78,6 +90,15 @@ export default function Schedules({ name }: { readonly name: string | undefined 
           )
         }
       </WhenLoaded>
+      {creating && (
+        <EditSchedule
+          onClose={() => setCreating(false)}
+          onDone={(made) => {
+            schedules.refresh();
+            go(`/schedules/${segment(made)}`);
+          }}
+        />
+      )}
       {name !== undefined && <ScheduleDrawer name={name} key={name} onChanged={schedules.refresh} />}
     </Page>
   );

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { houseOfThisFile } from './support/browser-test.ts';
-import { layers, news } from './support/graphs.ts';
-import { picture } from './support/pictures.ts';
+import { houseOfThisFile } from '../support/browser-test.ts';
+import { layers, news } from '../support/graphs.ts';
+import { picture } from '../support/pictures.ts';
 
 const inBrowser = houseOfThisFile({ args: ['--slots', '6'] });
 

@@ -10,7 +10,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-import { fault } from '../../core/errors.ts';
+import { fault } from '../../../core/errors.ts';
 import { depthOf, MOST_DEPTH } from './depth.ts';
 
 export const MOST_BYTES = 256 * 1024;

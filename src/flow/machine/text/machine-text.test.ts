@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isEngineError } from '../../core/errors.ts';
-import { parseMachineText } from './machine-file.ts';
+import { isEngineError } from '../../../core/errors.ts';
+import { parseMachineText } from './machine-text.ts';
 
 const refused = (text: string): string => {
   try {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { houseOfThisFile } from './support/browser-test.ts';
-import type { House } from './support/house.ts';
-import { ARTICLE, COUNTING } from './support/machines.ts';
-import { picture } from './support/pictures.ts';
+import { houseOfThisFile } from '../support/browser-test.ts';
+import type { House } from '../support/house.ts';
+import { ARTICLE, COUNTING } from '../support/machines.ts';
+import { picture } from '../support/pictures.ts';
 
 const inBrowser = houseOfThisFile({
   args: ['--no-worker', '--lease-duration', '3s', '--heartbeat-interval', '1s', '--stale-threshold', '3s'],
