@@ -65,7 +65,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const settings = settingsEnvironment({
     only: ['aggregate', 'echo', 'http', ...allow],
-    http: { allow: allowHttp },
+    http: { allow: allowHttp, sign: allow.includes('shell') ? true : allowEnv },
     js: { root },
   });
   return {

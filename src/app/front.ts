@@ -17,6 +17,7 @@ import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { CallingNodes } from '../server/rpc/calling-nodes.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
+import { GoingWebhooks } from '../server/rpc/webhook.ts';
 import type { OpenServices } from '../server/server.ts';
 import { BrowserSessions } from '../server/ui/browser-sessions.ts';
 import { LoginService } from '../server/ui/login-service.ts';
@@ -136,6 +137,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       version: options.version,
       settingOf: (name) => settings.of(name),
       settingOfJoining: (name, offered) => settings.ofJoining(name, offered),
+      webhooks: new GoingWebhooks(engine),
       callingNodes: new CallingNodes({ names, place, now: engine.world.clock.monotonic }),
       recover: () => app.recoverStale(),
       schemas: handlerSchemas,

@@ -83,7 +83,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'none',
   },
   allowEnv: {
-    doc: 'Variables with keys that agents of machines may send to any address; where shell is allowed, all are open; a comma between two',
+    doc: 'Variables with keys that agents of machines may send to any address, and webhooks be signed with; where shell is allowed, all are open; a comma between two',
     value: 'NAMES',
     many: true,
     parse: commaList(variableName),

@@ -35,6 +35,16 @@ test('a run that runs or has ended says so', () => {
   assert.equal(one('running', { cancelRequested: true, cancelledBy: 'ann' }), 'was asked to stop by ann');
   assert.equal(one('completed', { members: { completed: 3 } }), 'has completed; 2 children');
   assert.equal(one('failed', { reason: 'gave_up', current: 'write' }), 'has failed (gave_up) in the state write');
+  const failure = { message: 'no disk' };
+  assert.equal(
+    one('failed', { reason: 'gave_up', current: 'write', failure }),
+    'has failed in the state write: no disk',
+  );
+  assert.equal(one('failed', { reason: 'exhausted', failure }), 'has failed (exhausted): no disk');
+  assert.equal(
+    one('failed', { reason: 'gave_up', failure: { ...failure, at: 'the node bad' } }),
+    'has failed in the node bad: no disk',
+  );
   assert.equal(one('cancelled', { cancelReason: 'x' }), 'was cancelled: x');
   assert.equal(one('ready'), 'waits for a worker');
 });

@@ -12,6 +12,8 @@ export interface RunSituation {
   readonly members: Readonly<Partial<Record<TaskState, number>>>;
   /** The state in which a machine is. */
   readonly current?: string | undefined;
+  /** Of a run that has failed. `at`: the node or the step, in words. */
+  readonly failure?: { readonly message: string; readonly at?: string | undefined } | undefined;
   readonly cancelRequested?: boolean | undefined;
   readonly cancelReason?: string | undefined;
   readonly cancelledBy?: string | undefined;
@@ -40,7 +42,7 @@ export function budgetOf(channel: string): string | undefined {
   return BUDGET.exec(channel)?.[1];
 }
 
-function rootPart({ state, reason, wait, current, ...more }: RunSituation, now: number): string {
+function rootPart({ state, reason, wait, current, failure, ...more }: RunSituation, now: number): string {
   const { cancelRequested = false, cancelReason, cancelledBy } = more;
   const by = cancelledBy === undefined || cancelledBy === '' ? '' : ` by ${cancelledBy}`;
   const why = cancelReason === undefined ? '' : `: ${cancelReason}`;
@@ -48,7 +50,7 @@ function rootPart({ state, reason, wait, current, ...more }: RunSituation, now: 
     case 'completed':
       return 'has completed';
     case 'failed':
-      return `has failed${reason === undefined || reason === 'none' ? '' : ` (${reason})`}${current === undefined ? '' : ` in the state ${current}`}`;
+      return failedPart({ reason, current, failure });
     case 'cancelled':
       return `was cancelled${by}${why}`;
     case 'running':
@@ -61,6 +63,17 @@ function rootPart({ state, reason, wait, current, ...more }: RunSituation, now: 
     case 'waiting':
       return wait === undefined ? 'waits' : waitPart(wait, now);
   }
+}
+
+/** That it gave up says nothing where its error does. */
+function failedPart({
+  reason = 'none',
+  current,
+  failure,
+}: Pick<RunSituation, 'reason' | 'current' | 'failure'>): string {
+  const why = reason === 'none' || (reason === 'gave_up' && failure !== undefined) ? '' : ` (${reason})`;
+  const at = failure?.at ?? (current === undefined ? undefined : `the state ${current}`);
+  return `has failed${why}${at === undefined ? '' : ` in ${at}`}${failure === undefined ? '' : `: ${failure.message}`}`;
 }
 
 function waitPart({ kind, since, deadline, channel = '', title }: SituationWait, now: number): string {

@@ -52,6 +52,8 @@ export interface ExecuteOptions {
   readonly admit?: Admit | undefined;
   /** A task that is pushed with the others, and runs when the document has ended. */
   readonly report?: EndReport | undefined;
+  /** The same for each document that is run. */
+  readonly each?: EndReport | undefined;
 }
 
 export interface DocumentsDeps {
@@ -232,7 +234,7 @@ export class Documents {
     return this.#mutex.take(root, () => this.#execute(id, root, options));
   }
 
-  async #execute(id: string, root: string, { admit = () => {}, report }: ExecuteOptions): Promise<Execution> {
+  async #execute(id: string, root: string, { admit = () => {}, report, each }: ExecuteOptions): Promise<Execution> {
     let seen: ReadonlyMap<string, number> | undefined;
     for (let i = 0; i < TRIES; i++) {
       const tree = await this.#read(root);
@@ -250,7 +252,11 @@ export class Documents {
       if (requests.reduce((sum, { after = [] }) => sum + after.length, 0) > MAX_EDGES) {
         throw refuse('tree', `its tasks have more than ${MAX_EDGES} dependencies`);
       }
-      if (report !== undefined) requests.push(reportRequest(report, documentIn(tree, id), requests));
+      const own = [...requests];
+      if (report !== undefined) requests.push(reportRequest(report, documentIn(tree, id), own));
+      if (each !== undefined) {
+        for (const run of plan.runs) requests.push(eachRequest(each, documentIn(tree, run.id), own));
+      }
       await admit(countByQueue(requests));
       const items = await this.#graphs.items(requests);
       const documents = plan.runs.map((run) => run.id);
@@ -365,6 +371,12 @@ function reportRequest(
       .filter(({ name }) => !isRun || name === id)
       .map(({ name }) => ({ on: name as string, optional: true })),
   };
+}
+
+/** Told of as soon as that document has ended. */
+function eachRequest(report: EndReport, document: Document, requests: readonly GraphRequest[]): GraphRequest {
+  const { op, name, ...request } = reportRequest(report, document, requests);
+  return { ...request, name: `${name}:${document.id}`, op: `each:${op}:${document.id}` };
 }
 
 export function countByQueue(tasks: readonly { readonly queue: string }[]): ReadonlyMap<string, number> {

@@ -8,12 +8,16 @@ export type EndReport = Pick<PushRequest, 'handler' | 'maxAttempts' | 'retry' | 
   readonly input: { readonly body: object; readonly [field: string]: unknown };
 };
 
+/** In a body it becomes the name of the end. */
+export const ENDED = 'task_ended';
+
 /** What the body says of the execution before it has ended. */
 export interface ReportBody {
   readonly root_task_id: string;
   readonly task_id: string;
   /** How often the document was executed, with this execution. */
   readonly execution: number;
+  readonly type?: string;
 }
 
 type Reads = Pick<Store, 'depList' | 'documentGet' | 'taskGet'>;
@@ -31,7 +35,8 @@ export async function completeReport(store: Reads, task: number, payload: string
     result: state === 'completed' ? outcome : null,
     error: state === 'completed' ? null : messageOf(outcome),
   };
-  return { ...input, body: { ...input.body, ...end } };
+  const type = input.body.type === ENDED ? { type: state === 'completed' ? 'task_completed' : 'task_failed' } : {};
+  return { ...input, body: { ...input.body, ...type, ...end } };
 }
 
 /** The task of the document. Where the document was executed again since, the task that this report waited for. */

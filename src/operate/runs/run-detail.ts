@@ -24,6 +24,7 @@ import { totalsOf } from './totals.ts';
 /** Members that are looked at for waits, and for what they have used. */
 const MOST_MEMBERS = 1000;
 const MOST_COUNTED = 200;
+const LONGEST_MESSAGE = 200;
 
 /** A run as its page shows it. Any task is one: a tree begins with it. */
 export async function runDetail(snapshot: EngineSnapshot, run: Run): Promise<RunDetailView> {
@@ -53,6 +54,7 @@ export async function runDetail(snapshot: EngineSnapshot, run: Run): Promise<Run
     below: waits.find(({ task, kind }) => task !== run.id && kind !== 'children' && kind !== 'time'),
     members: counts,
     current: now?.state,
+    failure: failureOf(record),
     cancelRequested: run.cancelRequestedAt !== undefined,
     cancelReason: run.cancelNote?.why,
     cancelledBy: run.cancelNote?.by,
@@ -101,6 +103,21 @@ function firstOf(
     if (error instanceof StateError) return undefined;
     throw error;
   }
+}
+
+/** The first line of its error, and where it was: a machine says its state by itself. */
+function failureOf({ state, result }: TaskRecord): RunSituation['failure'] {
+  const error: unknown = state !== 'failed' || result === undefined ? undefined : JSON.parse(result);
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { message, node, nodeName = node, step } = error as Readonly<Record<string, unknown>>;
+  if (typeof message !== 'string' || message === '') return undefined;
+  const at =
+    typeof nodeName === 'string' ? `the node ${nodeName}` : typeof step === 'string' ? `the ${step}` : undefined;
+  const [line = ''] = message.split('\n', 1);
+  return {
+    message: line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line,
+    ...(at === undefined ? {} : { at }),
+  };
 }
 
 function outcomeOf({ state, payload, result }: TaskRecord, machine: MachinePayload | undefined) {

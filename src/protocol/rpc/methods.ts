@@ -29,6 +29,10 @@ const several = z
 export const STATUSES = ['pending', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
 export type Status = (typeof STATUSES)[number];
 
+/** apflow's words for when a schedule fires. */
+export const SCHEDULE_TYPES = ['once', 'interval', 'cron', 'daily', 'weekly', 'monthly'] as const;
+export type ScheduleType = (typeof SCHEDULE_TYPES)[number];
+
 export interface RpcMethod {
   /** The least role. `worker`: workers, and operators too. */
   readonly access: Exclude<Role, 'admin'>;
@@ -190,6 +194,36 @@ export const METHODS = {
     access: 'operator',
     does: 'Cancels each of these tasks and all below it, as `tasks.cancel` does',
     params: several,
+  }),
+  'tasks.scheduled.list': method({
+    access: 'read',
+    does: 'Schedules, by name; only those that fire, unless enabled_only is false',
+    params: z.strictObject({
+      enabled_only: z.boolean().default(true),
+      schedule_type: z.enum(SCHEDULE_TYPES).nullish(),
+      ...page,
+    }),
+  }),
+  'tasks.scheduled.due': method({
+    access: 'read',
+    does: 'Schedules whose next fire time is before a time, the earliest first; without one those that are due now',
+    params: z.strictObject({ before: z.iso.datetime({ offset: true }).nullish(), limit: page.limit }),
+  }),
+  'tasks.scheduled.init': method({
+    access: 'operator',
+    does: 'Puts the work of a task on a schedule of its id, or changes that schedule',
+    params: z.strictObject({
+      ...one,
+      schedule_type: z.enum(SCHEDULE_TYPES),
+      schedule_expression: z.string().min(1).max(200),
+      schedule_enabled: z.boolean().default(true),
+      timezone: z.string().max(100).nullish(),
+    }),
+  }),
+  'tasks.scheduled.complete': method({
+    access: 'read',
+    does: 'How a schedule stands: the node fires and counts by itself, so nothing is left to be said',
+    params: task,
   }),
 
   'system.health': method({ access: 'read', does: 'Whether work can be handed out', params: z.strictObject({}) }),

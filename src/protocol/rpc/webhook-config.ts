@@ -4,7 +4,10 @@ const MAX_URL = 8192;
 const MAX_HEADERS = 50;
 const MAX_VALUE = 8192;
 
-/** Whom an execution tells of its end. */
+/** What a webhook can be told. */
+export const WEBHOOK_EVENTS = ['task_start', 'progress', 'task_completed', 'task_failed', 'final'] as const;
+
+/** Whom an execution tells what happens. */
 export const WebhookConfig = z.strictObject({
   url: z
     .string()
@@ -23,5 +26,15 @@ export const WebhookConfig = z.strictObject({
   timeout: z.number().min(0.1).max(300).default(30),
   /** Requests that are made at most. */
   max_retries: z.number().int().min(1).max(20).default(3),
+  events: z
+    .array(z.enum(WEBHOOK_EVENTS))
+    .min(1)
+    .max(WEBHOOK_EVENTS.length)
+    .default([...WEBHOOK_EVENTS]),
+  /** The variable of the worker's environment that has the key of the signature. */
+  secret_env: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/)
+    .nullish(),
 });
 export type WebhookConfig = z.output<typeof WebhookConfig>;

@@ -6,11 +6,13 @@ import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { LeaseTokens } from '../workers/lease-tokens.ts';
 import type { WorkerSetting } from '../workers/worker-settings.ts';
 import type { CallingNodes } from './calling-nodes.ts';
+import type { GoingWebhooks } from './webhook.ts';
 
 /** The services that the methods use. */
 export interface RpcServices {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
+  readonly webhooks: GoingWebhooks;
   readonly leases: LeaseTokens;
   readonly version: string;
   /** The settings of a worker's name. */

@@ -8,23 +8,29 @@ import { problemOf, RpcProblem } from './problems.ts';
 import { followExecution } from './stream.ts';
 import { idOf } from './task-names.ts';
 import { statusOf } from './view.ts';
-import { deliveryOf } from './webhook.ts';
+import { deliveriesOf } from './webhook.ts';
 import { create } from './write.ts';
 
 type Method = 'tasks.execute' | 'tasks.cancel' | 'tasks.running.cancel';
 
 export const executeMethods: RpcHandlers<Method> = {
   async 'tasks.execute'(call) {
-    const { engine, params, broadcaster } = call;
+    const { engine, params, broadcaster, webhooks } = call;
     refuseUnbuilt(call);
     const id = await rootOf(call);
     // Read before anything starts, so that no event is missed.
-    const after = params.use_streaming ? await broadcaster.now() : 0;
-    const report = params.webhook_config ? deliveryOf(params.webhook_config) : undefined;
-    const execution = await engine.documents.execute(id, { admit: call.admit, report });
+    const { use_streaming: streams, webhook_config: webhook } = params;
+    const after = streams || webhook ? await broadcaster.now() : 0;
+    const before = await engine.documents.get(id);
+    const execution = await engine.documents.execute(id, {
+      admit: call.admit,
+      ...(webhook ? deliveriesOf(webhook) : {}),
+    });
     const answer = await started(call, id, execution);
-    if (!params.use_streaming) return answer;
-    return new EventStream((signal) => followExecution({ engine, broadcaster, execution, after, id, answer }, signal));
+    const follow = { engine, broadcaster, execution, after, id, answer };
+    const told = !webhook || webhooks.begin(webhook, before, follow);
+    if (!streams) return told ? answer : { ...answer, warnings: [...(answer.warnings ?? []), TOO_MANY] };
+    return new EventStream((signal) => followExecution(follow, signal));
   },
 
   async 'tasks.cancel'(call) {
@@ -49,6 +55,9 @@ async function cancelEach(call: Pick<RpcCall, 'engine'>, ids: readonly string[])
   return answers;
 }
 
+/** Of webhooks. */
+const TOO_MANY = 'too many executions are told of as they go: starts and progress of this one are not, its ends are';
+
 function refuseUnbuilt({ params, alone }: RpcCall<'tasks.execute'>): void {
   if (params.use_demo) throw new RpcProblem('params', 'use_demo is not supported: handlers are always run');
   if (params.use_streaming && !alone) {
@@ -72,7 +81,7 @@ async function started(
   { engine, params }: RpcCall<'tasks.execute'>,
   id: string,
   execution: Execution,
-): Promise<object> {
+): Promise<{ readonly warnings?: readonly string[]; readonly [field: string]: unknown }> {
   const { root } = await engine.documents.get(id);
   const warnings = await warningsOf({ engine }, execution, params.webhook_config ? ['http'] : []);
   return {

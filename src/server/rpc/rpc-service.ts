@@ -17,6 +17,7 @@ import { nodeMethods } from './nodes.ts';
 import { isDefect, problemOf, type RpcAnswer, type RpcError, RpcProblem, refusal } from './problems.ts';
 import { readMethods } from './read.ts';
 import { runningMethods } from './running.ts';
+import { scheduledMethods } from './schedules/scheduled.ts';
 import { systemMethods } from './system.ts';
 import { MAX_ANSWER } from './view.ts';
 import { writeMethods } from './write.ts';
@@ -53,6 +54,7 @@ const HANDLERS: RpcHandlers<MethodName> = {
   ...cloneMethods,
   ...executeMethods,
   ...runningMethods,
+  ...scheduledMethods,
   ...systemMethods,
 };
 

@@ -6,7 +6,7 @@ import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { Message } from '../events/sse.ts';
 import { type TaskView, viewOne } from './view.ts';
 
-interface FollowOptions {
+export interface FollowOptions {
   readonly engine: Engine;
   readonly broadcaster: EventBroadcaster;
   readonly execution: Execution;

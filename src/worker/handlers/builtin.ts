@@ -18,8 +18,15 @@ export const BUILTIN_MODULE: string = import.meta.url;
 export const aggregate = offered('aggregate', aggregateTask);
 export const echo = offered('echo', echoTask);
 export const shell = offered('shell', makeShell());
-export const http = offered('http', makeHttp(settings.http));
+export const http = offered('http', makeHttp({ ...settings.http, secretOf }));
 export const js = offered('js', makeJs(settings.js));
+
+function secretOf(name: string): string | undefined {
+  const { sign = [] } = settings.http ?? {};
+  if (sign !== true && !sign.includes(name)) return undefined;
+  // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- a key stays in the environment of the worker that signs
+  return process.env[name];
+}
 
 /** Undefined when the settings exclude it; the search for tasks among the exports skips that. */
 function offered<T extends AnyTask>(name: BuiltinName, definition: T): T | undefined {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
@@ -49,6 +50,38 @@ async function resultOf(peer: Peer, input: object): Promise<HttpResult> {
 const resolvesTo = (...addresses: string[]): NonNullable<HttpOptions['resolve']> => {
   return async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 };
+
+describe('a signed request', () => {
+  const sign = { method: 'POST', body: { a: 1 }, sign_env: 'HOOK_KEY' };
+
+  test('it proves who has sent the body, and when', async (t) => {
+    const peer = await serve(t, async (request, response) => {
+      response.end(JSON.stringify({ said: request.headers['x-leasehold-signature'], body: await textOf(request) }));
+    });
+    const secretOf = (name: string) => (name === 'HOOK_KEY' ? 'canary' : undefined);
+    const handler = talkingTo(peer, { secretOf, now: () => 1_700_000_000_500 });
+    const { ended } = await tryOut(handler, { url: `http://127.0.0.1:${peer.port}/`, ...sign });
+    assert.equal(ended.kind, 'done', JSON.stringify(ended));
+    const { said, body } = JSON.parse((ended as { result: HttpResult }).result.body);
+    assert.equal(body, '{"a":1}');
+    assert.equal(said, `t=1700000000,v1=${createHmac('sha256', 'canary').update('1700000000.{"a":1}').digest('hex')}`);
+  });
+
+  test('a key that the worker may not use, or has not, sends nothing', async (t) => {
+    const peer = await serve(t, (_, response) => response.end());
+    for (const options of [{}, { secretOf: () => undefined }, { secretOf: () => '' }]) {
+      const tried = await tryOut(talkingTo(peer, options), { url: `http://127.0.0.1:${peer.port}/`, ...sign });
+      assert.equal(problemOf(tried).code, 'REFUSED');
+    }
+    const twice = { ...sign, headers: { 'x-leasehold-signature': 'mine' } };
+    const tried = await tryOut(talkingTo(peer, { secretOf: () => 'k' }), {
+      url: `http://127.0.0.1:${peer.port}/`,
+      ...twice,
+    });
+    assert.notEqual(tried.ended.kind, 'done');
+    assert.equal(peer.connections(), 0);
+  });
+});
 
 describe('a request', () => {
   test('it goes out as it was written, and the answer is the result', async (t) => {

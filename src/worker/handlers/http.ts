@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { TaskContext } from '../define/definition.ts';
@@ -15,7 +16,9 @@ export interface HttpOptions {
   readonly allow?: readonly string[];
   /** Default: the resolver of this host. */
   readonly resolve?: (host: string) => Promise<readonly ResolvedAddress[]>;
-  /** Calendar time, for a Retry-After that names a date. */
+  /** The value of a variable whose requests may be signed with. Default: none may. */
+  readonly secretOf?: (name: string) => string | undefined;
+  /** Calendar time, for a Retry-After that names a date, and for signatures. */
   readonly now?: () => number;
 }
 
@@ -34,6 +37,7 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 86_400_000;
 const QUOTED = 300;
+const SIGNATURE = 'X-Leasehold-Signature';
 
 /** Headers about the connection or the length of the body, which the worker sets: a second value could smuggle a request. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
@@ -56,14 +60,24 @@ const fields = {
   url: text({ minLength: 1, check: checkUrl, about: 'http or https.' }),
   headers: optional(texts({ check: checkHeader })),
   body: optional(anything('A text is sent as it is, anything else as JSON.')),
+  sign_env: optional(
+    text({
+      minLength: 1,
+      check: checkVariable,
+      about: 'A variable of the worker that has the key; see `--allow-env`.',
+    }),
+  ),
   timeout_ms: optional(whole({ min: 1, max: 3_600_000, about: 'For the whole exchange; default 30 s.' })),
 };
 
 const input = object(fields, {
-  check({ method = 'GET', headers = {}, body }, report) {
+  check(given, report) {
+    const { method = 'GET', headers = {}, body } = given;
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     if (twice !== undefined) report(['headers', twice], 'is given twice');
+    if (Object.hasOwn(given, 'sign_env') && names.includes(SIGNATURE.toLowerCase()))
+      report(['headers'], 'have the signature already');
     if (body !== undefined && (method === 'GET' || method === 'HEAD')) report(['body'], `a ${method} request has none`);
   },
 });
@@ -87,7 +101,12 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, destinations: 
       return refused(`${hostOf(url)} leads to a destination that this worker may not reach`);
     }
     const { method = 'GET' } = given;
-    const response = await exchange({ method, url, headers: headersOf(given), body: bodyOf(given), addresses, signal });
+    const body = bodyOf(given);
+    const signature = signatureOf(given, body ?? '', options);
+    if (signature === undefined)
+      return refused(`this worker may not sign with ${given.sign_env}, or has no such variable`);
+    const headers = { ...headersOf(given), ...signature };
+    const response = await exchange({ method, url, headers, body, addresses, signal });
     return outcomeOf(response, url, options.now ?? Date.now);
   } catch (error) {
     ctx.signal.throwIfAborted();
@@ -156,6 +175,23 @@ function headersOf({ headers = {}, body }: Shape<typeof fields>): Readonly<Recor
   const typed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   const json = body !== undefined && typeof body !== 'string' && !typed;
   return { 'User-Agent': 'leasehold', ...(json ? { 'Content-Type': 'application/json' } : {}), ...headers };
+}
+
+/** The header that proves who has sent the body, and when. Undefined: it cannot be signed. */
+function signatureOf(
+  { sign_env: name }: Shape<typeof fields>,
+  body: string,
+  { secretOf = () => undefined, now = Date.now }: HttpOptions,
+): Readonly<Record<string, string>> | undefined {
+  if (name === undefined) return {};
+  const secret = secretOf(name);
+  if (secret === undefined || secret === '') return undefined;
+  const at = Math.floor(now() / 1000);
+  return { [SIGNATURE]: `t=${at},v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}` };
+}
+
+function checkVariable(given: string): string | undefined {
+  return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(given) ? undefined : 'must be the name of a variable';
 }
 
 function bodyOf({ body }: Shape<typeof fields>): string | undefined {

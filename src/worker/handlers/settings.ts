@@ -8,7 +8,8 @@ export type BuiltinName = (typeof BUILTIN_NAMES)[number];
 
 /** The operator's settings for the built-in handlers. Never part of a task. */
 export interface HandlerSettings {
-  readonly http?: { readonly allow?: readonly string[] };
+  /** `sign`: variables of the environment whose values may sign requests; true: any. */
+  readonly http?: { readonly allow?: readonly string[]; readonly sign?: readonly string[] | true };
   readonly js?: { readonly root?: string };
   /** Default: all. */
   readonly only?: readonly BuiltinName[];
@@ -37,8 +38,11 @@ export function parseSettings(text: string | undefined): HandlerSettings {
 }
 
 function readHttp(value: unknown): NonNullable<HandlerSettings['http']> {
-  const { allow } = fieldsOf('http', value, ['allow']);
-  return allow === undefined ? {} : { allow: readTexts('http.allow', allow) };
+  const { allow, sign } = fieldsOf('http', value, ['allow', 'sign']);
+  return {
+    ...(allow === undefined ? {} : { allow: readTexts('http.allow', allow) }),
+    ...(sign === undefined ? {} : { sign: sign === true ? sign : readTexts('http.sign', sign) }),
+  };
 }
 
 function readJs(value: unknown): NonNullable<HandlerSettings['js']> {

@@ -16,7 +16,13 @@ import { hear, leave, say } from '../parent.ts';
 /** Soon after a death somebody else goes on. */
 const LEASE_MS = 4000;
 
-const [how, address, effects, dieAt] = process.argv.slice(2) as ['store' | 'join', string, string, string];
+const [which, how, address, effects, dieAt] = process.argv.slice(2) as [
+  string,
+  'store' | 'join',
+  string,
+  string,
+  string,
+];
 
 let commits = 0;
 
@@ -60,12 +66,21 @@ const flow = workflow('flow', async (_, wf) => {
   await wf.sleep('50ms');
   return { doubled, word, tried, end: await effect('end') };
 });
-const { drive } = flow;
-const mortalFlow: AnyTask = {
-  ...flow,
-  drive: (input, attempt) => (drive as NonNullable<typeof drive>)(input, mortal(attempt)),
-};
 
+/** The workflow of this name and what it starts: that of this file, or an example, whose effects are what it prints. */
+async function tasksOf(name: string): Promise<readonly AnyTask[]> {
+  if (name === 'flow') return [withMortal(flow), double];
+  console.log = (line: string) => appendFileSync(effects, `${line}\n`);
+  const { order, quote } = await import('../../../examples/workflows/order.ts');
+  return [withMortal(order), quote];
+}
+
+function withMortal(workflow: AnyTask): AnyTask {
+  const { drive } = workflow;
+  return { ...workflow, drive: (input, attempt) => (drive as NonNullable<typeof drive>)(input, mortal(attempt)) };
+}
+
+const tasks = await tasksOf(which);
 const worker = how === 'store' ? await onStore() : joined();
 await worker.start();
 say({ word: 'working' });
@@ -75,12 +90,12 @@ leave({ word: 'commits', commits });
 
 async function onStore(): Promise<Worker> {
   const app = await open(address, { leaseMs: LEASE_MS });
-  return app.worker({ tasks: [mortalFlow, double], slots: 2 });
+  return app.worker({ tasks, slots: 2 });
 }
 
 function joined(): Worker {
   const [url, secret] = address.split(' ') as [string, string];
   const [world, log, name] = [realWorld(), SILENT, 'joined'];
   const link = new WsLink({ url, others: [], secret, world, log, spool: join(dirname(effects), 'spool') });
-  return makeWorker({ tasks: [mortalFlow, double], slots: 2, name }, { link, world, log, name });
+  return makeWorker({ tasks, slots: 2, name }, { link, world, log, name });
 }

@@ -101,6 +101,8 @@ for (const [store, url] of Object.entries(STORES)) {
         const { it } = here;
         const circle = [rest('r'), rest('a', 'r', { dependencies: ['b'] }), rest('b', 'r', { dependencies: ['a'] })];
         assert.equal(await it.refusal('tasks.create', circle), -32002);
+        const around = ['a', 'b', 'c'].map((id, i) => rest(id, 'r', { dependencies: [['b', 'c', 'a'][i]] }));
+        assert.equal(await it.refusal('tasks.create', [rest('r'), ...around]), -32002, 'through a third');
         assert.equal(await it.refusal('tasks.create', [rest('r'), rest('a', 'r', { dependencies: ['a'] })]), -32002);
         assert.equal(await it.refusal('tasks.create', [rest('r'), rest('a', 'r', { dependencies: ['z'] })]), -32011);
         await it.call('tasks.create', [rest('r'), rest('a', 'r'), rest('b', 'r', { dependencies: ['a'] })]);
