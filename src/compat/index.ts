@@ -62,6 +62,22 @@ export {
   type MachineOptions,
 } from './flatmachines/machine.ts';
 export type { SDKRuntimeWrapper } from './flatmachines/sdk-runtime.ts';
+export {
+  type GatewayEvent,
+  GatewayRequest,
+  type GatewayRequestFields,
+  type GatewayResult,
+  type GatewaySession,
+} from './universal-agent/gateway-shapes.ts';
+export {
+  type AgentGateway,
+  ExternalGateway,
+  gatewayRunHandler,
+  type InProcessAgent,
+  type InProcessCall,
+  InProcessGateway,
+  type NewSession,
+} from './universal-agent/gateways.ts';
 export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './universal-agent/runs.ts';
 export {
   acknowledgeCancel,

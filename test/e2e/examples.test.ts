@@ -17,6 +17,11 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
     /^published once, as publish#0$/m,
     /^\{ published: true, by: 'ada', messages: 6, attempts: 3 \}$/m,
   ],
+  'agent-run.ts': [
+    /^begins at chapter 0\nuploaded under s:000001\nbegins at chapter 3\nPublish shelf 4\?\nbegins at chapter 3\npublished$/m,
+    /^\{ text: 'shelf 4: yes', stop: 'complete', tokens: 12 \}$/m,
+    /^log: chapter 0 of "Bees"\nlog: chapter 1 of "Bees"\nlog: chapter 2 of "Bees"$/m,
+  ],
   'workflow.ts': [
     /^reserved under step:reserve#0$/m,
     /^Pay 130\?$/m,

@@ -4,8 +4,9 @@ import { inspect } from 'node:util';
 import { gatewayServer, saying, text } from '../../../test/support/agents/gateway-server.ts';
 import { completion, openAiServer, pieces, stream, toolCall } from '../../../test/support/agents/openai-server.ts';
 import { isEngineError } from '../../core/errors.ts';
+import { graphs } from '../graphs/graph-handler.ts';
 import { type App, open } from '../open.ts';
-import { type AgentsOptions, agents } from './agents.ts';
+import { type AgentsOptions, agentHandler, agents } from './agents.ts';
 
 const LOOPBACK = ['127.0.0.1:*'];
 
@@ -134,6 +135,87 @@ describe('an agent run', () => {
     );
     assert.equal(server.asked[0]?.data.max_iterations, 3);
     assert.deepEqual([...server.sessions.values()][0]?.['workspace_dir'], '/w/1');
+  });
+
+  test('goes on in the session of a gateway that closed early, with what is left of its iterations', async (t) => {
+    const iteration = { type: 'iteration_end', data: { tool_calls_count: 1, tokens_used: 10 } };
+    const server = await gatewayServer(t, [
+      (socket) => {
+        for (const event of [iteration, iteration]) socket.send(JSON.stringify(event));
+        setTimeout(() => socket.terminate(), 50);
+      },
+      saying(text('Done.'), iteration),
+    ]);
+    const app = await working(t);
+    const result = await run(app, { gateway: server.url, prompt: 'Go', max_iterations: 3, backoffs: [0] });
+    const [first, second] = server.asked;
+    assert.deepEqual([first?.session, server.sessions.size], [second?.session, 1]);
+    assert.deepEqual([first?.data.max_iterations, second?.data.max_iterations], [3, 1]);
+    assert.deepEqual([first?.data.metadata['resume'], second?.data.metadata['resume']], [undefined, true]);
+    assert.match(String(second?.data.user_input), /^The connection was cut off .*\n\nGo$/s);
+    assert.deepEqual(
+      [result['text'], result['iterations'], (result['usage'] as Record<string, unknown>)['tokens']],
+      ['Done.', 3, 30],
+    );
+  });
+
+  test('says back no value of a variable that it may send: not in rows, results or lines', async (t) => {
+    const secret = 'sk-very-secret-value';
+    const server = await openAiServer(
+      t,
+      completion(null, { calls: [toolCall('c1', 'leak', { word: secret })] }),
+      completion(`I know ${secret}`),
+    );
+    const app = await open('memory:');
+    t.after(() => app.close({ drainMs: 0 }));
+    const runs = agentHandler({
+      tools: { leak: { replay: 'repeat', run: () => `it is ${secret}` } },
+      allowHttp: LOOPBACK,
+      sendable: new Set(['MODEL_KEY']),
+      environment: () => ({ MODEL_KEY: secret }),
+    });
+    await app.worker({ tasks: [runs], name: 'mine' }).start();
+    const gateway = { type: 'llm', name: 'm', base_url: server.baseUrl, api_key_env: 'MODEL_KEY' };
+    const handle = await app.push(agents(), { gateway, prompt: 'What?' });
+    assert.equal((await handle.result()).text, 'I know [secret]');
+    assert.equal(server.asked[0]?.headers.authorization, `Bearer ${secret}`);
+    const kept = JSON.stringify([await app.engine.journal(handle.task), await linesOf(handle)]);
+    assert.ok(!kept.includes(secret) && kept.includes('[secret]'), kept);
+    // A variable that the worker does not allow is not sent.
+    const other = { ...gateway, api_key_env: 'PATH' };
+    assert.match(await failing(app, { gateway: other, prompt: 'x' }), /PATH/);
+  });
+
+  test('ends soon after a cancel, though its endpoint never answers', async (t) => {
+    const called = Promise.withResolvers<void>();
+    const server = await openAiServer(t, () => called.resolve());
+    const app = await working(t);
+    const gateway = { type: 'llm', name: 'm', base_url: server.baseUrl };
+    const handle = await app.push(agents(), { gateway, prompt: 'What?' });
+    await called.promise;
+    await handle.cancel();
+    await assert.rejects(handle.result());
+    assert.equal(await handle.state(), 'cancelled');
+    const late = { ...gateway, timeout: 0.05 };
+    assert.match(await failing(app, { gateway: late, prompt: 'What?', backoffs: [] }), /TimeoutError/);
+    assert.equal(server.open(), 0);
+  });
+
+  test('is a node of a graph like any other handler', async (t) => {
+    const app = await open('memory:');
+    t.after(() => app.close({ drainMs: 0 }));
+    const writer = ({ prompt }: Readonly<Record<string, unknown>>): string => `on ${String(prompt)}`;
+    await app.worker({ tasks: [graphs(), agents({ agents: { writer } })], slots: 2, name: 'mine' }).start();
+    const graph = {
+      name: 'notes',
+      nodes: [
+        { id: 'start', typeId: 'core/start' },
+        { id: 'write', typeId: 'agent', data: { gateway: 'writer', prompt: '{{ $.start.what }}' } },
+      ],
+      connections: [{ id: 'c1', sourceNodeId: 'start', targetNodeId: 'write' }],
+    };
+    const started = await app.runs.start({ graph, input: { what: 'bees' } });
+    assert.match(JSON.stringify(await app.handle(started.id).result()), /"text":"on bees"/);
   });
 
   test('starts no program unless the worker allows programs', async (t) => {

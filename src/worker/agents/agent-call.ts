@@ -8,13 +8,13 @@ import type { AgentAnswer, Command } from '../../flow/machine/commands.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import type { AgentAround, AgentCall } from '../machine/inline-driver.ts';
 import { AgentFailed, agentFailed } from './agent-failed.ts';
-import { CallMemory } from './call-memory.ts';
 import { executeAgent } from './execution-types.ts';
 import type { AgentExecutor, CallOptions } from './executor.ts';
+import { CallMemory } from './kept/call-memory.ts';
+import { Receipts } from './kept/receipts.ts';
 import { SharedLedger } from './ledger.ts';
 import type { ConnectedTools } from './mcp/mcp-tools.ts';
 import { Meter } from './meter.ts';
-import { Receipts } from './receipts.ts';
 import { runToolLoop } from './tool-loop.ts';
 import { type AgentTool, ToolBox, type ToolProvider } from './tools.ts';
 

@@ -3,10 +3,10 @@ import type { AgentToolDefinition } from '../../flow/agent/definition.ts';
 import type { AgentResult, Message, ToolDefinition } from '../../flow/agent/result.ts';
 import type { Value, ValueMap } from '../../flow/expression/values.ts';
 import type { RunScope } from '../machine/run-scope.ts';
-import type { CallMemory } from './call-memory.ts';
+import type { CallMemory } from './kept/call-memory.ts';
+import type { AskPerson } from './kept/person.ts';
+import type { Receipts } from './kept/receipts.ts';
 import type { ConnectedTools } from './mcp/mcp-tools.ts';
-import type { AskPerson } from './person.ts';
-import type { Receipts } from './receipts.ts';
 
 /** What comes with the input of a call. */
 export interface CallOptions {

@@ -14,13 +14,13 @@ import { isList, isMap, type Value, type ValueMap } from '../../flow/expression/
 import type { AgentCallRecord } from '../../flow/machine/commands.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import type { CallOptions, ToolTurn } from './executor.ts';
+import type { AskPerson } from './kept/person.ts';
+import { effectHash } from './kept/receipts.ts';
+import { settleUncertain } from './kept/uncertain.ts';
 import { type Ledger, LedgerWriter } from './ledger.ts';
 import { type Meter, sum } from './meter.ts';
-import type { AskPerson } from './person.ts';
-import { effectHash } from './receipts.ts';
 import type { ToolResult } from './tool-result.ts';
 import type { ToolBox } from './tools.ts';
-import { settleUncertain } from './uncertain.ts';
 import { withinMs } from './within.ts';
 
 /** What a loop needs besides its agent. */
@@ -233,10 +233,14 @@ class ToolLoop {
     const result = await this.#run(call, place, again);
     const ms = Math.round(this.#around.world.clock.monotonic() - began);
     this.#ledger.note({ key: `t:${place}`, kind: 'element', value: { ...result, ms } });
-    if (this.#around.options.once && policy === 'exact' && !result.isError) {
-      this.#ledger.note({ key: receiptKey(call), kind: 'element', value: { ...result } });
-    }
+    this.#noteReceipt(call, policy, result);
     return result;
+  }
+
+  /** For the same call later in this loop. */
+  #noteReceipt(call: ToolCall, policy: ReplayPolicy, result: ToolResult): void {
+    if (!this.#around.options.once || policy !== 'exact' || result.isError) return;
+    this.#ledger.note({ key: receiptKey(call), kind: 'element', value: { ...result } });
   }
 
   /** It was under way when an earlier attempt ended. Undefined: it is made again. */
@@ -263,6 +267,7 @@ class ToolLoop {
     const result = isMap(value) && typeof value['content'] === 'string' ? value : { content: contentOf(value) };
     const promoted = { content: String(result['content']), isError: result['isError'] === true };
     this.#ledger.note({ key: `t:${place}`, kind: 'element', value: { ...promoted, ms: 0, promoted: true } });
+    this.#noteReceipt(call, policy, promoted);
     return promoted;
   }
 

@@ -34,11 +34,11 @@ export const sessionFor = (key: string): string =>
 
 /** Resumes the session, or creates it. Gives the name that the gateway has for it. */
 export async function openSession(gateway: Gateway, session: string, signal: AbortSignal): Promise<string> {
-  const found = await ask(gateway, 'GET', `sessions/${encodeURIComponent(session)}`, undefined, signal);
+  const found = await askGateway(gateway, 'GET', `sessions/${encodeURIComponent(session)}`, undefined, signal);
   if (found.status === 200) return session;
   if (found.status !== 404) throw refused(found.status, found.body);
   const { userId, workspace } = gateway.settings;
-  const made = await ask(
+  const made = await askGateway(
     gateway,
     'POST',
     'sessions',
@@ -54,9 +54,11 @@ export async function openSession(gateway: Gateway, session: string, signal: Abo
 interface Answered {
   readonly status: number;
   readonly body: ValueMap;
+  readonly list?: readonly Value[];
 }
 
-async function ask(
+/** One call of its HTTP API. `list`: what it says is one. */
+export async function askGateway(
   { settings, reach }: Gateway,
   method: 'GET' | 'POST',
   path: string,
@@ -80,7 +82,7 @@ async function ask(
   if (response.cut)
     throw new GatewayFailed(broken('BadAnswer', `it says more than ${response.body.length} bytes`, false));
   const value = jsonIn(response.body.toString());
-  return { status: response.status, body: isMap(value) ? value : {} };
+  return { status: response.status, body: isMap(value) ? value : {}, ...(Array.isArray(value) ? { list: value } : {}) };
 }
 
 const proof = ({ token }: GatewaySettings): Readonly<Record<string, string>> =>
@@ -185,7 +187,7 @@ function request(
   };
 }
 
-function refused(status: number, { detail, message, error }: ValueMap): GatewayFailed {
+export function refused(status: number, { detail, message, error }: ValueMap): GatewayFailed {
   const words = [detail, message, error].find((one) => typeof one === 'string');
   const told = broken(
     `HTTP_${status}`,

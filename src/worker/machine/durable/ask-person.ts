@@ -1,8 +1,8 @@
 import type { Value } from '../../../flow/expression/values.ts';
 import { StateError } from '../../../flow/machine/scopes.ts';
 import type { Turned, TurnThen, Waited } from '../../../protocol/link.ts';
+import type { AskPerson, Decision } from '../../agents/kept/person.ts';
 import type { Ledger } from '../../agents/ledger.ts';
-import type { AskPerson, Decision } from '../../agents/person.ts';
 
 export interface PersonDeps {
   /** The public id of the task. */

@@ -1,7 +1,7 @@
 /** Effects that were cut off by a crash: nobody here knows whether they have happened. */
-import type { ReplayPolicy } from '../../flow/agent/tool-loop-options.ts';
-import type { Value } from '../../flow/expression/values.ts';
-import { StateError } from '../../flow/machine/scopes.ts';
+import type { ReplayPolicy } from '../../../flow/agent/tool-loop-options.ts';
+import type { Value } from '../../../flow/expression/values.ts';
+import { StateError } from '../../../flow/machine/scopes.ts';
 import type { AskPerson } from './person.ts';
 
 export interface UncertainEffect {

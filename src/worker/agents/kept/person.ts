@@ -1,4 +1,4 @@
-import type { Value } from '../../flow/expression/values.ts';
+import type { Value } from '../../../flow/expression/values.ts';
 
 /** What a person is asked. */
 export interface Question {

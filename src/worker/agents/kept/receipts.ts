@@ -8,10 +8,10 @@
  *   x:HASH:n    it was cut off by a crash, and given up for what follows
  */
 import { createHash } from 'node:crypto';
-import { canonicalArguments } from '../../flow/agent/canonical.ts';
-import type { ReplayPolicy } from '../../flow/agent/tool-loop-options.ts';
-import type { Value, ValueMap } from '../../flow/expression/values.ts';
-import type { Ledger } from './ledger.ts';
+import { canonicalArguments } from '../../../flow/agent/canonical.ts';
+import type { ReplayPolicy } from '../../../flow/agent/tool-loop-options.ts';
+import type { Value, ValueMap } from '../../../flow/expression/values.ts';
+import type { Ledger } from '../ledger.ts';
 import type { AskPerson } from './person.ts';
 import { settleUncertain } from './uncertain.ts';
 

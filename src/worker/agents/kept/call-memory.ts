@@ -1,5 +1,5 @@
-import type { ValueMap } from '../../flow/expression/values.ts';
-import type { Ledger } from './ledger.ts';
+import type { ValueMap } from '../../../flow/expression/values.ts';
+import type { Ledger } from '../ledger.ts';
 
 /** More checkpoints of one step are no checkpoints but a log. */
 const MOST = 10_000;
