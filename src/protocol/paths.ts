@@ -106,6 +106,17 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   claimSteps: 'POST /workers/{id}/claim',
   appendEvents: 'POST /steps/{id}/events',
   completeStep: 'POST /steps/{id}/complete',
+  startLoop: 'POST /runs',
+  listLoops: 'GET /runs',
+  getLoop: 'GET /runs/{id}',
+  listLoopSteps: 'GET /runs/{id}/steps',
+  pauseLoop: 'POST /runs/{id}/pause',
+  resumeLoop: 'POST /runs/{id}/resume',
+  cancelLoop: 'POST /runs/{id}/cancel',
+  retryLoop: 'POST /runs/{id}/retry',
+  streamLoopEvents: 'GET /runs/{id}/events',
+  streamLoopOutput: 'GET /runs/{id}/output',
+  loopdHealth: 'GET /health',
   joinWorker: 'POST /workers/join',
   takeTasks: 'POST /workers/{id}/tasks',
   askNode: 'POST /workers/{id}/ask',
@@ -121,7 +132,12 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   revokeToken: 'DELETE /api/v1/tokens/{id}',
 };
 
-const REPEATABLE: { readonly [N in RepeatableName]: true } = { pushTasks: true, pushGraph: true, startRun: true };
+const REPEATABLE: { readonly [N in RepeatableName]: true } = {
+  pushTasks: true,
+  pushGraph: true,
+  startRun: true,
+  startLoop: true,
+};
 
 export function isRepeatable(name: RouteName): name is RepeatableName {
   return Object.hasOwn(REPEATABLE, name);
