@@ -6,6 +6,7 @@ import { parkAll } from '../kit/turning.ts';
 import { park } from './parks.ts';
 
 const PARKED = { kind: 'parked' };
+const NOTHING = { kind: 'woken', body: undefined };
 
 /** The tasks that it woke. */
 async function send(
@@ -66,12 +67,12 @@ export const SIGNALS: Topic = {
 
     'a park for a signal and for no child takes what is there, and waits for nothing': async (scene) => {
       const grant = await scene.running();
-      assert.deepEqual(await park(scene, grant, { key: 'a', nth: 1, channel: 'c', children: [] }), { kind: 'woken' });
+      assert.deepEqual(await park(scene, grant, { key: 'a', nth: 1, channel: 'c', children: [] }), NOTHING);
       await send(scene, 'c', '"now"');
       const taken = await park(scene, grant, { key: 'b', nth: 2, channel: 'c', children: [] });
       assert.deepEqual(taken, { kind: 'woken', body: '"now"' });
       assert.deepEqual(await outcome(scene, grant), ['woken', '"now"']);
-      assert.deepEqual(await park(scene, grant, { key: 'd', nth: 3, channel: 'c', children: [] }), { kind: 'woken' });
+      assert.deepEqual(await park(scene, grant, { key: 'd', nth: 3, channel: 'c', children: [] }), NOTHING);
       const record = await scene.get(grant.task);
       assert.deepEqual([record.state, record.attempt, record.tries], ['running', 1, 1]);
       assert.equal(await scene.settle(grant, 'completed'), 'done');
