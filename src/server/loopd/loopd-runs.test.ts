@@ -4,10 +4,17 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { messagesOf, type NodeScene, nodeScene, type Wire } from '../../../test/support/node-scene.ts';
+import { freshDatabase } from '../../../test/support/postgres.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 
 const temp = realpathSync(tempFolder('loopd-runs'));
 let scenes = 0;
+
+const STORES = {
+  sqlite: async () => ({}),
+  postgres: async () => ({ store: await freshDatabase('loopd') }),
+};
+const KINDS = ['sqlite', 'postgres'] as const;
 
 /** It writes a line into a file, and is done with the second. */
 const AGENT = `cat > /dev/null
@@ -27,13 +34,13 @@ interface LoopScene extends NodeScene {
   readonly work: (slots?: number) => Promise<() => Promise<void>>;
 }
 
-async function loopScene(t: TestContext): Promise<LoopScene> {
+async function loopScene(t: TestContext, kind: keyof typeof STORES = 'sqlite'): Promise<LoopScene> {
   const root = join(temp, `${++scenes}`);
   for (const name of ['shop', 'other']) {
     mkdirSync(join(root, name, 'specs'), { recursive: true });
     writeFileSync(join(root, name, 'specs', 'The Shop.md'), 'Sell things.');
   }
-  const scene = await nodeScene(t);
+  const scene = await nodeScene(t, await STORES[kind]());
   const { machineHandler } = await import('../../app/machines/machine-handler.ts');
   const work = async (slots = 4): Promise<() => Promise<void>> => {
     const tasks = [machineHandler({ loopRoots: { main: root }, programs: true })];
@@ -93,27 +100,28 @@ test('a run is created, listed and got, by its workspace and its status, and oth
   }
 });
 
-test('a run goes through its phases to its end, and its steps say what came of each', async (t) => {
-  const scene = await loopScene(t);
-  await scene.work();
-  const { id } = await start(scene);
-  await until(scene, id, 'COMPLETED');
-  const { steps } = await scene.call('listLoopSteps', `/runs/${id}/steps`);
-  assert.deepEqual(
-    steps.map(({ phase, attempt, status, exit_code }: Wire) => [phase, attempt, status, exit_code]),
-    [
-      ['implementation', 1, 'SUCCEEDED', 0],
-      ['verification', 1, 'SUCCEEDED', 0],
-      ['implementation', 2, 'SUCCEEDED', 0],
-      ['verification', 2, 'SUCCEEDED', 0],
-      ['merge', 1, 'SUCCEEDED', 0],
-    ],
-  );
-  assert.match(steps[0].output, /I wrote line 1/);
-  assert.ok(steps.every(({ run_id, started_at, ended_at }: Wire) => run_id === id && started_at <= ended_at));
-  for (const what of ['pause', 'resume', 'cancel', 'retry'])
-    assert.equal((await act(scene, id, what)).status, 400, what);
-});
+for (const kind of KINDS)
+  test(`a run goes through its phases to its end, and its steps say what came of each: ${kind}`, async (t) => {
+    const scene = await loopScene(t, kind);
+    await scene.work();
+    const { id } = await start(scene);
+    await until(scene, id, 'COMPLETED');
+    const { steps } = await scene.call('listLoopSteps', `/runs/${id}/steps`);
+    assert.deepEqual(
+      steps.map(({ phase, attempt, status, exit_code }: Wire) => [phase, attempt, status, exit_code]),
+      [
+        ['implementation', 1, 'SUCCEEDED', 0],
+        ['verification', 1, 'SUCCEEDED', 0],
+        ['implementation', 2, 'SUCCEEDED', 0],
+        ['verification', 2, 'SUCCEEDED', 0],
+        ['merge', 1, 'SUCCEEDED', 0],
+      ],
+    );
+    assert.match(steps[0].output, /I wrote line 1/);
+    assert.ok(steps.every(({ run_id, started_at, ended_at }: Wire) => run_id === id && started_at <= ended_at));
+    for (const what of ['pause', 'resume', 'cancel', 'retry'])
+      assert.equal((await act(scene, id, what)).status, 400, what);
+  });
 
 test('events come with their history first, in order, and the stream ends with the run', async (t) => {
   const scene = await loopScene(t);
@@ -167,29 +175,30 @@ test('the output is a stream of what was said, from any byte on', async (t) => {
   assert.deepEqual(await streamed(scene, `/runs/${id}/output?offset=${end}`), []);
 });
 
-test('a run that is paused before it begins waits, holds nothing, and goes on when it is resumed', async (t) => {
-  const scene = await loopScene(t);
-  const { id } = await start(scene);
-  assert.equal((await act(scene, id, 'resume')).status, 400, 'it is not paused');
-  assert.deepEqual([(await act(scene, id, 'pause')).status, (await get(scene, id)).status], [204, 'PAUSED']);
-  assert.equal((await act(scene, id, 'pause')).status, 204, 'a repeat changes nothing');
-  await scene.work(1);
-  for (;;) {
-    const record = await scene.engine.get(scene.engine.parseId(id));
-    if (record?.state === 'waiting') break;
-    await new Promise((resolve) => void setTimeout(resolve, 10));
-  }
-  assert.equal((await get(scene, id)).status, 'PAUSED');
-  const other = await start(scene, { prompt: 'x' });
-  await until(scene, other.id, 'COMPLETED');
-  assert.equal((await act(scene, id, 'resume')).status, 204);
-  await until(scene, id, 'COMPLETED');
-  const events = await streamed(scene, `/runs/${id}/events`);
-  assert.deepEqual(
-    events.slice(2, 4).map(({ event }) => event),
-    ['RUN_PAUSED', 'RUN_RESUMED'],
-  );
-});
+for (const kind of KINDS)
+  test(`a run that is paused before it begins waits, holds nothing, and goes on when it is resumed: ${kind}`, async (t) => {
+    const scene = await loopScene(t, kind);
+    const { id } = await start(scene);
+    assert.equal((await act(scene, id, 'resume')).status, 400, 'it is not paused');
+    assert.deepEqual([(await act(scene, id, 'pause')).status, (await get(scene, id)).status], [204, 'PAUSED']);
+    assert.equal((await act(scene, id, 'pause')).status, 204, 'a repeat changes nothing');
+    await scene.work(1);
+    for (;;) {
+      const record = await scene.engine.get(scene.engine.parseId(id));
+      if (record?.state === 'waiting') break;
+      await new Promise((resolve) => void setTimeout(resolve, 10));
+    }
+    assert.equal((await get(scene, id)).status, 'PAUSED');
+    const other = await start(scene, { prompt: 'x' });
+    await until(scene, other.id, 'COMPLETED');
+    assert.equal((await act(scene, id, 'resume')).status, 204);
+    await until(scene, id, 'COMPLETED');
+    const events = await streamed(scene, `/runs/${id}/events`);
+    assert.deepEqual(
+      events.slice(2, 4).map(({ event }) => event),
+      ['RUN_PAUSED', 'RUN_RESUMED'],
+    );
+  });
 
 test('a pause that was taken back before it took effect holds up nothing, and a later one does', async (t) => {
   const scene = await loopScene(t);
@@ -234,22 +243,26 @@ test('a cancelled run stops its agent with all that it has started, and a retry 
   );
 });
 
-test('one workspace has one run at a time, and another workspace is not held up', async (t) => {
-  const scene = await loopScene(t);
-  const waiting = 'until [ -e go ]; do sleep 0.05; done; echo "<promise>COMPLETE</promise>"';
-  const agent = { type: 'command', config: { command: ['sh', '-c', waiting], output: 'text' } };
-  const first = await start(scene, { agent, config_override: 'reviewer=no' });
-  const second = await start(scene, { agent, config_override: 'reviewer=no' });
-  await scene.work(3);
-  await until(scene, first.id, 'RUNNING');
-  const other = await start(scene, { workspace_root: 'main/other' });
-  await until(scene, other.id, 'COMPLETED');
-  assert.deepEqual([(await get(scene, first.id)).status, (await get(scene, second.id)).status], ['RUNNING', 'PENDING']);
-  const { limits } = await scene.call('explainTask', `/api/v1/tasks/${second.id}/explain`);
-  assert.ok(limits.some(({ name, key }: Wire) => name === 'loop.workspace' && key === 'main/shop'));
-  writeFileSync(join(scene.folder, 'go'), '');
-  await until(scene, second.id, 'COMPLETED');
-});
+for (const kind of KINDS)
+  test(`one workspace has one run at a time, and another workspace is not held up: ${kind}`, async (t) => {
+    const scene = await loopScene(t, kind);
+    const waiting = 'until [ -e go ]; do sleep 0.05; done; echo "<promise>COMPLETE</promise>"';
+    const agent = { type: 'command', config: { command: ['sh', '-c', waiting], output: 'text' } };
+    const first = await start(scene, { agent, config_override: 'reviewer=no' });
+    const second = await start(scene, { agent, config_override: 'reviewer=no' });
+    await scene.work(3);
+    await until(scene, first.id, 'RUNNING');
+    const other = await start(scene, { workspace_root: 'main/other' });
+    await until(scene, other.id, 'COMPLETED');
+    assert.deepEqual(
+      [(await get(scene, first.id)).status, (await get(scene, second.id)).status],
+      ['RUNNING', 'PENDING'],
+    );
+    const { limits } = await scene.call('explainTask', `/api/v1/tasks/${second.id}/explain`);
+    assert.ok(limits.some(({ name, key }: Wire) => name === 'loop.workspace' && key === 'main/shop'));
+    writeFileSync(join(scene.folder, 'go'), '');
+    await until(scene, second.id, 'COMPLETED');
+  });
 
 test('the oldest run goes first, or the newest where that is the policy', async (t) => {
   const scene = await loopScene(t);
