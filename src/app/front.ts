@@ -4,7 +4,9 @@ import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import { Enrolment } from '../operate/calls/enrolment.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
+import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { EventDetails } from '../operate/event-details.ts';
+import { stepsOfRuns } from '../operate/loops/loop-runs.ts';
 import { Access } from '../server/auth/access.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/auth/push-guard.ts';
 import { TokenService } from '../server/auth/token-service.ts';
@@ -13,6 +15,7 @@ import { EventBroadcaster } from '../server/events/event-broadcaster.ts';
 import { Metrics } from '../server/http/metrics.ts';
 import { errorOf } from '../server/http/refusals.ts';
 import { InsightService } from '../server/insight/insight-service.ts';
+import { LoopdRuns } from '../server/loopd/loopd-runs.ts';
 import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { CallingNodes } from '../server/rpc/calling-nodes.ts';
@@ -30,6 +33,7 @@ import { WorkerSettings } from '../server/workers/worker-settings.ts';
 import type { NodeSecret } from './data/node-secret.ts';
 import { handlerSchemas } from './handler-schemas.ts';
 import { DirectLink, type GivenTo, type NamePlace } from './link/direct-link.ts';
+import { loopBundle } from './machines/loop-bundle.ts';
 import type { App } from './open.ts';
 
 /** A store that does not answer within this time cannot hand out work. */
@@ -128,8 +132,10 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
       leases,
       settingOf: (name) => settings.of(name),
       numberOf: (step) => engine.parseId(step),
+      runsOf: (tasks) => stepsOfRuns(new EngineSnapshot(engine), tasks),
       clock: engine.world.clock,
     }),
+    loops: new LoopdRuns({ engine, bundle: loopBundle }),
     rpc: new RpcService({
       engine,
       broadcaster,

@@ -13,6 +13,11 @@ test('what a node refuses comes back as the error that it was', () => {
   assert.equal(errorOfAnswer({ error: { code: 'CONFLICT' } }, 409, URL).hint, fault('CONFLICT').hint);
 });
 
+test('an error that is a text, with its code beside it, is that error', () => {
+  const error = errorOfAnswer({ error: 'the run is completed', code: 'CONFLICT' }, 400, URL);
+  assert.deepEqual([error.code, error.message], ['CONFLICT', 'the run is completed']);
+});
+
 test('who has no good token is told how to give one; what a node says of a code stays', () => {
   const plain = errorOfAnswer({ error: fault('UNAUTHENTICATED').toJSON() }, 401, URL);
   assert.match(plain.hint ?? '', /LEASEHOLD_TOKEN/);

@@ -2,7 +2,7 @@ import { EngineError, type ErrorBody, fault, isErrorCode } from '../core/errors.
 
 /** The error that a node has answered with. An answer that is not from a node becomes `NODE_UNREACHABLE`. */
 export function errorOfAnswer(answer: unknown, status: number, url: string): EngineError {
-  const body = ((answer ?? {}) as { error?: Partial<ErrorBody> }).error ?? {};
+  const body = saidIn(answer);
   const { code, message } = body;
   if (code === undefined || !isErrorCode(code)) return noNode(status, url);
   const { retryable, hint } = fault(code);
@@ -16,6 +16,13 @@ export function errorOfAnswer(answer: unknown, status: number, url: string): Eng
     hint: own,
     details: body.details,
   });
+}
+
+/** Routes of loopd say the message alone, and the code beside it. */
+function saidIn(answer: unknown): Partial<ErrorBody> {
+  const { error, code } = (answer ?? {}) as { readonly error?: unknown; readonly code?: unknown };
+  if (typeof error === 'string' && typeof code === 'string') return { code, message: error } as Partial<ErrorBody>;
+  return (error ?? {}) as Partial<ErrorBody>;
 }
 
 const TOKEN_HINT =

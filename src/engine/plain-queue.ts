@@ -73,6 +73,7 @@ function restOf(store: QueueStore): Rest {
     budgetGet: none,
     waitGet: nothing,
     waitList: none,
+    signalKept: () => Promise.resolve(0),
     signalSend: no('signals'),
 
     resultKeys: each,

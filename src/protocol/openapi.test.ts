@@ -49,7 +49,7 @@ test('an operation has a body, a role, a status and a kind of answer as its rout
     if (route.access === 'open') assert.deepEqual(operation.security, [], name);
     else assert.equal(operation['x-role'], route.access, name);
     const content = Object.keys(operation.responses[String(route.status ?? 200)]?.content ?? {});
-    assert.deepEqual(content, kindsOf(route), name);
+    assert.deepEqual(content, route.status === 204 ? [] : kindsOf(route), name);
     assert.ok(operation.responses['4XX'], name);
     const keyed = operation.parameters?.some((one) => one.name === 'Idempotency-Key') ?? false;
     assert.equal(keyed, route.repeatable === true, name);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes.ts';
-import { Problem } from './shapes/problem.ts';
+import { PlainProblem, Problem } from './shapes/problem.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 type Shapes = Record<string, Schema>;
@@ -14,7 +14,7 @@ export function openApi({ version, server }: { readonly version: string; readonl
     const path = (paths[route.path] ??= {});
     path[route.method.toLowerCase()] = operation(name, route, shapes);
   }
-  const problem = schemaOf(Problem, 'output', shapes);
+  const responses = { Problem: problemOf(Problem, shapes), PlainProblem: problemOf(PlainProblem, shapes) };
   return {
     openapi: '3.1.0',
     info: {
@@ -29,18 +29,21 @@ export function openApi({ version, server }: { readonly version: string; readonl
     components: {
       schemas: shapes,
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-      responses: {
-        Problem: {
-          description: 'What is wrong, and what to do about it',
-          content: { 'application/json': { schema: problem } },
-        },
-      },
+      responses,
     },
+  };
+}
+
+function problemOf(shape: z.ZodType, shapes: Shapes): Schema {
+  return {
+    description: 'What is wrong, and what to do about it',
+    content: { 'application/json': { schema: schemaOf(shape, 'output', shapes) } },
   };
 }
 
 function operation(name: string, route: Route, shapes: Shapes): Schema {
   const { does, access, params, query, body, status = 200 } = route;
+  const problem = route.plain === true ? 'PlainProblem' : 'Problem';
   const parameters = [
     ...parametersOf(params, 'path', shapes),
     ...parametersOf(query, 'query', shapes),
@@ -57,9 +60,9 @@ function operation(name: string, route: Route, shapes: Shapes): Schema {
           requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input', shapes) } } },
         }),
     responses: {
-      [status]: { description: 'Fine', content: contentOf(route, shapes) },
-      '4XX': { $ref: '#/components/responses/Problem' },
-      '5XX': { $ref: '#/components/responses/Problem' },
+      [status]: { description: 'Fine', ...(status === 204 ? {} : { content: contentOf(route, shapes) }) },
+      '4XX': { $ref: `#/components/responses/${problem}` },
+      '5XX': { $ref: `#/components/responses/${problem}` },
     },
   };
 }

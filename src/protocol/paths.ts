@@ -122,6 +122,17 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   claimSteps: 'POST /workers/{id}/claim',
   appendEvents: 'POST /steps/{id}/events',
   completeStep: 'POST /steps/{id}/complete',
+  startLoop: 'POST /runs',
+  listLoops: 'GET /runs',
+  getLoop: 'GET /runs/{id}',
+  listLoopSteps: 'GET /runs/{id}/steps',
+  pauseLoop: 'POST /runs/{id}/pause',
+  resumeLoop: 'POST /runs/{id}/resume',
+  cancelLoop: 'POST /runs/{id}/cancel',
+  retryLoop: 'POST /runs/{id}/retry',
+  streamLoopEvents: 'GET /runs/{id}/events',
+  streamLoopOutput: 'GET /runs/{id}/output',
+  loopdHealth: 'GET /health',
   joinWorker: 'POST /workers/join',
   takeTasks: 'POST /workers/{id}/tasks',
   askNode: 'POST /workers/{id}/ask',
@@ -142,6 +153,7 @@ const REPEATABLE: { readonly [N in RepeatableName]: true } = {
   pushGraph: true,
   startRun: true,
   runWorkflow: true,
+  startLoop: true,
 };
 
 export function isRepeatable(name: RouteName): name is RepeatableName {

@@ -33,6 +33,8 @@ export interface Route {
   readonly repeatable?: boolean;
   /** Errors have the form of JSON-RPC. */
   readonly rpc?: boolean;
+  /** Errors are `{error: TEXT}`, and a token may come without the word Bearer, as clients of loopd send and expect it. */
+  readonly plain?: boolean;
 }
 
 /** Whether an observer refuses it. */

@@ -6,6 +6,7 @@ import { INSIGHT_ROUTES } from './routes/insight.ts';
 import { LIMIT_ROUTES } from './routes/limits.ts';
 import { LOGIN_ROUTES } from './routes/login.ts';
 import { LOOPD_ROUTES } from './routes/loopd.ts';
+import { LOOP_ROUTES } from './routes/loops.ts';
 import { QUEUE_ROUTES } from './routes/queues.ts';
 import { RPC_ROUTES } from './routes/rpc.ts';
 import { RUN_GRAPH_ROUTES } from './routes/run-graphs.ts';
@@ -37,6 +38,7 @@ export const ROUTES = {
   ...EVENT_ROUTES,
   ...CLUSTER_ROUTES,
   ...LOOPD_ROUTES,
+  ...LOOP_ROUTES,
   ...WORKER_SESSION_ROUTES,
   ...RPC_ROUTES,
   ...TOKEN_ROUTES,

@@ -23,7 +23,8 @@ import { Pipelines } from './http/pipelines.ts';
 import { errorOf, noPage, notOpen, problemText, stackOf } from './http/refusals.ts';
 import type { Call, Handler, Handlers, Services } from './http/route-handler.ts';
 import { StrangerPace, type StrangerTerms } from './http/stranger-pace.ts';
-import { loopdRoutes } from './loopd/loopd-routes.ts';
+import { loopdRoutes, loopRoutes } from './loopd/loopd-routes.ts';
+import { plainStatus, plainText } from './loopd/refusals.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';
 import { insightRoutes } from './routes/insight.ts';
@@ -278,7 +279,7 @@ export class Server {
         problem: 'a token does not belong in an address, which is logged',
       });
     }
-    const secret = bearerOf(request.headers.authorization);
+    const secret = bearerOf(request.headers.authorization, route.plain);
     if (this.#services === undefined) {
       if (route.access === 'open') return undefined;
       throw notOpen();
@@ -412,8 +413,10 @@ export class Server {
     endUnread(request.raw);
     if (error.code === 'UNAUTHENTICATED') reply.header('www-authenticate', 'Bearer');
     if (error.retryable) reply.header('retry-after', String(secondsOf(error.details?.retryAfterMs)));
-    const problem = isRpc(request) ? JSON.stringify(refuseRequest(error)) : problemText(error);
-    void reply.code(error.status).type('application/json; charset=utf-8').send(problem);
+    const { rpc, plain } = routeOf(request) ?? {};
+    const problem = rpc ? JSON.stringify(refuseRequest(error)) : plain ? plainText(error, request) : problemText(error);
+    const status = plain ? plainStatus(error) : error.status;
+    void reply.code(status).type('application/json; charset=utf-8').send(problem);
   }
 
   /** The routes that need more than the operator. */
@@ -432,6 +435,7 @@ export class Server {
       ...workerRoutes,
       ...eventRoutes,
       ...loopdRoutes,
+      ...loopRoutes,
       ...httpWorkerRoutes,
       ...tokenRoutes,
       ...a2aRoutes({ version }),
@@ -476,6 +480,6 @@ function nameOf(request: FastifyRequest): string {
   return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
 }
 
-function isRpc(request: FastifyRequest): boolean {
-  return (ROUTES as Readonly<Record<string, Route>>)[nameOf(request)]?.rpc === true;
+function routeOf(request: FastifyRequest): Route | undefined {
+  return (ROUTES as Readonly<Record<string, Route>>)[nameOf(request)];
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import type { TestContext } from 'node:test';
 import type { ServeOptions } from '../../src/app/serve.ts';
-import { Problem } from '../../src/protocol/shapes/problem.ts';
+import { PlainProblem, Problem } from '../../src/protocol/shapes/problem.ts';
 import { Rng } from '../sim/rng.ts';
 import type { NodeScene } from '../support/node-scene.ts';
 import { scaled } from '../support/scale.ts';
@@ -112,11 +112,13 @@ export function asker(t: TestContext, node: NodeScene): (asked: Asked) => Promis
     });
 }
 
-/** Refused in the one form, or in that of JSON-RPC, or done. */
+const AnyProblem = Problem.or(PlainProblem);
+
+/** Refused in the one form, or in that of loopd, or in that of JSON-RPC, or done. */
 export function judge({ status, text }: { status: number; text: string }): void {
   assert.ok(status >= 200 && status < 500, `${status} ${text.slice(0, 300)}`);
   if (status < 400) return;
   const refusal = JSON.parse(text);
   if (refusal.jsonrpc === '2.0') assert.ok(refusal.error.code <= -32_000, text.slice(0, 300));
-  else assert.equal(Problem.safeParse(refusal).error, undefined, text.slice(0, 300));
+  else assert.equal(AnyProblem.safeParse(refusal).error, undefined, text.slice(0, 300));
 }

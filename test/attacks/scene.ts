@@ -60,7 +60,7 @@ export const STORES = {
 /** The code of a refusal, whose form must be that of all refusals. */
 export function codeOf({ status, body }: Answer): string {
   assert.ok(status >= 400 && status < 500, `${status} ${JSON.stringify(body)}`);
-  return `${status} ${body.error.code}`;
+  return `${status} ${body.code ?? body.error.code}`;
 }
 
 /** A worker of another host that was let in, and its secret. */

@@ -92,10 +92,13 @@ export async function tryRoutes(attacker: Attacker): Promise<void> {
     const body = route.method === 'GET' ? {} : { body: bodies[name] ?? {} };
     const answer = await node.ask(path, { method: route.method, token: secret, ...body });
     attacker.hear(answer.body);
-    attacker.refused(name, answer.body?.error?.code, ['FORBIDDEN']);
+    attacker.refused(name, answer.body?.code ?? answer.body?.error?.code, ['FORBIDDEN']);
     const headers = { cookie: `leasehold_session=${secret}`, 'x-leasehold': '1' };
     const byCookie = await node.ask(path, { method: route.method, token: null, headers, ...body });
-    attacker.refused(`${name} by cookie`, byCookie.body?.error?.code, ['UNAUTHENTICATED', 'FORBIDDEN']);
+    attacker.refused(`${name} by cookie`, byCookie.body?.code ?? byCookie.body?.error?.code, [
+      'UNAUTHENTICATED',
+      'FORBIDDEN',
+    ]);
   }
   const login = await node.ask('/ui/login', { token: null, body: { token: secret } });
   attacker.refused('a login', login.body?.error?.code, ['FORBIDDEN']);

@@ -16,6 +16,7 @@ const READS: ReadonlySet<string> = new Set([
   'logSize',
   'waitGet',
   'waitList',
+  'signalKept',
   'journalList',
   'journalSize',
   'treeList',

@@ -41,7 +41,7 @@ export interface SignalOptions {
 }
 
 export interface WaitsDeps {
-  readonly store: Pick<Store, 'waitGet' | 'waitList' | 'signalSend'>;
+  readonly store: Pick<Store, 'waitGet' | 'waitList' | 'signalKept' | 'signalSend'>;
   readonly coalescer: Coalescer;
   /** Tasks became ready; their lanes are not known. */
   readonly onWoken: () => void;
@@ -92,6 +92,11 @@ export class Waits {
       ...(options.broadcast === undefined ? {} : { broadcast: options.broadcast }),
       ...(options.op === undefined ? {} : { op: checkKey('op', options.op) }),
     });
+  }
+
+  /** How many signals are kept there, for tasks that will wait there. */
+  kept(channel: string): Promise<number> {
+    return this.#deps.store.signalKept({ channel: checkChannel(channel) });
   }
 
   /** Gives a decision to the task that waits for it now. It is not kept for a later wait. */

@@ -118,6 +118,15 @@ test('a signal is dealt with by the watchdog once the work is verified: twice by
   assert.deepEqual([third.next, third.failure, third.rewrites], ['failed', 'watchdog_failed:no_progress', 2]);
 });
 
+test('work that was sent back may be done in the same words, and check the same box', () => {
+  const same = { output: 'I wrote the parser of the language and all of its tests, as the plan asks for it.', done: 1 };
+  const { way } = after(
+    [end('implementation', same), end('verification', FAILED), end('implementation', same), end('verification')],
+    'reviewer=no',
+  );
+  assert.equal(way, 'verification implementation verification implementation');
+});
+
 test('a failed verification stands before every other signal, and needs no watchdog', () => {
   const state = after([end('implementation', { output: '' }), end('verification', FAILED)], 'reviewer=no');
   assert.deepEqual([state.next, state.signal], ['implementation', undefined]);

@@ -65,7 +65,9 @@ function afterImplementation(state: LoopState, end: PhaseEnd, config: LoopConfig
 
 function afterVerification(state: LoopState, { ok, output }: PhaseEnd, config: LoopConfig): LoopState {
   if (!ok) {
-    const again: LoopState = { ...state, notes: output, complete: false, signal: undefined };
+    // Whoever mends it says much the same as before, and checks the same box.
+    const compared = { output: undefined, done: undefined, signal: undefined };
+    const again: LoopState = { ...state, ...compared, notes: output, complete: false };
     const most = config.max_consecutive_verification_failures;
     return failedOften(again, 'verification', most) ?? oneMore(again, config);
   }

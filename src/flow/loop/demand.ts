@@ -10,10 +10,13 @@ import { rootTag } from './workspace-name.ts';
 /** The hooks that make a machine a loop, and the machine that comes with leasehold. */
 export const LOOP = 'loop';
 /** How many runs go on at once, in all and in one workspace. An operator may set both. */
-export const RUNS_LIMIT = 'loop.runs';
-export const WORKSPACE_LIMIT = 'loop.workspace';
-/** What is set where nobody has set anything: two runs in one folder would work against each other. */
-export const WORKSPACE_DEFAULT: LimitInput = { perKey: 1 };
+const RUNS_LIMIT = 'loop.runs';
+const WORKSPACE_LIMIT = 'loop.workspace';
+/** What is set where nobody has set anything: two runs in one folder would work against each other, and in all there is no bound. */
+export const LIMIT_DEFAULTS: Readonly<Record<string, LimitInput>> = {
+  [RUNS_LIMIT]: {},
+  [WORKSPACE_LIMIT]: { perKey: 1 },
+};
 
 export interface LoopDemand {
   readonly placement: PlacementInput;

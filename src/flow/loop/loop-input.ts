@@ -25,7 +25,7 @@ export interface ReadLoopInput {
   readonly warnings: readonly string[];
 }
 
-export const INPUT_FIELDS = [
+const INPUT_FIELDS = [
   'workspace',
   'workspace_root',
   'agent',

@@ -1,6 +1,6 @@
 /** Phases of a loop that have ended. All that it counts is counted from these, so that nothing is lost with a process. */
 
-export const PHASES = ['implementation', 'review', 'verification', 'watchdog', 'merge'] as const;
+const PHASES = ['implementation', 'review', 'verification', 'watchdog', 'merge'] as const;
 export type LoopPhase = (typeof PHASES)[number];
 
 export interface PhaseRecord {

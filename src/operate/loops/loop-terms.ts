@@ -2,15 +2,7 @@ import { fault } from '../../core/errors.ts';
 import { PRIORITY_MAX } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Value } from '../../flow/expression/values.ts';
-import {
-  demandOf,
-  isLoop,
-  LOOP,
-  type LoopDemand,
-  priorityOf,
-  WORKSPACE_DEFAULT,
-  WORKSPACE_LIMIT,
-} from '../../flow/loop/demand.ts';
+import { demandOf, isLoop, LIMIT_DEFAULTS, LOOP, type LoopDemand, priorityOf } from '../../flow/loop/demand.ts';
 import { readLoopInput } from '../../flow/loop/loop-input.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 
@@ -33,7 +25,7 @@ export async function loopTerms(
   if (machine === undefined || (machine !== LOOP && !isLoop(machine))) return undefined;
   const { input, problems } = readLoopInput(given ?? {});
   if (input === undefined) throw refused(problems);
-  await boundWorkspaces(engine);
+  await makeLimits(engine);
   const { queue_policy: policy } = input.config;
   const waiting = policy === 'fifo' ? [] : await prioritiesOf(engine);
   return {
@@ -44,16 +36,15 @@ export async function loopTerms(
   };
 }
 
-/** Until an operator says otherwise, a workspace has one run at a time. */
-async function boundWorkspaces({ limits }: Pick<Engine, 'limits'>): Promise<void> {
-  const there = await limits.list();
-  if (there.some(({ name }) => name === WORKSPACE_LIMIT)) return;
-  await limits.set(WORKSPACE_LIMIT, WORKSPACE_DEFAULT);
+/** Until an operator says otherwise, a workspace has one run at a time. A task names no limit that is not there. */
+async function makeLimits({ limits }: Pick<Engine, 'limits'>): Promise<void> {
+  const there = new Set((await limits.list()).map(({ name }) => name));
+  for (const [name, limit] of Object.entries(LIMIT_DEFAULTS)) if (!there.has(name)) await limits.set(name, limit);
 }
 
-async function prioritiesOf({ runs, get }: Pick<Engine, 'runs' | 'get'>): Promise<readonly number[]> {
-  const { runs: waiting } = await runs.list({ kind: LOOP, states: ['ready'], limit: MOST_SEEN });
-  const records = await Promise.all(waiting.map(({ task }) => get(task)));
+async function prioritiesOf(engine: Pick<Engine, 'runs' | 'get'>): Promise<readonly number[]> {
+  const { runs: waiting } = await engine.runs.list({ kind: LOOP, states: ['ready'], limit: MOST_SEEN });
+  const records = await Promise.all(waiting.map(({ task }) => engine.get(task)));
   return records.flatMap((record) => record?.priority ?? []);
 }
 

@@ -11,3 +11,11 @@ export const Problem = z
     }),
   })
   .meta({ id: 'Problem' });
+
+/** The form of errors of routes that clients of loopd call: they read `error`. */
+export const PlainProblem = z
+  .strictObject({
+    error: z.string(),
+    code: z.string().describe('Ours, and stable: programs go by it'),
+  })
+  .meta({ id: 'PlainProblem' });

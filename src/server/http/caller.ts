@@ -4,9 +4,10 @@ import { checkKey } from '../../core/names.ts';
 import type { Principal } from '../auth/access.ts';
 import { refuseLongLists } from './long-lists.ts';
 
-/** The token of an `Authorization` header. */
-export function bearerOf(header: string | undefined): string | undefined {
+/** The token of an `Authorization` header. `plain`: it may also be the token alone. */
+export function bearerOf(header: string | undefined, plain = false): string | undefined {
   if (header === undefined) return undefined;
+  if (plain && /^[\x21-\x7e]{1,512}$/.test(header)) return header;
   const match = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header);
   if (match === null) throw fault('UNAUTHENTICATED');
   return match[1];

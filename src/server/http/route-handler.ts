@@ -10,6 +10,7 @@ import type { PushGuard } from '../auth/push-guard.ts';
 import type { TokenService } from '../auth/token-service.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
 import type { InsightService } from '../insight/insight-service.ts';
+import type { LoopdRuns } from '../loopd/loopd-runs.ts';
 import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
 import type { RpcService } from '../rpc/rpc-service.ts';
 import type { LoginService } from '../ui/login-service.ts';
@@ -27,6 +28,7 @@ export interface Services {
   readonly enrolment: Enrolment;
   readonly httpWorkers: HttpWorkers;
   readonly steps: LoopdWorkers;
+  readonly loops: LoopdRuns;
   readonly guard: PushGuard;
   readonly rpc: RpcService;
   readonly insight: InsightService;

@@ -1,4 +1,9 @@
+import { fault } from '../../core/errors.ts';
+import { queueOf } from '../../operate/runs/start-run.ts';
+import { NO_CONTENT } from '../http/answers.ts';
 import type { Handlers } from '../http/route-handler.ts';
+import { lastEventId } from '../routes/logs.ts';
+import { admit, keyOf } from '../routes/pushing.ts';
 import { claimFor, ownSession, sessionOf } from '../workers/session-calls.ts';
 
 /** The routes of loopd workers. */
@@ -13,3 +18,43 @@ export const loopdRoutes: Handlers<'registerWorker' | 'beatWorker' | 'claimSteps
 
   completeStep: (call) => call.steps.complete(sessionOf(call), call.params.id, call.body),
 };
+
+/** The routes of runs of loops. */
+export const loopRoutes: Handlers<
+  | 'startLoop'
+  | 'listLoops'
+  | 'getLoop'
+  | 'listLoopSteps'
+  | 'pauseLoop'
+  | 'resumeLoop'
+  | 'cancelLoop'
+  | 'retryLoop'
+  | 'streamLoopEvents'
+  | 'streamLoopOutput'
+  | 'loopdHealth'
+> = {
+  async startLoop({ guard, principal, loops, body, request }) {
+    await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+    return loops.start(body, keyOf('loop', request, principal));
+  },
+  listLoops: ({ loops, query }) => loops.list(query),
+  getLoop: ({ loops, params }) => loops.get(params.id),
+  listLoopSteps: ({ loops, params }) => loops.steps(params.id),
+  pauseLoop: ({ loops, params }) => loops.pause(params.id).then(() => NO_CONTENT),
+  resumeLoop: ({ loops, params }) => loops.resume(params.id).then(() => NO_CONTENT),
+  cancelLoop: ({ loops, params, by }) => loops.cancel(params.id, by).then(() => NO_CONTENT),
+  retryLoop: ({ loops, params }) => loops.retry(params.id).then(() => NO_CONTENT),
+  streamLoopEvents: ({ loops, params, query, request }) =>
+    loops.events(params.id, { ...query, last: placeIn(request.headers['last-event-id']) }),
+  // A client that reconnects has a position that is newer than the one in its address.
+  streamLoopOutput: ({ loops, params, query, request }) =>
+    loops.output(params.id, placeIn(request.headers['last-event-id']) ?? query.offset ?? 0),
+  loopdHealth: () => ({ status: 'ok' }),
+};
+
+function placeIn(header: string | readonly string[] | undefined): number | undefined {
+  const last = lastEventId(header);
+  if (last === undefined) return undefined;
+  if (/^\d{1,15}$/.test(last)) return Number(last);
+  throw fault('INVALID_INPUT', { field: 'Last-Event-ID', problem: 'it is the number of an event' });
+}

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type LogEntry, STREAMS, type Stream } from '../../core/task/log.ts';
 import type { Clock } from '../../core/world.ts';
+import type { StepOfRun } from '../../operate/loops/loop-runs.ts';
 import type { Granted } from '../../protocol/frames.ts';
 import type { Assignment } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
@@ -17,6 +18,8 @@ export interface LoopdWorkersOptions {
   /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean }>;
   readonly numberOf: (step: string) => number;
+  /** The runs of tasks, and the phases of those that are loops. */
+  readonly runsOf: (tasks: readonly number[]) => Promise<ReadonlyMap<number, StepOfRun>>;
   readonly clock: Clock;
 }
 
@@ -87,7 +90,8 @@ export class LoopdWorkers {
     const { httpWorkers } = this.#options;
     const granted = await httpWorkers.take(session, { max: body.max, waitMs: body.wait_ms }, hangUp);
     const { leaseMs } = await httpWorkers.open(session);
-    return granted.map((one) => this.#stepOf(one, leaseMs));
+    const runs = await this.#options.runsOf(granted.map(({ task }) => task));
+    return granted.map((one) => this.#stepOf(one, leaseMs, runs.get(one.task)));
   }
 
   async events(session: WorkerSession, step: string, body: BodyOf<'appendEvents'>): Promise<AnswerOf<'appendEvents'>> {
@@ -128,12 +132,12 @@ export class LoopdWorkers {
     }
   }
 
-  #stepOf(one: Granted, leaseMs: number): Step {
+  #stepOf(one: Granted, leaseMs: number, run: StepOfRun | undefined): Step {
     return {
       step_id: one.id,
       task: one.task,
-      run_id: null,
-      phase: one.handler,
+      run_id: run?.runId ?? null,
+      phase: run?.phase ?? one.handler,
       queue: one.queue,
       attempt: one.attempt,
       lease_token: `${one.attempt}.${one.token}`,

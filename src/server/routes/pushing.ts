@@ -49,8 +49,8 @@ const MAX_KEY = 200;
  * The operation id for an idempotency key: short and plain, and unique to the caller. Keys of tasks and of graphs are apart.
  * A rotated token keeps its name, and so its keys.
  */
-function keyOf(
-  kind: 'http' | 'graph' | 'run',
+export function keyOf(
+  kind: 'http' | 'graph' | 'run' | 'loop',
   { headers }: FastifyRequest,
   { name, token }: Principal,
 ): string | undefined {

@@ -19,7 +19,7 @@ test('without a token every route but the open ones is refused with 401, whateve
     for (const token of bad) {
       const answer = await scene.ask(pathOf(route), { method: route.method, token, ...bodyOf(route) });
       assert.equal(answer.status, 401, `${name} with ${token}`);
-      const { code, data } = answer.body.error;
+      const { code, data } = route.plain ? answer.body : answer.body.error;
       assert.deepEqual(
         route.rpc ? [code, data.code] : [code],
         route.rpc ? [-32004, 'UNAUTHENTICATED'] : ['UNAUTHENTICATED'],

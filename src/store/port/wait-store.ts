@@ -6,6 +6,8 @@ export interface WaitStore {
   waitGet(params: { readonly task: number }): Promise<WaitRecord | undefined>;
   /** Open waits that have a form: approvals. Oldest first. A form of `others` counts only beside one of the wait itself. */
   waitList(params: { readonly limit: number }): Promise<readonly WaitRecord[]>;
+  /** How many signals are kept on this channel for tasks that will wait there. */
+  signalKept(params: { readonly channel: string }): Promise<number>;
   /** A signal wakes the task that has waited longest on its channel, or is kept for the next one. */
   signalSend(params: { readonly items: readonly NewSignal[] }): Promise<readonly SignalAnswer[]>;
 }

@@ -147,6 +147,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   waitBecome: [WAIT],
   waitClose: [WAIT],
   wake: [BY_ID, WAIT],
+  signalKept: ['signal_channel(channel)'],
   signalTake: ['signal_channel(channel)', 'signal_pkey(id)'],
   signalAdd: [],
   turnPlain: [BY_ID],

@@ -96,6 +96,7 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   waitDropOpen: WAIT_BY_ID,
   waitLater: WAIT_BY_ID,
   depForget: ['SEARCH dep USING INDEX dep_down (down=?)'],
+  signalKept: ['SEARCH signal USING COVERING INDEX signal_channel (channel=?)'],
   signalTake: [
     'SEARCH signal USING INTEGER PRIMARY KEY (rowid=?)',
     'SEARCH signal USING COVERING INDEX signal_channel (channel=?)',

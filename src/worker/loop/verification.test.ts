@@ -12,7 +12,7 @@ const folder = tempFolder('verification');
 async function verified(commands: readonly string[], { timeoutMs = 0, stop = new AbortController() } = {}) {
   const lines: string[] = [];
   const { timers } = realWorld();
-  const environment = () => ({ PATH: process.env['PATH'], SECRET: 'x' });
+  const environment = () => ({ PATH: '/usr/local/bin:/usr/bin:/bin', SECRET: 'x' });
   const options = {
     folder,
     environment,

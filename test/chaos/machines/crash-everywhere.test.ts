@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { shippedMachines } from '../../../src/app/machines/shipped.ts';
@@ -23,6 +23,8 @@ interface Example {
   readonly signals?: Readonly<Record<string, unknown>>;
   /** Its agents ask a model. */
   readonly model?: true;
+  /** It works in a folder, a copy of which each run has: what stands there then is its effect. */
+  readonly workspace?: string;
 }
 
 const FOLDER = join(ROOT, 'examples/machines');
@@ -46,6 +48,11 @@ const EXAMPLES: readonly Example[] = [
     hooks: 'researcher/researcher.hooks.ts',
     input: { question: 'What is a lease?' },
     model: true,
+  },
+  {
+    file: '../../machines/loop.yml',
+    input: JSON.parse(readFileSync(join(ROOT, 'examples/loop/input.json'), 'utf8')) as object,
+    workspace: join(ROOT, 'examples/loop'),
   },
 ];
 const WAYS = ['sqlite', 'postgres', 'joined'] as const;
@@ -84,7 +91,9 @@ async function runOnce(t: TestContext, way: (typeof WAYS)[number], example: Exam
   const app = await open(url);
   t.after(() => app.close({ drainMs: 0 }));
   const address = way === 'joined' ? await joining(t, folder, url) : url;
-  const hooks = example.hooks === undefined ? '' : join(FOLDER, example.hooks);
+  const root = join(folder, 'root');
+  if (example.workspace !== undefined) cpSync(example.workspace, root, { recursive: true });
+  const hooks = example.workspace !== undefined ? `loop=${root}` : example.hooks ? join(FOLDER, example.hooks) : '';
   const nursery = new Nursery(t, example.model === true ? { environment: await model(t, effects) } : {});
   const worker = (at: number) =>
     nursery.start(new URL('./machine-child.ts', import.meta.url), [
@@ -114,10 +123,20 @@ async function runOnce(t: TestContext, way: (typeof WAYS)[number], example: Exam
   const commits = Number(word?.['commits'] ?? 0);
   await child.ended;
   await app.close({ drainMs: 0 });
+  if (example.workspace !== undefined) return { ...workOf(output, join(root, 'greeting')), commits };
   return {
     output,
     effects: existsSync(effects) ? readFileSync(effects, 'utf8').trim().split('\n').sort() : [],
     commits,
+  };
+}
+
+/** A phase that was cut off is done again, so that iterations may differ: what was made may not. */
+function workOf(output: unknown, folder: string): Omit<Ending, 'commits'> {
+  const files = readdirSync(folder).toSorted();
+  return {
+    output: (output as { readonly status: string }).status,
+    effects: files.map((file) => `${file}: ${readFileSync(join(folder, file), 'utf8')}`),
   };
 }
 
@@ -144,7 +163,7 @@ async function joining(t: TestContext, folder: string, url: string): Promise<str
   const cwd = join(folder, 'node');
   mkdirSync(cwd);
   const node = await RealNode.start(t, ['--no-worker', '--store', url, '--lease-duration', '4s'], cwd);
-  return `${node.url} ${await node.enrol('joined', { handlers: null })}`;
+  return `${node.url} ${await node.enrol('joined', { handlers: null, tags: ['loop-root=main'] })}`;
 }
 
 async function startRun(app: App, { file, input = {}, signals = {} }: Example): Promise<string> {

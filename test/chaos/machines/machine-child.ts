@@ -66,8 +66,7 @@ const noting: MachineHooks = {
 };
 
 const registry = new HooksRegistry({ onLog: () => {} });
-const own = hookFile === '' ? [] : await loadHooksModule(hookFile, registry);
-const handler = machineHandler({ folder, hooks: registry, own: [noting, ...own] });
+const handler = await handlerOf(hookFile);
 const { drive } = handler;
 const mortalHandler: AnyTask = {
   ...handler,
@@ -80,6 +79,14 @@ say({ word: 'working' });
 await hear('stop');
 await worker.stop({ drain: true });
 leave({ word: 'commits', commits });
+
+/** `loop=FOLDER`: the hooks of loops, whose effects are in that folder. */
+async function handlerOf(hooks: string): Promise<AnyTask> {
+  const [, root] = /^loop=(.*)$/.exec(hooks) ?? [];
+  if (root !== undefined) return machineHandler({ loopRoots: { main: root }, programs: true });
+  const own = hooks === '' ? [] : await loadHooksModule(hooks, registry);
+  return machineHandler({ folder, hooks: registry, own: [noting, ...own] });
+}
 
 async function onStore(): Promise<Worker> {
   const app = await open(address, { leaseMs: LEASE_MS });

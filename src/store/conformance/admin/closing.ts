@@ -53,6 +53,7 @@ const VERBS: Readonly<
   taskTurn: (store) => store.taskTurn({ items: [{ ...LEASE, entries: [], then: { go: 'on' } }] }),
   waitGet: (store) => store.waitGet({ task: 1 }),
   waitList: (store) => store.waitList({ limit: 1 }),
+  signalKept: (store) => store.signalKept({ channel: 'c' }),
   signalSend: (store) => store.signalSend({ items: [{ channel: 'c', body: '1' }] }),
   journalList: (store) => store.journalList({ task: 1 }),
   journalSize: (store) => store.journalSize({ task: 1 }),

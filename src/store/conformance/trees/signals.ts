@@ -6,6 +6,7 @@ import { parkAll } from '../kit/turning.ts';
 import { park } from './parks.ts';
 
 const PARKED = { kind: 'parked' };
+const NOTHING = { kind: 'woken', body: undefined };
 
 /** The tasks that it woke. */
 async function send(
@@ -51,6 +52,29 @@ export const SIGNALS: Topic = {
       const record = await scene.get(grant.task);
       assert.deepEqual([record.state, record.attempt, record.tries], ['running', 1, 1]);
       assert.deepEqual(await outcome(scene, grant), ['woken', '"early"']);
+      assert.equal(await scene.settle(grant, 'completed'), 'done');
+    },
+
+    'a channel says how many signals are kept on it, and a park takes one of them': async (scene) => {
+      const kept = (channel = 'c'): Promise<number> => scene.store.signalKept({ channel });
+      assert.deepEqual([await kept(), await kept('d')], [0, 0]);
+      for (const body of ['"early"', '"second"']) await send(scene, 'c', body);
+      await send(scene, 'e', '1', { broadcast: true });
+      assert.deepEqual([await kept(), await kept('d'), await kept('e')], [2, 0, 0]);
+      await park(scene, await scene.running(), { channel: 'c' });
+      assert.equal(await kept(), 1);
+    },
+
+    'a park for a signal and for no child takes what is there, and waits for nothing': async (scene) => {
+      const grant = await scene.running();
+      assert.deepEqual(await park(scene, grant, { key: 'a', nth: 1, channel: 'c', children: [] }), NOTHING);
+      await send(scene, 'c', '"now"');
+      const taken = await park(scene, grant, { key: 'b', nth: 2, channel: 'c', children: [] });
+      assert.deepEqual(taken, { kind: 'woken', body: '"now"' });
+      assert.deepEqual(await outcome(scene, grant), ['woken', '"now"']);
+      assert.deepEqual(await park(scene, grant, { key: 'd', nth: 3, channel: 'c', children: [] }), NOTHING);
+      const record = await scene.get(grant.task);
+      assert.deepEqual([record.state, record.attempt, record.tries], ['running', 1, 1]);
       assert.equal(await scene.settle(grant, 'completed'), 'done');
     },
 

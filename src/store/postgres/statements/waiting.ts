@@ -86,6 +86,7 @@ export function waitingStatements({ s, NOW, tell, give }: Fragments) {
     signalTake: `DELETE FROM ${s}.signal WHERE id = ANY(ARRAY(SELECT g.id FROM unnest($1::text[], $2::int[]) x(channel, k)
         CROSS JOIN LATERAL (SELECT id FROM ${s}.signal WHERE channel = x.channel ORDER BY id LIMIT x.k FOR UPDATE) g))
       RETURNING id, channel, body`,
+    signalKept: `SELECT count(*)::int AS kept FROM ${s}.signal WHERE channel = $1`,
     signalAdd: `INSERT INTO ${s}.signal (channel, body, at)
       SELECT channel, body, ${NOW} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(channel, body, o) ORDER BY o`,
   } as const;

@@ -1,6 +1,6 @@
 import type { NewSignal, SignalAnswer, WaitStore } from '../../store.ts';
 import { getWait, listWaits } from '../verbs/trees/park.ts';
-import { sendSignals } from '../verbs/trees/signal.ts';
+import { keptSignals, sendSignals } from '../verbs/trees/signal.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function waitStore(parts: StoreParts): WaitStore {
@@ -8,6 +8,7 @@ export function waitStore(parts: StoreParts): WaitStore {
   return {
     waitGet: ({ task }) => calls.run((session) => getWait(session, task)),
     waitList: ({ limit }) => calls.run((session) => listWaits(session, limit)),
+    signalKept: ({ channel }) => calls.run((session) => keptSignals(session, channel)),
     signalSend: ({ items }) => send(parts, items),
   };
 }

@@ -36,5 +36,6 @@ export const WAITING_STATEMENTS = {
   waitDropOpen: 'DELETE FROM wait WHERE task = ? AND state = 0',
   wake: 'UPDATE task SET state = 0, run_at = ?, open = 0 WHERE id = ? AND attempt = ? AND state = 3 RETURNING lane, created_at',
   signalAdd: 'INSERT INTO signal (channel, body, at) VALUES (?, ?, ?)',
+  signalKept: 'SELECT count(*) AS kept FROM signal WHERE channel = ?',
   signalTake: `DELETE FROM signal WHERE id = (SELECT id FROM signal WHERE channel = ? ORDER BY id LIMIT 1) RETURNING body`,
 } as const;

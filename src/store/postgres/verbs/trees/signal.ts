@@ -207,3 +207,8 @@ export class Delivery {
     return this.#items[i] as NewSignal;
   }
 }
+
+export async function keptSignals(session: Session, channel: string): Promise<number> {
+  const [row] = await session.all<{ readonly kept: number }>('signalKept', [channel]);
+  return row?.kept ?? 0;
+}

@@ -3,11 +3,16 @@ import { DOWN_BATCH } from '../../../codes.ts';
 import { OP_MS, signalKey } from '../../../op-keys.ts';
 import { othersIn } from '../../../rows/wait-rows.ts';
 import type { NewSignal, SignalAnswer } from '../../../store.ts';
+import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
 interface OpenWait {
   readonly task: number;
   readonly gen: number;
+}
+
+export function keptSignals(sql: Prepared, channel: string): number {
+  return (sql.get('signalKept').get(channel) as { readonly kept: number }).kept;
 }
 
 export function sendSignal(tx: Transaction, item: NewSignal): SignalAnswer {

@@ -1,0 +1,186 @@
+import { isFinal } from '../../core/task/task.ts';
+import type { Run } from '../../engine/trees/runs.ts';
+import { isMap, type Value } from '../../flow/expression/values.ts';
+import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
+import { eventsOfLoop, type LoopEvent, type LoopPause, type LoopStatus } from '../../flow/loop/loop-events.ts';
+import { isPhase, type LoopPhase } from '../../flow/loop/records.ts';
+import { type LoopStep, type StateEntry, type StepStatus, stepsOfLoop } from '../../flow/loop/steps.ts';
+import type { MachinePayload } from '../../flow/machine/machine-run.ts';
+import type { Snapshot } from '../../flow/machine/snapshot.ts';
+import type { EngineSnapshot } from '../engine-snapshot.ts';
+import { headsOf, type Step, snapshotAt, stepsOf } from '../runs/journals.ts';
+import { payloadOf } from '../runs/machine-definition.ts';
+
+/** The state in which a loop waits to be told to go on. */
+const PAUSED = 'paused';
+const KEYS_AT_ONCE = 50;
+
+/** A run of a loop with all that is stored of where it stands. */
+export interface LoopLook {
+  readonly run: Run;
+  readonly input: Value;
+  /** The name by which its machine and its channels know it. */
+  readonly executionId: string;
+  readonly status: LoopStatus;
+  readonly steps: readonly LoopStep[];
+  readonly events: readonly LoopEvent[];
+  readonly changedAt: number;
+  /** Why it failed, or was cancelled. */
+  readonly reason: string | undefined;
+  /** How often it was paused so far. */
+  readonly pauses: number;
+}
+
+export const executionIdOf = ({ name, id }: Run): string => name ?? id;
+
+/** A run that waits for its turn counts as paused if it was told to pause: no phase begins before it is told to go on. */
+export async function statusOf(snapshot: EngineSnapshot, run: Run): Promise<LoopStatus> {
+  const { engine } = snapshot;
+  switch (run.state) {
+    case 'completed':
+      return 'COMPLETED';
+    case 'failed':
+      return 'FAILED';
+    case 'cancelled':
+      return 'CANCELED';
+    case 'running':
+      return 'RUNNING';
+    case 'waiting': {
+      const wait = await engine.store.waitGet({ task: run.task });
+      const isPaused = wait?.outcome === 'open' && wait.channel === LOOP_CHANNELS.resume(executionIdOf(run));
+      return isPaused ? 'PAUSED' : 'RUNNING';
+    }
+    case 'ready':
+    case 'scheduled':
+      return (await pausesAhead(snapshot, run)).open > 0 ? 'PAUSED' : 'PENDING';
+  }
+}
+
+/** Pauses that were asked for and that the run has not come to, and those of them that were taken back. */
+interface PausesAhead {
+  readonly asked: number;
+  readonly takenBack: number;
+  readonly open: number;
+}
+
+export async function pausesAhead({ engine }: EngineSnapshot, run: Run): Promise<PausesAhead> {
+  const executionId = executionIdOf(run);
+  const [asked, takenBack] = await Promise.all([
+    engine.waits.kept(LOOP_CHANNELS.pause(executionId)),
+    engine.waits.kept(LOOP_CHANNELS.resume(executionId)),
+  ]);
+  return { asked, takenBack, open: asked - takenBack };
+}
+
+export async function lookAt(snapshot: EngineSnapshot, run: Run): Promise<LoopLook> {
+  const { engine } = snapshot;
+  const record = await engine.get(run.task);
+  const payload = record === undefined ? undefined : payloadOf(record);
+  const { heads } = await headsOf(engine, [run.task]);
+  const all = await stepsOf(engine, run.task, heads);
+  const [status, now, entries, attempts] = await Promise.all([
+    statusOf(snapshot, run),
+    payload === undefined ? undefined : snapshotAt(engine, run.task, payload, { heads, steps: all }),
+    entriesOf(snapshot, run.task, all, new Map(heads.map((head) => [head.key, head]))),
+    engine.attempts(run.task),
+  ]);
+  const steps = stepsOfLoop(entries, standingOf(run, now), run.startedAt);
+  const reason = reasonOf(run, record?.result);
+  const workers = new Map((await snapshot.workers()).map(({ worker, name }) => [worker, name]));
+  const first = attempts[0]?.holder ?? record?.holder;
+  const finishedAt = isFinal(run.state) ? run.finishedAt : undefined;
+  const events = eventsOfLoop({
+    status,
+    createdAt: run.createdAt,
+    startedAt: run.startedAt,
+    finishedAt,
+    lease: run.attempt,
+    n: now?.step ?? 0,
+    worker: first === undefined ? undefined : workers.get(first),
+    reason,
+    steps,
+    pauses: pausesOf(entries, status, now, run),
+  });
+  return {
+    run,
+    input: payload?.input ?? {},
+    executionId: executionIdOf(run),
+    status,
+    steps,
+    events,
+    changedAt: finishedAt ?? entries.at(-1)?.at ?? run.startedAt ?? run.createdAt,
+    reason,
+    pauses: pausedSoFar(now),
+  };
+}
+
+/** Entries of states, in their order; values of phases alone are read. */
+async function entriesOf(
+  { engine }: EngineSnapshot,
+  task: number,
+  steps: readonly Step[],
+  heads: ReadonlyMap<string, { readonly at: number; readonly attempt: number }>,
+): Promise<readonly StateEntry[]> {
+  const wanted = steps.filter(({ state }) => isPhase(state)).map(({ key }) => key);
+  const outs = new Map<string, Value>();
+  for (let from = 0; from < wanted.length; from += KEYS_AT_ONCE) {
+    const keys = wanted.slice(from, from + KEYS_AT_ONCE);
+    for (const { key, value } of await engine.store.journalEntries({ task, keys }))
+      outs.set(key, value === undefined ? undefined : (JSON.parse(value) as { readonly out?: Value }).out);
+  }
+  return steps.flatMap(({ key, step, state }) => {
+    const head = heads.get(key);
+    return head === undefined ? [] : [{ n: step, state, lease: head.attempt, at: head.at, out: outs.get(key) }];
+  });
+}
+
+function standingOf({ state, attempt }: Run, now: Snapshot | undefined) {
+  return now === undefined ? undefined : { n: now.step, state: now.state, lease: attempt, status: STANDING[state] };
+}
+
+/** What a phase is that has not ended, by the state of its task. */
+const STANDING: Readonly<Record<Run['state'], StepStatus>> = {
+  running: 'IN_PROGRESS',
+  waiting: 'QUEUED',
+  ready: 'QUEUED',
+  scheduled: 'QUEUED',
+  completed: 'SUCCEEDED',
+  failed: 'FAILED',
+  cancelled: 'CANCELED',
+};
+
+function pausesOf(
+  entries: readonly StateEntry[],
+  status: LoopStatus,
+  now: Snapshot | undefined,
+  { attempt }: Run,
+): readonly LoopPause[] {
+  const pauses = entries.flatMap(({ n, state, lease, at }, i): readonly LoopPause[] => {
+    if (state !== PAUSED) return [];
+    const before = entries[i - 1];
+    return [{ n, lease: before?.lease ?? lease, from: before?.at, until: { lease, at } }];
+  });
+  if (status !== 'PAUSED' || now?.state !== PAUSED) return pauses;
+  const before = entries.at(-1);
+  return [...pauses, { n: now.step, lease: before?.lease ?? attempt, from: before?.at, until: undefined }];
+}
+
+function pausedSoFar(now: Snapshot | undefined): number {
+  const pauses = now?.context['pauses'];
+  return typeof pauses === 'number' ? pauses : 0;
+}
+
+function reasonOf({ state, cancelNote }: Run, result: string | undefined): string | undefined {
+  if (state === 'cancelled') return cancelNote?.why;
+  if (state !== 'failed') return undefined;
+  const error: unknown = result === undefined ? undefined : JSON.parse(result);
+  return isMap(error) && typeof error['message'] === 'string' ? error['message'] : 'it failed';
+}
+
+/** The phase at which a run stands. Nothing is stored of it yet: its first. */
+export async function phaseOf({ engine }: EngineSnapshot, task: number, payload: MachinePayload): Promise<LoopPhase> {
+  const { heads } = await headsOf(engine, [task]);
+  const now = await snapshotAt(engine, task, payload, { heads, steps: await stepsOf(engine, task, heads) });
+  const next = now?.context['next'];
+  return isPhase(now?.state) ? now.state : isPhase(next) ? next : 'implementation';
+}
