@@ -2,7 +2,7 @@
  * `npm run bench:graphs`: runs of graphs by size, through the public library: a chain, layers, and fans of 500 with their fan-in. Each in a process
  * and on a store of its own. What matters is the growth: time a node at each size beside that at the smallest.
  *
- *     node bench/graphs.ts [--store sqlite|postgres|both] [--shapes chain,layers,fan] [--sizes 1000,2000,5000,10000] [--no-record]
+ *     node bench/graphs.ts [--store sqlite|postgres|both] [--shapes chain,layers,fan] [--sizes 1000,2000,4000,8000] [--no-record]
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const { values: flags } = parseArgs({
   options: {
     store: { type: 'string', default: 'both' },
     shapes: { type: 'string', default: Object.keys(SHAPES).join(',') },
-    sizes: { type: 'string', default: '1000,2000,5000,10000' },
+    sizes: { type: 'string', default: '1000,2000,4000,8000' },
     record: { type: 'boolean', default: true },
   },
   allowNegative: true,

@@ -7,7 +7,7 @@ const graph = SHAPES[name]?.make(Number(size));
 if (graph === undefined) throw new Error(`there is no shape ${name}`);
 
 const app = await open(address as 'memory:');
-const step = task('bench/step', { queue: 'graphs', run: ({ n }: { readonly n: number }) => ({ n }) });
+const step = task('s', { queue: 'graphs', run: ({ n }: { readonly n: number }) => ({ n }) });
 await app.worker({ tasks: [graphs(), step], slots: 64 }).start();
 const began = performance.now();
 const used = process.cpuUsage();

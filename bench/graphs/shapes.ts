@@ -1,7 +1,8 @@
-/** Graphs of a size, all of whose nodes but the first are tasks. */
+/** Graphs of a size, all of whose nodes but the first are tasks. Their texts are short: a graph has at most 1 MiB. */
 const START = { id: 'start', typeId: 'core/start' };
-const node = (id: string, data: object) => ({ id, typeId: 'bench/step', data });
-const connection = (from: string, to: string) => ({ id: `${from}>${to}`, sourceNodeId: from, targetNodeId: to });
+const node = (id: string, data: object) => ({ id, typeId: 's', data });
+const connection = (from: string, to: string) => ({ sourceNodeId: from, targetNodeId: to });
+const nameOf = (i: number): string => `n${i.toString(36)}`;
 
 interface Shape {
   readonly what: string;
@@ -10,10 +11,10 @@ interface Shape {
 
 /** Each node reads what the one before it gave. */
 function chain(nodes: number): object {
-  const ids = Array.from({ length: nodes - 1 }, (_, i) => `n${i}`);
+  const ids = Array.from({ length: nodes - 1 }, (_, i) => nameOf(i));
   return {
-    nodes: [START, ...ids.map((id, i) => node(id, { n: i === 0 ? 0 : `{{ $.n${i - 1}.n }}` }))],
-    connections: ids.map((id, i) => connection(i === 0 ? 'start' : `n${i - 1}`, id)),
+    nodes: [START, ...ids.map((id, i) => node(id, { n: i === 0 ? 0 : `{{ $.${nameOf(i - 1)}.n }}` }))],
+    connections: ids.map((id, i) => connection(i === 0 ? 'start' : nameOf(i - 1), id)),
   };
 }
 
@@ -23,8 +24,8 @@ function layers(nodes: number, width: number): object {
   const connections: object[] = [];
   let gate = 'start';
   for (let layer = 0; all.length < nodes; layer++) {
-    const ids = Array.from({ length: Math.min(width, nodes - all.length - 1) }, (_, i) => `l${layer}n${i}`);
-    const next = `gate${layer}`;
+    const ids = Array.from({ length: Math.min(width, nodes - all.length - 1) }, (_, i) => nameOf(all.length + i));
+    const next = `g${layer}`;
     for (const id of ids) {
       all.push(node(id, { n: layer }));
       connections.push(connection(gate, id), connection(id, next));
