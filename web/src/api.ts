@@ -28,7 +28,6 @@ export type RunWait = RunDetail['waits'][number];
 export type RunStepDetail = AnswerOf<'getRunStep'>;
 export type RunCheck = AnswerOf<'checkRun'>;
 export type RunGraph = AnswerOf<'getRunGraph'>;
-export type RunGraphStates = AnswerOf<'getRunGraphStates'>;
 export type RunGraphNode = AnswerOf<'getRunGraphNode'>;
 export type Budget = RunDetail['budgets'][number];
 export type Me = AnswerOf<'me'>;

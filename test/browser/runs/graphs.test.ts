@@ -8,7 +8,7 @@ import { picture } from '../support/pictures.ts';
 
 const inBrowser = houseOfThisFile({ args: ['--slots', '6'] });
 
-const node = (page: Page, name: string) => page.getByRole('option', { name: new RegExp(`^${name},`) });
+const node = (page: Page, name: string) => page.getByRole('option', { name: new RegExp(`^${name}\\s*,`) });
 const panel = (page: Page) => page.locator('.node-panel');
 const sum = (page: Page, text: RegExp) => page.locator('.graph-sum', { hasText: text });
 
@@ -22,7 +22,7 @@ test(
     await node(page, 'Summarise').and(page.locator('.n-running')).waitFor();
     await node(page, 'Summarise').getByText('0 of 4 tasks').waitFor();
     await node(page, 'Put together').and(page.locator('.n-waiting')).waitFor();
-    assert.match((await node(page, 'Archive').getAttribute('aria-label')) ?? '', /done, pinned, 1 item pinned/);
+    await page.getByRole('option', { name: /^Archive\s*, done, pinned,\s*1 item pinned/ }).waitFor();
     await node(page, 'Summarise').click();
     const tasks = panel(page).getByRole('list', { name: 'Tasks of the node' }).getByRole('listitem');
     await tasks.nth(3).waitFor();

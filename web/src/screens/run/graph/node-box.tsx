@@ -44,7 +44,6 @@ export const NodeBox = memo(function NodeBox({
       aria-selected={selected}
       aria-setsize={all}
       aria-posinset={index + 1}
-      aria-label={`${name}, ${word}${pinned ? ', pinned' : ''}, ${caption}`}
       className={`gnode s-${tone} n-${word.replaceAll(' ', '-')} ${selected ? 'selected' : ''} ${perItem ? 'many' : ''}`}
       style={{ width: NODE_WIDTH, height: NODE_HEIGHT, transform: `translate(${x}px, ${y}px)` }}
       onClick={() => onSelect(index)}
@@ -56,6 +55,10 @@ export const NodeBox = memo(function NodeBox({
       </span>
       <span className="gnode-text">
         <b className="cut">{name}</b>
+        <span className="sr">
+          , {word}
+          {pinned ? ', pinned' : ''},{' '}
+        </span>
         <span className="cut">{caption}</span>
       </span>
       {pinned && (
