@@ -50,6 +50,7 @@ test('without flags and variables there are the documented defaults', () => {
     context: {},
     engine: 'simple',
     input: undefined,
+    workflowName: undefined,
     machineName: undefined,
     machineFile: undefined,
     executionId: undefined,

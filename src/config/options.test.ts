@@ -154,6 +154,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   expected: ['3', 3],
   forkStep: ['s:000003', 's:000003'],
   changes: ['{"n":1}', { n: 1 }],
+  workflowName: ['nightly@2', 'nightly@2'],
   machineName: ['echo_processor', 'echo_processor'],
   machineFile: ['machine.yml', 'machine.yml'],
   executionId: ['order-42', 'order-42'],

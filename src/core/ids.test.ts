@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isEngineError } from './errors.ts';
 import type { Prefix } from './ids.ts';
-import { halfSipHash13, MAX_ID, makeIdCodec } from './ids.ts';
+import { halfSipHash13, MAX_ID, makeIdCodec, numberIn } from './ids.ts';
 
 const KEY = '000102030405060708090a0b0c0d0e0f';
 const codec = makeIdCodec(KEY);
@@ -220,4 +220,11 @@ test('an id or a time outside 48 bits cannot be encoded, and a bad key makes no 
   for (const key of ['', 'abc', KEY.toUpperCase(), `${KEY}00`, 'g'.repeat(32)]) {
     assert.throws(() => makeIdCodec(key), isDefect);
   }
+});
+
+test('the number of an id is read without its cluster, and of no other kind of id', () => {
+  const id = makeIdCodec('0123456789abcdef0123456789abcdef').encode('task_', 2 ** 40 + 7, 1_700_000_000_000);
+  assert.equal(numberIn('task_', id), 2 ** 40 + 7);
+  assert.equal(numberIn('wrk_', id), undefined);
+  assert.equal(numberIn('task_', 'task_x'), undefined);
 });

@@ -2,6 +2,7 @@
 import { MachineFailed, type MachineSource } from '../../app/machines.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
+import type { Operator } from '../../operate/operator.ts';
 import type { RunDetailView } from '../../operate/views.ts';
 import type { Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';
@@ -18,20 +19,26 @@ export interface ServerRun {
   }) => void;
 }
 
+type Work =
+  | { readonly bundle: string; readonly input: unknown }
+  | { readonly task: { readonly queue: string; readonly handler: string; readonly input: unknown } };
+
 /** Resolves to the output of the run. Rejects with `MachineFailed`. */
-export function runOnServer(
-  config: Config,
-  out: Out,
-  source: MachineSource,
-  { input, stop, onStarted }: ServerRun,
-): Promise<unknown> {
-  return withOperator(config, async (operator) => {
-    const { bundleOf } = await import('../../app/machines/durable-run.ts');
+export async function runOnServer(config: Config, out: Out, source: MachineSource, run: ServerRun): Promise<unknown> {
+  const { bundleOf } = await import('../../app/machines/durable-run.ts');
+  return started(config, out, { bundle: await bundleOf(source), input: run.input }, run);
+}
+
+/** A run of a workflow in code. Its queue is its name without the version, as where it is defined without one. */
+export function startedByName(config: Config, out: Out, handler: string, run: ServerRun): Promise<unknown> {
+  const [queue = ''] = handler.split('@', 1);
+  return started(config, out, { task: { queue, handler, input: run.input } }, run);
+}
+
+function started(config: Config, out: Out, work: Work, { stop, onStarted }: ServerRun): Promise<unknown> {
+  const begin = async (operator: Operator): Promise<unknown> => {
     const { executionId: name } = config;
-    const bundle = await bundleOf(source);
-    const run = await operator.call('startRun', {
-      body: { bundle, input, ...(name === undefined ? {} : { name }) },
-    });
+    const run = await operator.call('startRun', { body: { ...work, ...(name === undefined ? {} : { name }) } });
     const send = (channel: string, data: unknown): void =>
       void operator
         .call('sendSignal', { body: { channel, body: data } })
@@ -41,7 +48,8 @@ export function runOnServer(
       if (signal !== '-') await operator.call('sendSignal', { body: { channel: signal.channel, body: signal.data } });
     }
     return ended(await untilItsEnd(operator, run.id, out, stop));
-  });
+  };
+  return withOperator(config, begin, { create: true });
 }
 
 function ended({ id, state, output, error, summary }: RunDetailView): unknown {

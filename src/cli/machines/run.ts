@@ -27,6 +27,7 @@ import { onStopSignals } from '../kit/stop-signals.ts';
 import { rootsIn } from '../node/worker-options.ts';
 import { dryRun } from './dry-run.ts';
 import { readRunInput } from './run-input.ts';
+import type { ServerRun } from './run-on-server.ts';
 import { RunProgress } from './run-progress.ts';
 import { sendLines } from './run-signals.ts';
 
@@ -44,6 +45,7 @@ export const run: Command = {
   ],
   options: [
     'input',
+    'workflowName',
     'machineName',
     'machineFile',
     'executionId',
@@ -72,6 +74,7 @@ export const run: Command = {
     },
     { line: 'run order.yml --execution-id order-42', does: 'goes on with that run, if the machine has persistence' },
     { line: 'run order.yml --dry-run', does: 'the way it would take, without doing anything' },
+    { line: `run --workflow nightly --input '{"days": 2}'`, does: 'a workflow in code, by the workers that have it' },
     { line: 'run order.yml --server http://127.0.0.1:7420', does: 'a durable run by the workers of a node' },
     {
       line: 'run order.yml --store sqlite:./work.db --execution-id order-42',
@@ -81,8 +84,9 @@ export const run: Command = {
 
   async run(args) {
     const { config, args: words } = loadCall(run, args);
-    const name = nameOf(words[0], config);
     const out = outFor(config);
+    if (config.workflowName !== undefined) return runWorkflow(config, out, words[0]);
+    const name = nameOf(words[0], config);
     const source = await findMachine(name);
     const problems = await problemsOf(source, { strict: config.strict });
     refuseProblems(name, problems);
@@ -104,6 +108,26 @@ export const run: Command = {
     return runToEnd(config, out, (options, underway) => durably(config, out, source, { ...options, input }, underway));
   },
 };
+
+/** Its code is with workers: it is started for them, and waited for. */
+async function runWorkflow(config: Config, out: Out, word: string | undefined): Promise<number> {
+  const { workflowName: handler = '', machineName, machineFile, hooksModule, dryRun: dry, maxSteps, parentId } = config;
+  const machine = word ?? machineName ?? machineFile;
+  if (machine !== undefined) throw noneFor('a machine', `it is given with the workflow ${handler}`);
+  if (hooksModule.length > 0 || dry || maxSteps !== undefined || parentId !== undefined)
+    throw noneFor('--workflow', 'hooks, dry runs, --max-steps and --parent-id are of machines');
+  if (config.input === '-' && config.signals.includes('-')) throw twice();
+  const input = await readRunInput(config.input);
+  const { startedByName } = await import('./run-on-server.ts');
+  return runToEnd(config, out, (options, underway) => {
+    const { stop = new AbortController().signal } = options ?? {};
+    return startedByName(config, out, handler, { input, stop, onStarted: startedOn(config, out, underway) });
+  });
+}
+
+function noneFor(field: string, problem: string): Error {
+  return fault('INVALID_INPUT', { field, problem });
+}
 
 /** The argument, or one of the two spellings that documents have for it. */
 function nameOf(word: string | undefined, { machineName, machineFile }: Config): string {
@@ -134,16 +158,16 @@ async function served(
   underway: Underway,
 ): Promise<unknown> {
   const { runOnServer } = await import('./run-on-server.ts');
-  return runOnServer(config, out, source, {
-    input,
-    stop,
-    onStarted: ({ name, fresh, send }) => {
-      underway.send = send;
-      underway.kept = name;
-      if (!config.json && (config.verbose || !fresh || process.stderr.isTTY))
-        out.note(safeLine(`   run ${name}${fresh ? '' : ' goes on'}`));
-    },
-  });
+  return runOnServer(config, out, source, { input, stop, onStarted: startedOn(config, out, underway) });
+}
+
+function startedOn(config: Config, out: Out, underway: Underway): ServerRun['onStarted'] {
+  return ({ name, fresh, send }) => {
+    underway.send = send;
+    underway.kept = name;
+    if (!config.json && (config.verbose || !fresh || process.stderr.isTTY))
+      out.note(safeLine(`   run ${name}${fresh ? '' : ' goes on'}`));
+  };
 }
 
 /** With a worker of this process; others on the store may take a part in it. */

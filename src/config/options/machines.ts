@@ -12,6 +12,15 @@ export const MACHINE_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'empty',
   },
+  workflowName: {
+    doc: 'A workflow in code by its name (nightly, or nightly@2), which workers of the node or store have',
+    flag: 'workflow',
+    value: 'NAME',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'a machine',
+  },
   machineName: {
     doc: 'The machine: the name of one that comes with leasehold, or a file',
     flag: 'machine',

@@ -12,7 +12,7 @@ import { groundOf, type StoreName } from '../ground.ts';
 const FEW = 50;
 /** Of those that wait, how many are decided. */
 const DECIDED = 20;
-const ask = workflow('ask', async (_: number): Promise<unknown> => undefined);
+const ask = workflow('ask', async (n: number): Promise<unknown> => n);
 
 interface Look {
   /** MiB that are alive after a collection. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { place, workAt } from './cli-calls.ts';
 
-const TASKS = `import { task } from ${JSON.stringify(new URL('../../../src/index.ts', import.meta.url).href)};
+const TASKS = `import { task, workflow } from ${JSON.stringify(new URL('../../../src/index.ts', import.meta.url).href)};
 export const ship = task('ship', { async run(_, ctx) {
   const { value } = await ctx.wait('review', { approval: { title: 'Ship "it"\\x1b[31m?', form: { n: 1 } }, timeout: '1h' });
   return value;
@@ -13,7 +13,11 @@ export const choose = task('choose', { async run(_, ctx) {
   const { value } = await ctx.wait('way', { approval: { title: 'Which way?', actions: ['left', 'to the right'] } });
   return value.action;
 } });
-export const listen = task('listen', { run: async (input, ctx) => (await ctx.wait('word', { signal: 'word:' + input })).value });`;
+export const listen = task('listen', { run: async (input, ctx) => (await ctx.wait('word', { signal: 'word:' + input })).value });
+export const pair = workflow('pair', async ({ n }, wf) => {
+  const [a, b] = await Promise.all([wf.approval('a'), wf.approval('b')]);
+  return [n, a.action, b.action];
+});`;
 
 /** A folder in which handlers wait, and a worker that runs what can be run. */
 function waiting(t: Parameters<typeof place>[0]) {
@@ -142,4 +146,35 @@ test('a priority that was set for a name is taken away again, also of names that
   const [said] = (await call(['workers', 'priority', 'host:123:run', 'none', '--json'])).objects();
   assert.deepEqual(said, { name: 'host:123:run', enabled: true, tags: [], workers: 1, running: 0 });
   assert.equal((await call(['workers', 'priority', 'tester', 'much'])).code, 2);
+});
+
+test('a workflow in code is run by its name, and of its approvals the one that is named is decided', async (t) => {
+  const { call, work } = waiting(t);
+  const running = call(['run', '--workflow', 'pair', '--input', '{"n":2}', '--execution-id', 'pair/1', '--json']);
+  const asked = async () => (await call(['approvals', '--json'])).objects();
+  let over = false;
+  void running.then(() => (over = true));
+  while ((await asked()).length === 0) {
+    assert.ok(!over, 'it waits for its approvals');
+    await work();
+  }
+  const [first, second] = await asked();
+  assert.deepEqual([first?.key, second?.key], ['approval:a#0', 'approval:b#0']);
+  const id = String(first?.id);
+  const wrong = await call(['approve', id, '--key', 'approval:c#0']);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /does not wait for a decision of the key approval:c#0/);
+  assert.equal((await call(['approve', id, '--key', 'approval:b#0'])).code, 0);
+  await work();
+  assert.deepEqual(
+    (await asked()).map(({ key }) => key),
+    ['approval:a#0'],
+  );
+  assert.equal((await call(['reject', id])).code, 0);
+  await work();
+  const { code, stdout, stderr } = await running;
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(JSON.parse(stdout), [2, 'reject', 'approve']);
+  const refused = await call(['run', 'order.yml', '--workflow', 'pair']);
+  assert.equal(refused.code, 2);
 });

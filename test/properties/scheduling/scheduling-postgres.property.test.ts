@@ -3,4 +3,4 @@ import { scaled } from '../../support/scale.ts';
 import { onPostgres } from './scheduling-grounds.ts';
 import { WHAT, worlds } from './scheduling-worlds.ts';
 
-test(`on Postgres, ${WHAT}`, async (t) => worlds(t, await onPostgres(), scaled(12, 200)));
+test(`on Postgres, ${WHAT}`, async (t) => worlds(t, await onPostgres(), scaled(8, 200)));

@@ -5,9 +5,9 @@ import { scaled } from '../../support/scale.ts';
 import { inMemory, onFiles } from './scheduling-grounds.ts';
 import { firstWrong, WHAT, worlds } from './scheduling-worlds.ts';
 
-test(`in memory, ${WHAT}`, (t) => worlds(t, inMemory, scaled(30, 400)));
+test(`in memory, ${WHAT}`, (t) => worlds(t, inMemory, scaled(20, 400)));
 
-test(`on files, ${WHAT}`, (t) => worlds(t, onFiles(), scaled(10, 100)));
+test(`on files, ${WHAT}`, (t) => worlds(t, onFiles(), scaled(7, 100)));
 
 /** What somebody might break one day: a part of a statement, what stands there then, and what the worlds say to it. */
 const DEFECTS: readonly (readonly [StatementName, before: string, after: string, notice: RegExp])[] = [

@@ -64,15 +64,10 @@ async function workOf({ engine }: Pick<RpcCall, 'engine'>, id: string) {
 }
 
 function timesOf(type: ScheduleType, expression: string): ScheduleTimes {
-  switch (type) {
-    case 'once':
-      return { at: expression };
-    case 'interval':
-      if (!/^\d{1,9}$/.test(expression)) throw new RpcProblem('params', 'the expression of an interval is its seconds');
-      return { every: `${expression}s` };
-    default:
-      return { [type]: expression };
-  }
+  if (type === 'once') return { at: expression };
+  if (type !== 'interval') return { [type]: expression };
+  if (!/^\d{1,9}$/.test(expression)) throw new RpcProblem('params', 'the expression of an interval is its seconds');
+  return { every: `${expression}s` };
 }
 
 function viewOf({ name, handler, queue, times, timezone, missed, state, nextAt, last }: Schedule) {
