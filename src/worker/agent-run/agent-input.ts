@@ -1,4 +1,3 @@
-import { UNITS } from '../../core/limits/budget.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { either, type Field, list, map, object, oneOf, optional, type Shape, text, whole } from '../handlers/schema.ts';
 
@@ -17,42 +16,32 @@ const MOST_NAME = 1_000;
 const KEYS: ReadonlySet<string> = new Set(['api_key', 'token', 'password', 'secret', 'bearer']);
 const KEY_HEADERS = /^(authorization|proxy-authorization|cookie|x-api-key|api-key|x-ua-.*-token)$/i;
 
+/** A worker announces its schemas before it is let in, and its first message is short: so the form has few words, and the reference has the rest. */
 const fields = {
   gateway: checked(
     either(
       text(),
       map(),
       'the name of an agent, an address or settings',
-      'Who does the work: the name of an agent of the worker, the address of a gateway, or settings: {"type": "a2a", "url": …}, and so with the types gateway, llm, command, claude-code, codex-cli, pi-agent, smolagents and function.',
+      'An agent of the worker, an address, or {type, …}.',
     ),
     gatewayProblems,
   ),
-  prompt: text({ minLength: 1, check: shorter(MOST_PROMPT), about: 'What it is to do.' }),
-  system: optional(text({ check: shorter(MOST_PROMPT), about: 'What it is told besides, of agents that take that.' })),
-  max_iterations: optional(whole({ min: 1, max: MOST_ITERATIONS, about: `Default: ${DEFAULT_ITERATIONS}.` })),
-  on_max_iterations: optional(
-    oneOf(['fail', 'complete'], 'What it means when they are used up; default: the task fails.'),
-  ),
-  workspace: optional(text({ minLength: 1, check: shorter(MOST_NAME), about: 'The folder that it works in.' })),
-  session: optional(text({ minLength: 1, check: shorter(200), about: 'A conversation that it goes on with.' })),
-  context: optional(map('Facts for it, beside the prompt.')),
-  output: optional(map('Fields of the answer: {name: {type, description}}. Default: a text.')),
-  allowed_tools: optional(list(text({ minLength: 1 }), { about: 'Names of tools. Default: all.' })),
-  denied_tools: optional(list(text({ minLength: 1 }), { about: 'Names of tools that it may not call.' })),
-  policies: optional(
-    checked(
-      map('What happens to a tool call that a crash cut off: {tool: repeat, exact or relaunch}.'),
-      policyProblems,
-    ),
-  ),
-  on_uncertain: optional(
-    oneOf(['ask', 'fail'], 'If nobody knows whether a tool has acted; default: a person is asked.'),
-  ),
-  tool_timeout: optional(whole({ min: 1, max: 604_800, about: 'Seconds for one tool call.' })),
-  draw: optional(map(`The most that one call may cost, of a budget: {${UNITS.join(', ')}}.`)),
-  backoffs: optional(
-    list(whole({ min: 0, max: 3_600 }), { about: 'Seconds to wait before each try of a call; default 2, 8, 16, 35.' }),
-  ),
+  prompt: text({ minLength: 1, check: shorter(MOST_PROMPT) }),
+  system: optional(text({ check: shorter(MOST_PROMPT) })),
+  max_iterations: optional(whole({ min: 1, max: MOST_ITERATIONS })),
+  on_max_iterations: optional(oneOf(['fail', 'complete'])),
+  workspace: optional(text({ minLength: 1, check: shorter(MOST_NAME) })),
+  session: optional(text({ minLength: 1, check: shorter(200) })),
+  context: optional(map()),
+  output: optional(map()),
+  allowed_tools: optional(list(text({ minLength: 1 }))),
+  denied_tools: optional(list(text({ minLength: 1 }))),
+  policies: optional(checked(map(), policyProblems)),
+  on_uncertain: optional(oneOf(['ask', 'fail'])),
+  tool_timeout: optional(whole({ min: 1, max: 604_800 })),
+  draw: optional(map()),
+  backoffs: optional(list(whole({ min: 0, max: 3_600 }))),
 };
 
 export const agentInput = object(fields);

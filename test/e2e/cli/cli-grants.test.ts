@@ -113,17 +113,20 @@ test('a worker that offers more than its name was granted is refused with the co
   ];
   const refused = await here.call(['worker', '--join', url, '--name', 'box', '--secret', secret]);
   assert.equal(refused.code, 4);
-  assert.match(refused.stderr, /the handlers aggregate, echo, graph, http, machine were not given to the worker box/);
+  assert.match(
+    refused.stderr,
+    /the handlers agent, aggregate, echo, graph, http, machine were not given to the worker box/,
+  );
   const command = /"leasehold ([^"]+)"/.exec(refused.stderr)?.[1] ?? '';
   assert.equal(
     command,
-    'workers grant box --handler render --handler aggregate --handler echo --handler graph --handler http --handler machine',
+    'workers grant box --handler render --handler agent --handler aggregate --handler echo --handler graph --handler http --handler machine',
   );
   assert.equal((await here.call(command.split(' '))).code, 0);
   const worker = run(t, ['worker', '--join', url, '--name', 'box', '--secret', secret], { cwd: here.cwd });
-  await worker.says(/Worker box runs aggregate, echo, graph, http, machine/);
+  await worker.says(/Worker box runs agent, aggregate, echo, graph, http, machine/);
   const [row = ''] = (await here.call(['workers', 'list'])).lines;
-  assert.equal(row.split('\t').at(-1), 'handlers aggregate, echo, graph, http, machine, render');
+  assert.equal(row.split('\t').at(-1), 'handlers agent, aggregate, echo, graph, http, machine, render');
   worker.child.kill('SIGINT');
   await worker.ended;
 });

@@ -21,7 +21,7 @@ test('a worker joins by a code, runs what it may, and joins again by what it has
 
   const there = temporaryFolder(t);
   const first = run(t, ['worker', '--join', url, '--code', code], { cwd: there });
-  await first.says(/Worker box runs aggregate, echo, graph, http, machine from http:/);
+  await first.says(/Worker box runs agent, aggregate, echo, graph, http, machine from http:/);
   const pushed = await here.call(['push', 'echo', '{"a":1}', '--require', 'gpu', '--follow']);
   assert.equal(pushed.code, 0, pushed.stderr);
   assert.match(pushed.stdout, /\{"a":1\}/);
