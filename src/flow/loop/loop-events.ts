@@ -98,7 +98,9 @@ function ending({ status, finishedAt, lease, n, reason }: LoopFacts): readonly L
       return [{ id, type: 'RUN_FAILED', at: finishedAt, payload: { reason: reason ?? 'unknown' } }];
     case 'CANCELED':
       return [{ id, type: 'RUN_CANCELED', at: finishedAt, payload: { reason: reason ?? null } }];
-    default:
+    case 'PENDING':
+    case 'RUNNING':
+    case 'PAUSED':
       return [];
   }
 }
