@@ -76,7 +76,10 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
   const handler = checkName('handler', request.handler);
   const payload = encodePayload(request.input);
   if (request.inherits !== true && inherits(payload)) {
-    throw fault('INVALID_INPUT', { field: 'input', problem: `it has an entry ${INHERITED}, which is the engine's own` });
+    throw fault('INVALID_INPUT', {
+      field: 'input',
+      problem: `it has an entry ${INHERITED}, which is the engine's own`,
+    });
   }
   const reuse = request.reuse === undefined ? undefined : normalizeReuse(request.reuse);
   return {

@@ -10,9 +10,9 @@ import { MACHINE_HANDLER, type MachinePayload } from '../../flow/machine/machine
 import { begin } from '../../flow/machine/reduce.ts';
 import { emptySnapshot, type Snapshot } from '../../flow/machine/snapshot.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
+import { loopTerms } from '../loops/loop-terms.ts';
 import { changedEntries, type Fork, freshOf, HINT, over, START, tooLong } from './fork-parts.ts';
 import { forkWorkflow } from './fork-workflow.ts';
-import { loopTerms } from '../loops/loop-terms.ts';
 import { headsOf, type Step, snapshotAt, stepsOf } from './journals.ts';
 import { machineOf, payloadOf } from './machine-definition.ts';
 import { boundsOf } from './run-budgets.ts';

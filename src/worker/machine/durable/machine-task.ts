@@ -127,7 +127,18 @@ async function driveTask(
   try {
     return await driveMachine(
       runnable,
-      { task: request.id, executionId, parentExecutionId: parent, depth, maxDepth, input, from, attempt, tries, stop: signal },
+      {
+        task: request.id,
+        executionId,
+        parentExecutionId: parent,
+        depth,
+        maxDepth,
+        input,
+        from,
+        attempt,
+        tries,
+        stop: signal,
+      },
       { world, session, childTask, onStep, log },
     );
   } catch (error) {
