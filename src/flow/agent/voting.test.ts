@@ -188,6 +188,8 @@ describe('the bounds of a tool loop', () => {
       toolTimeoutMs: 30_000,
       totalTimeoutMs: 600_000,
       maxCost: 0,
+      uncertain: 'fail',
+      once: false,
     });
     assert.deepEqual(
       [readToolLoop(true, '4.2.1').maxTurns, readToolLoop({ max_turns: '3' }, '4.2.1').maxTurns],

@@ -72,6 +72,9 @@ test('who only reads changes nothing, a worker acts for nodes alone, and who ope
     'tasks.running.list',
     'tasks.running.status',
     'tasks.running.count',
+    'tasks.scheduled.list',
+    'tasks.scheduled.due',
+    'tasks.scheduled.complete',
     'system.health',
     'system.executors',
   ]);
