@@ -82,8 +82,8 @@ export interface WorkerParts {
 export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worker {
   checkOptions('worker options', options, KNOWN);
   const { tasks, modules = [], queues } = options;
-  const tags = tagsOf(options);
   checkTasks(tasks);
+  const tags = tagsOf(options);
   const slots = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
   const incarnation = randomUUID();
   const inline = tasks.filter(({ isolation, givesWay }) => isolation === 'inline' && givesWay !== true);

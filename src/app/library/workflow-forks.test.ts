@@ -130,17 +130,6 @@ test('what cannot be forked of a workflow in code is refused', async (t) => {
   assert.equal((await endOf(app, (await app.runs.fork('run', { step: 'step:large#0' })).id)).output, 1);
 });
 
-test('an input that only looks like that of a fork fails the run, and does nothing', async (t) => {
-  const app = await open('memory:');
-  t.after(() => app.close());
-  let ran = 0;
-  const flow = workflow('flow', async (_: unknown, wf) => wf.step('one', () => ++ran));
-  await app.worker({ tasks: [flow] }).start();
-  const run = await app.run(flow, { 'leasehold.fork': [{ key: 'w:000001/step:one#0', value: 7 }], input: null });
-  await assert.rejects(run.result(), /of another form/);
-  assert.equal(ran, 0);
-});
-
 const detailOf = async (app: Leasehold, run: string) =>
   (await app.runs.get(run)) ?? assert.fail(`there is no run ${run}`);
 

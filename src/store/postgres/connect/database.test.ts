@@ -5,6 +5,7 @@ import { freshDatabase, startPostgres } from '../../../../test/support/postgres.
 import { adminOf } from '../../../../test/support/postgres-contract.ts';
 import { realWorld } from '../../../app/world.ts';
 import { isEngineError } from '../../../core/errors.ts';
+import type { World } from '../../../core/world.ts';
 import { refusal } from '../../conformance/kit/scene.ts';
 import { openPostgres } from '../open.ts';
 import { statements } from '../statements.ts';
@@ -24,14 +25,18 @@ interface Options {
   readonly size?: number;
   readonly deadlineMs?: number;
   readonly at?: string;
+  readonly world?: World;
 }
 
 /** A pool of its own, whose sessions the test can find by their name. */
-function open(t: TestContext, { size = 2, deadlineMs = 5000, at = url }: Options = {}): { db: Database; name: string } {
+function open(
+  t: TestContext,
+  { size = 2, deadlineMs = 5000, at = url, world: own = world }: Options = {},
+): { db: Database; name: string } {
   const name = `db${process.pid}_${names++}`;
   const address = parseAddress(`${at}&application_name=${name}`);
   const texts = statements(address.schema);
-  const db = new Database({ ...address, texts, world, size, deadlineMs });
+  const db = new Database({ ...address, texts, world: own, size, deadlineMs });
   t.after(() => db.close());
   return { db, name };
 }
@@ -72,14 +77,28 @@ test('calls that come together share the session that is there: a new one is ope
   assert.ok(rows.length < 6, `${rows.length} sessions`);
 });
 
-test('a call that soon gets the busy connection opens no other', async (t) => {
-  const { db, name } = open(t, { size: 6 });
+test('a call that gets the busy connection soon opens no other', async (t) => {
+  // The moment after which another is opened comes when the test says so.
+  const late: (() => void)[] = [];
+  const timers: World['timers'] = {
+    ...world.timers,
+    after: (ms, fn, options) => (ms < 100 ? (late.push(fn), () => {}) : world.timers.after(ms, fn, options)),
+  };
+  const { db, name } = open(t, { size: 6, world: { ...world, timers } });
+  const sessions = async (): Promise<number> =>
+    (await admin.query('SELECT FROM pg_stat_activity WHERE application_name = $1', [name])).rows.length;
   await pidOf(db);
-  for (let i = 0; i < 20; i++) await Promise.all([pidOf(db), pidOf(db)]);
-  const sql = 'SELECT FROM pg_stat_activity WHERE application_name = $1';
-  assert.equal((await admin.query(sql, [name])).rows.length, 1);
-  await Promise.all([db.run((session) => session.raw('SELECT pg_sleep(0.3)')), pidOf(db)]);
-  assert.equal((await admin.query(sql, [name])).rows.length, 2);
+  await Promise.all([pidOf(db), pidOf(db), pidOf(db)]);
+  assert.equal(late.length, 1);
+  late.pop()?.();
+  assert.equal(await sessions(), 1, 'nobody waits any more');
+  const held = db.run((session) => session.raw('SELECT pg_sleep(0.5)'));
+  const waiting = pidOf(db);
+  while (late.at(0) === undefined) await pause(1);
+  late.pop()?.();
+  await waiting;
+  assert.equal(await sessions(), 2);
+  await held;
 });
 
 test('who gets no connection until the deadline hears that the store is busy, and the pool goes on', async (t) => {
