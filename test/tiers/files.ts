@@ -10,6 +10,9 @@ const MERGE: readonly RegExp[] = [
   /^test\/sim\/(machines\/driver-)?defects\.test\.ts$/,
   // Two sessions in every order of their statements: 40 s of CPU, and as many of Postgres.
   /^src\/store\/postgres\/interleavings\.test\.ts$/,
+  // What proves a whole once more, on each way or after each crash: their parts have tests of their own. 150 s of time, 60 s of CPU.
+  /^src\/worker\/(machine\/durable\/both-drivers|machine\/persistence\/crash|workflow\/crashes|links\/wire)\.test\.ts$/,
+  /^src\/(store\/postgres\/pooler|app\/upkeep\/upkeep-move|compat\/universal-agent\/runtime-db|app\/pools\/(registration|work)-backend)\.test\.ts$/,
 ];
 
 /** Of those folders what runs with `npm test` all the same: a user's first minute on each way in. */
