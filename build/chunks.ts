@@ -24,6 +24,8 @@ const STARTS: Readonly<Record<string, readonly string[]>> = {
 };
 /** The same for what only these load: each is whole. */
 const LARGE: Readonly<Record<string, readonly string[]>> = {
+  // Nodes and the hooks of loops share these: with the node, a run within the process would load all of it.
+  loop: ['flow/loop/decide.ts', 'flow/loop/loop-input.ts', 'flow/loop/prompts.ts', 'flow/loop/retry.ts'],
   worker: ['cli/node/worker.ts'],
   remote: ['app/remote/remote-worker.ts', 'app/remote/remote-app.ts'],
   postgres: [POSTGRES],

@@ -79,7 +79,7 @@ export class Workflows {
     readonly limit: number;
   }): Promise<readonly WorkflowRecord[]> {
     checkLimit(limit);
-    return this.#deps.store.workflowList({ after, limit });
+    return this.#deps.store.workflowList({ after: after === '' ? after : checkName('cursor', after), limit });
   }
 
   /** The newest first. */

@@ -302,6 +302,7 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   setRunBudget: { unit: 'calls', hard: 1 },
   putSchedule: { name: 'nightly', queue: 'q', daily: '03:00' },
   applyWorkflow: { name: 'nightly', workflow: { nodes: [] } },
+  checkRun: { text: 'spec: flatmachine' },
   checkWorkflow: { workflow: { nodes: [] } },
   restoreWorkflow: { expected: 1 },
   runWorkflow: { version: 1 },
