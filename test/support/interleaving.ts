@@ -363,6 +363,7 @@ class Play {
     };
     const wakeups = {
       look: () => {},
+      attach: () => undefined,
       notify: () => {},
       notifyAll: () => {},
       close: () => Promise.resolve(),
