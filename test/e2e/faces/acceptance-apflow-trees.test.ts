@@ -251,7 +251,7 @@ for (const [store, url] of Object.entries(STORES)) {
     t.after(() => receiver.close());
     await once(receiver, 'listening');
     const { port } = receiver.address() as AddressInfo;
-    const webhook_config = { url: `http://127.0.0.1:${port}/hook`, headers: { 'x-key': 'k' } };
+    const webhook_config = { url: `http://127.0.0.1:${port}/hook`, headers: { 'x-key': 'k' }, events: ['final'] };
     const place = await url();
     const worker = (node: NodeScene, allowHttp: readonly string[]): Worker =>
       builtinWorker(node.service.app, {

@@ -120,8 +120,8 @@ export const DRIVER_DEFECTS = {
   ]),
   'heard-forgotten': plant('an attempt does not ask what the wait of the one before has come to', [
     DRIVER,
-    'const waited = await this.#children.lastWait(key);\n    if (waited',
-    "const waited = await this.#children.lastWait('another');\n    if (waited",
+    "const waited = await this.#children.lastWait(key);\n    if (waited?.outcome === 'timed_out'",
+    "const waited = await this.#children.lastWait('another');\n    if (waited?.outcome === 'timed_out'",
   ]),
   'waits-unnamed': plant('all waits of a run have the same name', [
     DRIVER,
