@@ -177,7 +177,9 @@ class Checker {
       if (state !== note.state) this.#wrong(`${note.id} was seen ${note.state}, and is ${state}`);
       for (const start of this.#starts.values()) {
         if (start.id === note.id && start.at > note.at && !this.#startedLate(start)) {
-          this.#wrong(`${note.id}/${start.attempt} was started after it was ${note.state}`);
+          this.#wrong(
+            `${note.id}/${start.attempt} was started after it was ${note.state}${this.#aboutStart(start, note.at)}`,
+          );
         }
       }
     }
@@ -280,6 +282,15 @@ class Checker {
   #startedLate({ id, attempt, worker = 0, at }: Start): boolean {
     const outcome = this.#finals.get(id as string)?.attempts.find((one) => one.attempt === attempt)?.outcome;
     return outcome === 'expired' && this.#wasFrozen(worker, at);
+  }
+
+  /** What is known of a start that should not have been, for whoever has to find out why. */
+  #aboutStart({ id, attempt, worker = 0, at }: Start, endedAt: number): string {
+    const recorded = this.#finals.get(id as string)?.attempts.find((one) => one.attempt === attempt)?.outcome;
+    const struck = this.#struck.filter(({ pid, at: when }) => pid === worker && when < at).slice(-2);
+    const strikes = struck.map(({ signal, at: when }) => `${signal} ${Math.round(at - when)} ms before`).join(', ');
+    const lateMs = Math.round(at - endedAt);
+    return ` (${lateMs} ms later; recorded is ${recorded}; its worker had ${strikes === '' ? 'no strikes' : strikes})`;
   }
 
   /** For longer than its lease, not long before. */
