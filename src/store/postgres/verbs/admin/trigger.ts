@@ -19,19 +19,13 @@ import type {
 import type { Session } from '../../connect/database.ts';
 import { prioOf, priorityOf } from '../../prio.ts';
 
+export function triggerColumns(t: NewTrigger): readonly unknown[] {
+  const { name, lane, spec, cron, timezone, missed, priority, maxTries, payload, nextAt } = t;
+  return [name, lane, spec, cron, timezone, missed, prioOf(priority), maxTries, payload, nextAt];
+}
+
 export async function putTrigger(session: Session, t: NewTrigger): Promise<number | undefined> {
-  const [row] = await session.all<{ next_at: number }>('triggerPut', [
-    t.name,
-    t.lane,
-    t.spec,
-    t.cron,
-    t.timezone,
-    t.missed,
-    prioOf(t.priority),
-    t.maxTries,
-    t.payload,
-    t.nextAt,
-  ]);
+  const [row] = await session.all<{ next_at: number }>('triggerPut', triggerColumns(t));
   return row?.next_at;
 }
 

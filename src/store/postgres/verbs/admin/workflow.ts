@@ -3,7 +3,7 @@ import { versionOf, type WorkflowRow, type WorkflowVersionRow, workflowOf } from
 import type { NewTrigger, WorkflowAnswer, WorkflowPut, WorkflowRecord, WorkflowVersion } from '../../../store.ts';
 import { texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-import { prioOf } from '../../prio.ts';
+import { triggerColumns } from './trigger.ts';
 
 interface Stand {
   readonly version: number;
@@ -89,16 +89,7 @@ async function dropTriggers(session: Session, workflow: string, wanted: readonly
 /** False: its name belongs to another schedule. */
 async function ownTrigger(session: Session, workflow: string, t: NewTrigger, enabled: boolean): Promise<boolean> {
   const owned = await session.rows('triggerOwn', [
-    t.name,
-    t.lane,
-    t.spec,
-    t.cron,
-    t.timezone,
-    t.missed,
-    prioOf(t.priority),
-    t.maxTries,
-    t.payload,
-    t.nextAt,
+    ...triggerColumns(t),
     NEVER,
     enabled,
     workflow,
