@@ -52,7 +52,11 @@ export function chunkNames(src: string, entries: readonly string[]): (id: string
     if (alone.has(id)) return null;
     if (/[\\/]node_modules[\\/]zod[\\/]/.test(id)) return 'zod';
     if (adapter.has(id)) return ADAPTER.name;
-    return sharedName(namesOf(id, starts)) ?? namesOf(id, large)[0] ?? null;
+    const name = sharedName(namesOf(id, starts));
+    const [other] = namesOf(id, large);
+    // The rest of what children load is of no use to a worker that has not started one.
+    if (name === 'child' && other === 'worker') return 'library-child';
+    return name ?? other ?? null;
   };
 }
 

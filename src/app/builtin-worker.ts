@@ -63,8 +63,9 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     onSettled,
   } = options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
+  const only = ['aggregate', 'echo', 'http', ...allow] as const;
   const settings = settingsEnvironment({
-    only: ['aggregate', 'echo', 'http', ...allow],
+    only,
     http: { allow: allowHttp, sign: allow.includes('shell') ? true : allowEnv },
     js: { root },
   });
@@ -86,7 +87,9 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
         ...(allow.includes('js') ? { modules: root } : {}),
       }),
     ],
-    modules: [builtin, ...handlers.map(moduleUrl)],
+    ...(once === true && handlers.length === 0
+      ? { known: { module: builtin, handlers: only } }
+      : { modules: [builtin, ...handlers.map(moduleUrl)] }),
     name,
     slots,
     tags,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -106,6 +106,30 @@ test('tasks in modules run in processes of their own, beside those of the worker
   const [here, there] = await Promise.all([(await app.push(near, 0)).result(), (await app.push(far, 0)).result()]);
   assert.equal(here, process.pid);
   assert.ok(typeof there === 'number' && there !== process.pid);
+});
+
+test('a worker for one task claims before it loads a module whose tasks are known, and starts one process for it', async (t) => {
+  const app = await open('memory:', { duties: false });
+  t.after(() => app.close());
+  const marks = join(folder, 'loads');
+  const module = moduleOf(
+    'known',
+    `import { appendFileSync } from 'node:fs';
+     appendFileSync(${JSON.stringify(marks)}, 'x');
+     export const far = task('far', { run: () => process.pid });`,
+  );
+  const worker = app.worker({ tasks: [], known: { module, handlers: ['far'] }, once: true, slots: 4 });
+  await worker.start();
+  assert.deepEqual(worker.handlers, ['far']);
+  assert.deepEqual(
+    (await app.workers()).map(({ slots }) => slots),
+    [1],
+  );
+  assert.equal(existsSync(marks), false);
+  const handle = await app.push(task('far', { run: () => 0 }), null);
+  await worker.ended;
+  assert.notEqual(await handle.result(), process.pid);
+  assert.equal(readFileSync(marks, 'utf8'), 'x');
 });
 
 test('an inline task that killed its worker before runs in a process of its own the next time', async (t) => {

@@ -30,6 +30,8 @@ export interface AppWorkerOptions {
   readonly name?: string;
   /** Modules that export tasks: each runs in a child process. */
   readonly modules?: readonly string[];
+  /** The same for a module whose tasks are known: it is loaded for the first of its runs. */
+  readonly known?: KnownModule;
   /** Claims one task, runs it, and ends. */
   readonly once?: boolean;
   /** Ends after this long without a task. */
@@ -48,6 +50,12 @@ export interface AppWorkerOptions {
   readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
 }
 
+export interface KnownModule {
+  readonly module: string;
+  /** The names of its tasks. What their input looks like is not announced: only a process that has loaded them knows. */
+  readonly handlers: readonly string[];
+}
+
 const KNOWN: ReadonlySet<string> = new Set([
   'tasks',
   'slots',
@@ -57,6 +65,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'queues',
   'name',
   'modules',
+  'known',
   'once',
   'idleExit',
   'lookahead',
@@ -81,16 +90,18 @@ export interface WorkerParts {
 /** Makes a worker from tasks: inline functions run in its loop, the others in child processes. */
 export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worker {
   checkOptions('worker options', options, KNOWN);
-  const { tasks, modules = [], queues } = options;
+  const { tasks, modules = [], known, queues, once = false } = options;
   checkTasks(tasks);
   const tags = tagsOf(options);
-  const slots = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
+  const asked = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
+  // A second child would never run anything.
+  const slots = once ? 1 : asked;
   const incarnation = randomUUID();
   const inline = tasks.filter(({ isolation, givesWay }) => isolation === 'inline' && givesWay !== true);
   const last = tasks.filter(({ isolation, givesWay }) => isolation === 'inline' && givesWay === true);
   const isolated = tasks.filter(({ isolation }) => isolation === 'process');
   let runnersMade = 0;
-  const children: MakeChildren = (found, spares) =>
+  const children: MakeChildren = (found, spares = once ? 0 : undefined) =>
     new ProcessRunner({
       modules: found,
       slots,
@@ -104,6 +115,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
   if (inline.length > 0) runners.push(new InlineRunner(inline, parts.world.timers));
   if (isolated.length > 0) runners.push(fromModules(isolated, children));
   if (modules.length > 0) runners.push(children(modules));
+  if (known !== undefined) runners.push(fromKnown(known, children));
   // The first runner that knows a handler runs it.
   if (last.length > 0) runners.push(new InlineRunner(last, parts.world.timers));
   const shielded = inline.filter(({ module }) => module !== undefined);
@@ -121,7 +133,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.priority === undefined ? {} : { priority: options.priority }),
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(queues === undefined ? {} : { queues }),
-    ...(options.once === undefined ? {} : { once: options.once }),
+    ...(once ? { once } : {}),
     ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),
     ...(options.lookahead === undefined ? {} : { lookahead: whole('lookahead', options.lookahead, 0, 10_000) }),
     ...(options.onSettled === undefined ? {} : { onSettled: options.onSettled }),
@@ -155,6 +167,15 @@ function fromModules(tasks: readonly AnyTask[], children: MakeChildren): Runner 
     isolates: true,
     check: () => void modulesOf(tasks),
     make: () => children(modulesOf(tasks)),
+  });
+}
+
+/** Nothing is started before a task is there: a worker for one task claims it before it has paid for a process. */
+function fromKnown({ module, handlers }: KnownModule, children: MakeChildren): Runner {
+  return new LazyRunner({
+    handlers,
+    isolates: true,
+    make: () => children([module]),
   });
 }
 

@@ -115,7 +115,8 @@ export class Worker {
       onTrouble: (error) => this.#warn('the renewal thread is gone; leases are renewed from the loop', error),
     });
     renewal.start();
-    renewal.prepare();
+    // With one task to come, the start of the thread would only delay its claim.
+    if (this.#options.once !== true) renewal.prepare();
     const deps = { session, renewal, world, ladder, warn: this.#warn };
     this.#deps = deps;
     this.#slots.idleSince = world.clock.monotonic();

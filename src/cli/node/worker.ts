@@ -93,7 +93,7 @@ export const worker: Command = {
       display.started({
         name: opened.name,
         handlers: running.handlers,
-        slots: options.slots,
+        slots: once ? 1 : options.slots,
         store: opened.place,
       });
       await running.ended;
