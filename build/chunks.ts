@@ -30,6 +30,7 @@ const LARGE: Readonly<Record<string, readonly string[]>> = {
   remote: ['app/remote/remote-worker.ts', 'app/remote/remote-app.ts'],
   postgres: [POSTGRES],
   server: ['cli/node/up.ts', 'cli/node/dev.ts'],
+  run: ['cli/machines/run.ts'],
 };
 
 /** Of two adapters a process opens one: what only the first needs is a file of its own. */
@@ -50,7 +51,8 @@ export function chunkNames(src: string, entries: readonly string[]): (id: string
     large ??= closuresOf(LARGE, src, graph);
     adapter ??= idsOf(ADAPTER.of, src, graph).difference(idsOf(ADAPTER.others, src, graph));
     if (alone.has(id)) return null;
-    if (/[\\/]node_modules[\\/]zod[\\/]/.test(id)) return 'zod';
+    const inside = /[\\/]node_modules[\\/](zod|yaml)[\\/]/.exec(id)?.[1];
+    if (inside !== undefined) return inside;
     if (adapter.has(id)) return ADAPTER.name;
     const name = sharedName(namesOf(id, starts));
     const [other] = namesOf(id, large);

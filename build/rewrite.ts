@@ -3,7 +3,7 @@ import { type OutputBundle, type Plugin, RolldownMagicString } from 'rolldown';
 
 const MARK = '__urlOf';
 /** Only functions are used of these, and most starts use none of them: 4 ms each. */
-const LATE = /^node:(child_process|crypto|net)$/;
+const LATE = /^node:(child_process|crypto|net|dns\/promises)$/;
 
 /**
  * Every module keeps the URL that it would have by itself, so that migrations, threads and child programs are found where the

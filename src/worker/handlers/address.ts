@@ -40,17 +40,17 @@ export function inRange(address: Address, { address: base, bits }: Range): boole
 
 /** An IPv4 address written as IPv6 (`::ffff:a.b.c.d`) is that IPv4 address: a socket makes no difference. */
 export function unmapped(address: Address): Address {
-  return inRange(address, MAPPED) ? address.slice(12) : address;
+  return inRange(address, range(MAPPED)) ? address.slice(12) : address;
 }
 
 export function reachOf(given: Address): Reach {
   const address = unmapped(given);
-  if (SPECIAL.some((range) => inRange(address, range))) return 'special';
-  if (PRIVATE.some((range) => inRange(address, range))) return 'private';
+  if (SPECIAL.some((text) => inRange(address, range(text)))) return 'special';
+  if (PRIVATE.some((text) => inRange(address, range(text)))) return 'private';
   if (address.length === 4) return 'public';
   // A translator forwards it as IPv4. It should do so only to the Internet, but that is not relied on.
-  if (inRange(address, NAT64)) return reachOf(address.slice(12)) === 'public' ? 'public' : 'special';
-  return inRange(address, GLOBAL_UNICAST) && !isIsatap(address) ? 'public' : 'special';
+  if (inRange(address, range(NAT64))) return reachOf(address.slice(12)) === 'public' ? 'public' : 'special';
+  return inRange(address, range(GLOBAL_UNICAST)) && !isIsatap(address) ? 'public' : 'special';
 }
 
 /** The last four bytes, after 0:5efe, are the IPv4 address of a tunnel's end, in any prefix. */
@@ -76,16 +76,23 @@ function groups(text: string): number[] {
   });
 }
 
+/** Read as they are asked for: most processes ask for none, and to read one loads half of what Node has for networks. */
+const READ = new Map<string, Range>();
+
 function range(text: string): Range {
-  return parseRange(text) as Range;
+  const known = READ.get(text);
+  if (known !== undefined) return known;
+  const read = parseRange(text) as Range;
+  READ.set(text, read);
+  return read;
 }
 
-const MAPPED = range('::ffff:0:0/96');
-const NAT64 = range('64:ff9b::/96');
+const MAPPED = '::ffff:0:0/96';
+const NAT64 = '64:ff9b::/96';
 /** All of IPv6 that is assigned; nothing outside of it is public. */
-const GLOBAL_UNICAST = range('2000::/3');
+const GLOBAL_UNICAST = '2000::/3';
 
-const PRIVATE: readonly Range[] = [
+const PRIVATE: readonly string[] = [
   '127.0.0.0/8', // this host
   '10.0.0.0/8',
   '172.16.0.0/12',
@@ -93,10 +100,10 @@ const PRIVATE: readonly Range[] = [
   '100.64.0.0/10', // behind a provider's translator
   '::1/128', // this host
   'fc00::/7', // unique local
-].map(range);
+];
 
 /** Checked first, so that single addresses inside private ranges can be listed here. From the registries of IANA, and clouds. */
-const SPECIAL: readonly Range[] = [
+const SPECIAL: readonly string[] = [
   '0.0.0.0/8', // this host, on Linux
   '169.254.0.0/16', // link-local: metadata of most clouds
   '192.0.0.0/24', // protocol assignments: metadata of Oracle
@@ -118,4 +125,4 @@ const SPECIAL: readonly Range[] = [
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4, which holds an IPv4 address
   '3fff::/20', // documentation
-].map(range);
+];

@@ -1,5 +1,4 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 
 export interface HttpRequest {
@@ -49,7 +48,8 @@ export async function exchange(given: HttpRequest): Promise<HttpResponse> {
 
 /** The request on its way: resolves with the head of the answer, whose body is not read yet. */
 export function send({ method, url, headers, body, addresses, signal }: HttpRequest): Promise<IncomingMessage> {
-  const secure = url.protocol === 'https:';
+  // Not by imports: a worker that sends nothing then starts without them.
+  const { Agent, request: open } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   const hostname = hostOf(url);
   const payload = body === undefined ? undefined : Buffer.from(body);
   const options = {
@@ -62,12 +62,11 @@ export function send({ method, url, headers, body, addresses, signal }: HttpRequ
     // The certificate belongs to the name, not to the address. For an address there is no name to send.
     servername: isIP(hostname) === 0 ? hostname : '',
     // Not the shared agent: it may hold a connection to another address of this name, or be configured to use a proxy.
-    agent: secure ? new HttpsAgent() : new HttpAgent(),
+    agent: new Agent(),
     signal,
   };
   return new Promise((resolve, reject) => {
-    const request = (secure ? httpsRequest : httpRequest)(options);
-    request
+    open(options)
       .on('response', resolve)
       .on('error', reject)
       // An unrequested upgrade is refused, and every end of the request settles the promise.
