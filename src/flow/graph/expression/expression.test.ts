@@ -95,6 +95,17 @@ describe('an expression of a graph', () => {
 });
 
 describe('a text with expressions', () => {
+  test('is gone through once, whatever is not closed in it', () => {
+    const long = '{{'.repeat(2_000_000);
+    const started = process.cpuUsage();
+    assert.equal(render(long), long);
+    assert.equal(render(`${long}{{ $.a.n }`), `${long}{{ $.a.n }`);
+    // A search from each of them to the end would take hours.
+    assert.ok(process.cpuUsage(started).user < 20_000_000);
+    assert.equal(render('{{ $.a.n }} {{ $.a.n'), '7 {{ $.a.n');
+    assert.equal(render('}} {{ $.a.n }}'), '}} 7');
+  });
+
   test('keeps the type of a single expression, and is a text otherwise', () => {
     assert.equal(render('{{ $.a.n }}'), 7);
     assert.equal(render('n = {{ $.a.n }}, {{$.none}}{{ $.a.list }}.'), 'n = 7, [1,2,"x"].');

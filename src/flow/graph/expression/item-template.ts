@@ -16,7 +16,8 @@ export type ItemTemplate =
   | { readonly kind: 'list'; readonly items: readonly ItemTemplate[] }
   | { readonly kind: 'map'; readonly entries: readonly (readonly [string, ItemTemplate])[] };
 
-const BLOCK = /\{\{([\s\S]*?)\}\}/g;
+const OPEN = '{{';
+const CLOSE = '}}';
 
 /** `onProblem` is told of each expression that cannot be read; its text stands for itself then. */
 export function itemTemplateOf(
@@ -36,16 +37,21 @@ export function itemTemplateOf(
       ? { kind: 'constant', value }
       : { kind: 'map', entries };
   }
-  if (typeof value !== 'string' || !value.includes('{{')) return { kind: 'constant', value };
+  if (typeof value !== 'string' || !value.includes(OPEN)) return { kind: 'constant', value };
   return textOf(value, (source, error) => onProblem(path, source, error));
 }
 
 function textOf(source: string, onProblem: (source: string, error: ExpressionError) => void): ItemTemplate {
   const parts: (string | Expression)[] = [];
   let end = 0;
-  for (const { 0: block, 1: inner = '', index } of source.matchAll(BLOCK)) {
-    if (index > end) parts.push(source.slice(end, index));
-    end = index + block.length;
+  for (;;) {
+    const open = source.indexOf(OPEN, end);
+    // A text that comes from anybody is gone through once, whatever is not closed in it.
+    const close = open < 0 ? -1 : source.indexOf(CLOSE, open + OPEN.length);
+    if (close < 0) break;
+    if (open > end) parts.push(source.slice(end, open));
+    end = close + CLOSE.length;
+    const inner = source.slice(open + OPEN.length, close);
     try {
       parts.push(parseGraphExpression(inner));
     } catch (error) {
