@@ -73,6 +73,24 @@ for (const [ground, opened] of Object.entries(GROUNDS)) {
       assert.equal((await app.runs.step('sum-1', 'n:1')).name, 'other');
     });
 
+    test('a graph of 10,000 nodes is started, and one that is larger than 4 MiB is refused', async (t) => {
+      const app = await opened(t);
+      t.after(() => app.close());
+      const nodes = Array.from({ length: 10_000 }, (_, i) => ({
+        id: `n${i}`,
+        typeId: 'core/hardwired',
+        data: { json: [i] },
+      }));
+      const connections = nodes.slice(1).map((_, i) => ({ sourceNodeId: `n${i}`, targetNodeId: `n${i + 1}` }));
+      const graph = { nodes, connections, description: 'x'.repeat(1_000_000) };
+      const run = await app.runs.start({ graph, name: 'large' });
+      assert.deepEqual([run.kind, run.fresh], ['graph', true]);
+      await assert.rejects(
+        app.runs.start({ graph: { ...graph, description: 'x'.repeat(4_000_000) } }),
+        (error: unknown) => isEngineError(error, 'TOO_LARGE'),
+      );
+    });
+
     test('a run ends with the node that is named, and begins with the trigger that is named', async (t) => {
       const app = await opened(t);
       t.after(() => app.close());

@@ -1,4 +1,5 @@
 /** Reads a workflow from what its file says, and checks it: every problem is listed, with its place. */
+import { MAX_DEFINITION_BYTES } from '../../core/graph/run.ts';
 import { isList, isMap, kindOf, type Value, type ValueMap } from '../expression/values.ts';
 import { meant } from '../machine/fields.ts';
 import { type Path, type Problem, Problems } from '../machine/problems.ts';
@@ -20,6 +21,8 @@ export interface ReadGraphOptions {
 }
 
 export const MOST_NODES = 10_000;
+/** Bytes of one as JSON: 400 for each of the most nodes. As much as a definition may have. */
+export const MOST_GRAPH = MAX_DEFINITION_BYTES;
 const MOST_CONNECTIONS = 100_000;
 /** Nodes that a misspelt one is compared to. */
 const MOST_LIKENED = 200;

@@ -6,7 +6,7 @@ import type { Value } from '../../flow/expression/values.ts';
 import type { Graph } from '../../flow/graph/definition.ts';
 import { graphPermissions } from '../../flow/graph/graph-permissions.ts';
 import { GRAPH_HANDLER, GRAPH_QUEUE, GRAPH_TRIES, type GraphPayload } from '../../flow/graph/graph-run.ts';
-import { readGraph } from '../../flow/graph/read-graph.ts';
+import { MOST_GRAPH, readGraph } from '../../flow/graph/read-graph.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
 import { LOOP } from '../../flow/loop/demand.ts';
 import { bundleAlone, type MachineBundle, MOST_BUNDLE, readBundle } from '../../flow/machine/bundle/bundle.ts';
@@ -78,7 +78,7 @@ export interface GraphIn {
 /** Throws `INVALID_INPUT` that lists what is wrong with it. */
 export function graphIn(field: string, given: unknown, groups?: ReadonlySet<string>): GraphIn {
   const body = JSON.stringify(given) ?? 'null';
-  if (Buffer.byteLength(body) > MOST_BUNDLE) throw fault('TOO_LARGE', { field, maxBytes: MOST_BUNDLE });
+  if (Buffer.byteLength(body) > MOST_GRAPH) throw fault('TOO_LARGE', { field, maxBytes: MOST_GRAPH });
   const { graph, problems } = readGraph(given as Value, groups === undefined ? {} : { groups });
   if (graph === undefined) throw refuseProblems(field, problems);
   return { graph, definition: { hash: hashOf(body), kind: 'graph', body }, problems };

@@ -111,3 +111,47 @@ test('many keys and many states are read, each key looked at once', () => {
   assert.match(refused(`${text}  s7: {}\n`), /line 12002: Map keys must be unique/);
   assert.match(refused('s: {}\n'.repeat(100_000)), /262144/);
 });
+
+test('JSON is read as YAML is: lines, keys that come twice, numbers without end', () => {
+  const text = `{
+    "nodes": [
+      { "id": "a, \\"{b", "data": { "x": [1, { "y": "]" }] } },
+      { "id": "c",
+        "next": null }
+    ],
+    "name": "n"
+  }`;
+  const { value, lineOf } = parseMachineText(text, 'm.json');
+  assert.deepEqual(value, JSON.parse(text));
+  assert.deepEqual(
+    [
+      [],
+      ['nodes'],
+      ['nodes', 0, 'data', 'x', 1, 'y'],
+      ['nodes', 1],
+      ['nodes', 1, 'next'],
+      ['nodes', 1, 'none'],
+      ['nodes', 7],
+      ['name'],
+      ['name', 'x'],
+      ['other'],
+    ].map(lineOf),
+    [1, 2, 3, 4, 5, 4, 2, 7, 7, 1],
+  );
+  assert.match(refused('{"a": {"b": 1,\n"c": {"b": 2}, "b": 3}}'), /line 2: Map keys must be unique/);
+  assert.match(refused('{"a":\n[1, -1e999]}'), /line 2: -1e999 is no number that JSON can say/);
+  assert.deepEqual(Object.keys(parseMachineText('{"__proto__": 1}', 'm').value as object), ['__proto__']);
+});
+
+test('a graph of 10,000 nodes is read as JSON, and each of its fields has its line', () => {
+  const nodes = Array.from({ length: 10_000 }, (_, i) => ({ id: `node-${i}`, typeId: 'core/set', data: { i } }));
+  const connections = nodes.slice(1).map(({ id }, i) => ({ sourceNodeId: `node-${i}`, targetNodeId: id }));
+  const text = JSON.stringify({ nodes, connections }, undefined, 1);
+  assert.ok(text.length > 1_000_000);
+  const { value, lineOf } = parseMachineText(text, 'm.json');
+  assert.deepEqual(value, { nodes, connections });
+  const line = text.slice(0, text.indexOf('"node-9999"')).split('\n').length;
+  assert.equal(lineOf(['nodes', 9999, 'id']), line);
+  assert.match(refused(text.slice(0, -2)), /the limit in bytes is 262144/);
+  assert.match(refused(`"${'x'.repeat(5_000_000)}"`), /4194304/);
+});

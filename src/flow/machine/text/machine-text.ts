@@ -12,23 +12,29 @@ import {
 } from 'yaml';
 import { fault } from '../../../core/errors.ts';
 import { depthOf, MOST_DEPTH } from './depth.ts';
+import { parseJson } from './json-text.ts';
+import { type MachineText, wrong } from './parsed-text.ts';
 
-export const MOST_BYTES = 256 * 1024;
+/** Of YAML, whose parser takes about a second for a megabyte. */
+const MOST_YAML = 256 * 1024;
+/** Of JSON: a graph of 10,000 nodes. */
+export const MOST_BYTES = 4 * 1024 * 1024;
 /** Brackets that may stand open in the text: far more than a machine has, and few enough for the parser to go into. */
 const MOST_OPEN = 500;
 /** One anchor may be used so often, all in all: a bomb uses few of them very often. */
 const MOST_ALIASES = 50;
 
-export interface MachineText {
-  readonly value: unknown;
-  /** The line of a field, from 1; of the nearest field around it, if it is not there itself. */
-  readonly lineOf: (path: readonly (string | number)[]) => number | undefined;
-}
-
 /** Throws `INVALID_INPUT` with the line for what is no YAML of ours: bombs, tags, keys that are there twice. */
 export function parseMachineText(text: string, name: string): MachineText {
-  if (Buffer.byteLength(text) > MOST_BYTES) throw fault('TOO_LARGE', { field: name, maxBytes: MOST_BYTES });
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MOST_BYTES) throw fault('TOO_LARGE', { field: name, maxBytes: MOST_BYTES });
   refuseDeep(text, name);
+  const json = parseJson(text, name);
+  if (json !== undefined) return json;
+  if (bytes > MOST_YAML) {
+    const hint = `JSON may have ${MOST_BYTES} bytes. This is YAML, or JSON with a mistake.`;
+    throw fault('TOO_LARGE', { field: name, maxBytes: MOST_YAML }, { hint });
+  }
   const lines = new LineCounter();
   const document = parseDocument(text, {
     schema: 'core',
@@ -117,8 +123,4 @@ function refuseDeep(text: string, name: string): void {
   if (new RegExp(`^[ ]*(?:[-?] +){${MOST_DEPTH},}`, 'm').test(text)) {
     throw wrong(name, `it is nested more than ${MOST_DEPTH} deep`, 1);
   }
-}
-
-function wrong(name: string, problem: string, line: number): Error {
-  return fault('INVALID_INPUT', { field: name, problem: `line ${line}: ${problem.replace(/\.$/, '')}` });
 }
