@@ -1,8 +1,10 @@
-/** A worker for workflows that wait for a decision. It tells what it keeps and does. */
+/** A worker for workflows in code and graphs that wait for a decision. It tells what it keeps and does. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { graphs } from '../../../src/app/graphs/graph-handler.ts';
 import { open } from '../../../src/app/open.ts';
+import { task } from '../../../src/worker/define/task.ts';
 import { workflow } from '../../../src/worker/workflow/workflow.ts';
 import { say } from '../parent.ts';
 
@@ -20,8 +22,16 @@ const ask = workflow('ask', async (n: number, wf) => {
   return { action: decision?.action, word };
 });
 
+const gate = task('gate', {
+  queue: 'gate',
+  run: async ({ n }: { readonly n: number }, ctx) => {
+    const { value } = await ctx.wait('pay', { approval: { title: `Pay ${n}?` } });
+    return { action: value?.action, word: `for ${n}` };
+  },
+});
+
 const app = await open(url as 'sqlite:', { leaseMs: 4000 });
-const worker = app.worker({ tasks: [ask], slots: 8 });
+const worker = app.worker({ tasks: [ask, gate, graphs()], slots: 8 });
 await worker.start();
 process.on('message', ({ word }: { readonly word: string }) => void look(word));
 say({ word: 'working' });

@@ -2,17 +2,56 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, open } from '../../../src/app/open.ts';
+import { workflow as graph } from '../../../src/flow/graph/test-graphs.ts';
 import { workflow } from '../../../src/worker/workflow/workflow.ts';
 import { scaled } from '../../support/scale.ts';
 import { type Child, Nursery, scratch } from '../children.ts';
 import { groundOf, type StoreName } from '../ground.ts';
 
-// Workflows in code that wait for a decision are rows: a worker with thousands of them keeps and does no more than one with a few, whether it has seen them begin or not.
+// Workflows that wait for a decision are rows: a worker with thousands of them keeps and does no more than one with a few, whether it has seen them begin or not.
 
 const FEW = 50;
 /** Of those that wait, how many are decided. */
 const DECIDED = 20;
 const ask = workflow('ask', async (n: number): Promise<unknown> => n);
+
+interface Decided {
+  readonly action: string;
+  readonly word: string;
+}
+
+interface Kind {
+  /** Where its tasks are: one in each for each run. */
+  readonly queues: readonly string[];
+  readonly begin: (app: App, n: number) => Promise<unknown>;
+  /** Of the task that waits for the decision. */
+  readonly result: (app: App, id: string) => Promise<unknown>;
+}
+
+const KINDS: Readonly<Record<'workflows in code' | 'graphs', Kind>> = {
+  'workflows in code': {
+    queues: ['ask'],
+    begin: (app, n) => app.run(ask, n, { executionId: `run/${n}` }),
+    result: (app, id) => app.handle(id).result(),
+  },
+  graphs: {
+    queues: ['graphs', 'gate'],
+    begin: (app, n) => app.runs.start({ graph: gateOf(n), name: `run/${n}` }),
+    result: async (app, id) => {
+      const { runId = id } = (await app.get(id)) ?? {};
+      const { gate } = (await app.handle(runId).result()) as { readonly gate: readonly { readonly gate: unknown }[] };
+      return gate[0]?.gate;
+    },
+  },
+};
+
+function gateOf(n: number): object {
+  return graph({ start: { typeId: 'core/start' }, gate: { typeId: 'gate', queue: 'gate', data: { n } } }, [
+    'start>gate',
+  ]);
+}
+
+type Counts = Readonly<Record<string, number>>;
 
 interface Look {
   /** MiB that are alive after a collection. */
@@ -20,7 +59,8 @@ interface Look {
   readonly cpuMs: number;
 }
 
-async function waiting(t: TestContext, store: StoreName, count: number): Promise<void> {
+async function waiting(t: TestContext, kind: keyof typeof KINDS, store: StoreName, count: number): Promise<void> {
+  const { queues, begin: beginOne, result } = KINDS[kind];
   const { url } = await groundOf(store, scratch(t, 'waiting'));
   const app = await open(url as 'sqlite:');
   t.after(() => app.close({ drainMs: 0 }));
@@ -31,16 +71,14 @@ async function waiting(t: TestContext, store: StoreName, count: number): Promise
     return child;
   };
   const begin = (from: number, to: number): Promise<unknown> =>
-    Promise.all(
-      Array.from({ length: to - from }, (_, i) => app.run(ask, from + i, { executionId: `run/${from + i}` })),
-    );
+    Promise.all(Array.from({ length: to - from }, (_, i) => beginOne(app, from + i)));
 
   const first = await work();
   await begin(0, FEW);
-  await until(app, { waiting: FEW });
+  await until(app, queues, { waiting: FEW });
   const few = await look(first, 'few');
   await begin(FEW, count);
-  await until(app, { waiting: count });
+  await until(app, queues, { waiting: count });
   const many = await look(first, 'many');
   await first.kill();
   const second = await work();
@@ -51,17 +89,17 @@ async function waiting(t: TestContext, store: StoreName, count: number): Promise
     assert.ok(now.heap - few.heap < 5, `the heap grew: ${told}`);
     assert.ok(now.cpuMs < 2 * few.cpuMs + 100, `it works: ${told}`);
   }
-  assert.equal((await app.stats('ask')).running, 0);
+  for (const queue of queues) assert.equal((await app.stats(queue)).running, 0);
 
   const some = (await app.approvals({ limit: DECIDED })).map(({ id }) => id);
   assert.equal(some.length, DECIDED);
   await Promise.all(some.map((id) => app.decide(id, { action: 'approve' })));
   for (const id of some) {
-    const { action, word } = (await app.handle(id).result()) as { readonly action: string; readonly word: string };
+    const { action, word } = (await result(app, id)) as Decided;
     assert.equal(action, 'approve');
     assert.match(word, /^for \d+$/);
   }
-  await until(app, { waiting: count - DECIDED, completed: DECIDED });
+  await until(app, queues, { waiting: count - DECIDED, completed: DECIDED });
   t.diagnostic(`${count} runs: ${JSON.stringify({ few, many, restarted })}`);
 }
 
@@ -70,21 +108,23 @@ async function look(child: Child, word: string): Promise<Look> {
   return (await child.hear(word)) as unknown as Look;
 }
 
-/** Until the queue has these tasks and no others. A busy host may take long, but something comes of it. */
-async function until(app: App, wanted: Readonly<Record<string, number>>): Promise<void> {
+/** Until each of the queues has these tasks and no others. A busy host may take long, but something comes of it. */
+async function until(app: App, queues: readonly string[], wanted: Counts): Promise<void> {
   const whole = { ready: 0, running: 0, scheduled: 0, waiting: 0, completed: 0, failed: 0, cancelled: 0, ...wanted };
   let last = '';
   for (let changed = performance.now(); performance.now() - changed < 60_000; await pause(50)) {
-    const stats: Readonly<Record<string, number>> = { ...(await app.stats('ask')) };
-    if (Object.entries(whole).every(([state, n]) => stats[state] === n)) return;
+    const stats = (await Promise.all(queues.map((queue) => app.stats(queue)))) as unknown as readonly Counts[];
+    if (stats.every((one) => Object.entries(whole).every(([state, n]) => one[state] === n))) return;
     if (JSON.stringify(stats) !== last) changed = performance.now();
     last = JSON.stringify(stats);
   }
   assert.fail(`it never came to ${JSON.stringify(wanted)}, but to ${last}`);
 }
 
-test('thousands of workflows in code that wait for a decision cost rows only, through the death of their worker', (t) =>
-  waiting(t, 'sqlite', scaled(600, 10_000)));
+for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
+  test(`thousands of ${kind} that wait for a decision cost rows only, through the death of their worker`, (t) =>
+    waiting(t, kind, 'sqlite', scaled(600, 10_000)));
 
-test('workflows in code that wait for a decision cost rows only, on Postgres as well', (t) =>
-  waiting(t, 'postgres', scaled(300, 10_000)));
+  test(`${kind} that wait for a decision cost rows only, on Postgres as well`, (t) =>
+    waiting(t, kind, 'postgres', scaled(300, 10_000)));
+}
