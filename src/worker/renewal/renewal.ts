@@ -35,6 +35,8 @@ export class Renewal {
   #cancelBeat = (): void => {};
   #cancelRound = (): void => {};
   #thread: Thread | undefined;
+  /** The thread renews, on a connection of its own. */
+  #ready = false;
   /** The thread has failed, or the link has none. */
   #fromLoop = false;
   #idleBeats = 0;
@@ -92,7 +94,9 @@ export class Renewal {
     const gone = new Promise<void>((resolve) => thread.once('exit', () => resolve()));
     // The thread does not keep the process alive, but its end is waited for.
     thread.ref();
-    thread.postMessage('close');
+    if (this.#ready) thread.postMessage('close');
+    // It has nothing to close yet, and would read messages only once it has loaded, a tenth of a second later.
+    else void thread.terminate();
     await gone;
   }
 
@@ -168,12 +172,16 @@ export class Renewal {
       return;
     }
     this.#thread = thread;
+    this.#ready = false;
     this.#idleBeats = 0;
     this.#beat();
     this.#renewFromLoop();
     thread.on('message', (notice: LeaseNotice | 'ready') => {
       if (notice !== 'ready') this.#options.onNotice(notice);
-      else if (this.#thread === thread) this.#cancelRound();
+      else if (this.#thread === thread) {
+        this.#ready = true;
+        this.#cancelRound();
+      }
     });
     thread.on('error', (error) => {
       if (this.#thread !== thread) return;

@@ -14,6 +14,8 @@ const url = await freshDatabase('wakeups');
 const admin = await adminOf(url);
 const real = realWorld();
 let schemas = 0;
+/** Shorter timers are over in a moment. */
+const LONG_MS = 100;
 
 const newSchema = (): string => `w${schemas++}`;
 
@@ -247,6 +249,44 @@ test('closing while it connects, listens or tells leaves nothing behind', async 
     const { rows } = await admin.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'brief'`);
     if (rows.length === 0) break;
     assert.ok(performance.now() < until, `${rows.length} sessions are left`);
+  }
+});
+
+test('a store that is closed while it tells leaves no timer that keeps its process alive', async (t) => {
+  const kept = new Set<unknown>();
+  const world: World = {
+    ...real,
+    timers: {
+      ...real.timers,
+      after: (ms, run, options) => {
+        const key = {};
+        if (options?.unref !== true && ms >= LONG_MS) kept.add(key);
+        const done = (): void => void kept.delete(key);
+        const cancel = real.timers.after(
+          ms,
+          () => {
+            done();
+            run();
+          },
+          options,
+        );
+        return () => {
+          done();
+          cancel();
+        };
+      },
+    },
+  };
+  const schema = newSchema();
+  // Its last notice may have gone out before.
+  for (let waited = false, tries = 1; !waited; tries++) {
+    const store = await open(t, schema, '', world);
+    await push(store, 'mail', 3);
+    const closed = store.close();
+    waited = kept.size > 0;
+    await closed;
+    assert.equal(kept.size, 0);
+    assert.ok(tries < 50, 'it never waits for its last notice');
   }
 });
 

@@ -140,7 +140,12 @@ export class PostgresWakeups {
     this.#closed = true;
     const { world } = this.#options;
     if (this.#planned !== undefined) this.#send();
-    await Promise.race([this.#sending, pause(world.timers, LAST_MS)]);
+    if (this.#sending !== undefined) {
+      const over = new AbortController();
+      await Promise.race([this.#sending, pause(world.timers, LAST_MS, { signal: over.signal })]);
+      // A timer that is left keeps the process alive.
+      over.abort();
+    }
     this.#cancel();
     await this.#connection?.close();
   }
