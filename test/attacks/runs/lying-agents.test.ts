@@ -102,7 +102,7 @@ async function scene(t: TestContext, lie: Lie, card?: Parameters<typeof liar>[2]
   const app = await open('memory:');
   t.after(() => app.close({ drainMs: 0 }));
   const honestOne = (): string => 'I am still here';
-  const runs = agentHandler({ allowHttp: ['127.0.0.1:*'], programs: false, agents: { honest: honestOne } });
+  const runs = agentHandler({ allowHttp: ['127.0.0.1:*'], programs: false, functions: { honest: honestOne } });
   await app.worker({ tasks: [runs], name: 'mine' }).start();
   const run = async (more: object = {}): Promise<string> => {
     const gateway = { type: 'a2a', url, timeout: 20, ...more };
