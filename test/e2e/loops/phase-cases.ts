@@ -1,5 +1,6 @@
 /** What a run goes through, and what ends it: 7, 11, 12 and 14. */
 import assert from 'node:assert/strict';
+import { isAlive } from '../../chaos/survivors.ts';
 import type { Wire } from '../../support/node-scene.ts';
 import { DONE, type LoopsScene, PIECE, TOKEN, WAIT } from './loops-scene.ts';
 import type { Case } from './run-cases.ts';
@@ -11,6 +12,7 @@ const LIMIT = 'iteration_limit_reached:1';
 const SAID: readonly (readonly [how: string, turn: string, settings: readonly string[], seen: string | null])[] = [
   ['bare', `echo "${TOKEN}"`, ONE, null],
   ['with whitespace', `printf 'all is done\\n \\t${TOKEN} \\r\\n\\n \\n'`, ONE, null],
+  ['in pieces', `printf '<promise>COMP'; sleep 0.1; printf 'LETE</promise>'`, ONE, null],
   ['not last', `echo "${TOKEN}"; echo "one more thing"`, ONE, 'malformed_complete'],
   ['within a line', `echo "I will say ${TOKEN} soon"`, ONE, 'malformed_complete'],
   ['nothing', ':', ONE, 'no_progress'],
@@ -84,6 +86,54 @@ export const PHASE_CASES: Readonly<Record<string, Case>> = {
       );
     }
   },
+
+  '11. a verification whose worker dies is done again, on what stands there, and nothing is left of the first': async (
+    scene,
+  ) => {
+    const place = scene.workspace([DONE]);
+    const check = 'echo $$ >> checks; [ "$(wc -l < checks)" -gt 1 ] || { touch up; sleep 300; }';
+    const id = await scene.start(place, ['reviewer=no', `verify_cmds=${check}`]);
+    await scene.until(() => place.has('up'), 'the command runs');
+    await scene.killWorker();
+    assert.equal((await scene.ended(id)).status, 'COMPLETED');
+    const [first = '', second, ...more] = place.read('checks').trim().split('\n');
+    assert.ok(second !== undefined && more.length === 0, 'it ran twice');
+    assert.ok(!isAlive(Number(first)), 'the first one is gone');
+    assert.equal(place.asked, 1, 'the agent is not asked again');
+    assert.equal((await scene.steps(id)).length, 3);
+  },
+
+  '2. a run is cancelled in a review, in a verification and while it is paused, and goes on there when it is tried again':
+    async (scene) => {
+      const hang = 'if [ ! -e go ]; then echo $$ > pid; touch up; sleep 300; fi';
+      const ways = {
+        review: [['iterations=3'], hang],
+        verification: [['reviewer=no', `verify_cmds=${hang}`], undefined],
+      } as const;
+      for (const [phase, [settings, reviews]] of Object.entries(ways)) {
+        const place = scene.workspace([DONE], reviews);
+        const id = await scene.start(place, settings);
+        await scene.until(() => place.has('up'), phase);
+        assert.equal(await scene.act(id, 'cancel'), 204);
+        assert.equal((await scene.ended(id)).status, 'CANCELED');
+        assert.ok(!isAlive(Number(place.read('pid'))), 'nothing of it is left');
+        assert.deepEqual(await scene.phases(id), ['implementation 1 SUCCEEDED', `${phase} 1 CANCELED`]);
+        place.write('go');
+        assert.equal(await scene.act(id, 'retry'), 204);
+        assert.deepEqual([(await scene.ended(id)).status, place.asked], ['COMPLETED', 1]);
+      }
+      const place = scene.workspace([`${WAIT}; ${PIECE}`, DONE]);
+      const id = await scene.start(place, ['reviewer=no']);
+      await scene.until(() => place.has('up'), 'the agent works');
+      assert.equal(await scene.act(id, 'pause'), 204);
+      place.write('go');
+      await scene.becomes(id, 'PAUSED');
+      assert.equal(await scene.act(id, 'cancel'), 204);
+      assert.equal((await scene.ended(id)).status, 'CANCELED');
+      assert.equal(await scene.act(id, 'resume'), 400);
+      assert.equal(await scene.act(id, 'retry'), 204);
+      assert.deepEqual([(await scene.ended(id)).status, place.asked], ['COMPLETED', 2]);
+    },
 
   '14. failures in a row end a run: a success ends the row, phases have rows of their own, and 0 is no bound': async (
     scene,

@@ -6,8 +6,8 @@ import type { Case } from './run-cases.ts';
 
 const BARE = ['reviewer=no'];
 
-/** An agent with a child, both of which hang. */
-const HANG = 'echo $$ > pid; sleep 300 & echo $! > child; touch up; wait';
+/** An agent with a child that hears of no polite signal. */
+const HANG = 'echo $$ > pid; (trap "" TERM; sleep 300) & echo $! > child; touch up; wait';
 
 /** Nothing of the agent is left. */
 function isGone(place: Workspace): boolean {
