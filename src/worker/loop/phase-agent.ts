@@ -94,7 +94,7 @@ class PhaseCall {
       return result;
     } catch (error) {
       // A program takes a moment to end, and the next one works in the same folder: also after a cancel, when the next one is another run.
-      await this.#ended(running);
+      await this.#gone(running);
       signal.throwIfAborted();
       if (error instanceof StateError && error.type === 'TimeoutError')
         return { error: { code: 'timeout', type: error.type, message: error.message, retryable: true } };
@@ -102,7 +102,7 @@ class PhaseCall {
     }
   }
 
-  async #ended(running: Promise<AgentResult> | undefined): Promise<void> {
+  async #gone(running: Promise<AgentResult> | undefined): Promise<void> {
     if (running === undefined) return;
     const over = new AbortController();
     const done = running.then(

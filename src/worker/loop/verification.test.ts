@@ -59,7 +59,7 @@ test('all commands run after one has failed, and the notes tell of those that ha
 });
 
 test('however much and however many fail, the notes have room in a prompt, and say that there are more', async () => {
-  const commands = Array.from({ length: 40 }, (_, i) => `yes 'error ${i}' | head -c 10000000; exit 1`);
+  const commands = Array.from({ length: 40 }, (_, i) => `yes 'error ${i} ${'e'.repeat(200)}' | head -c 300000; exit 1`);
   const { reports } = await verified(['x'.repeat(100_000), ...commands]);
   const notes = notesOf(reports);
   assert.ok(notes.length < 66_000, `${notes.length} characters`);

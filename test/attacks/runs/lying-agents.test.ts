@@ -141,7 +141,7 @@ test('what it says of another task ends nothing, in whatever form it comes', asy
 test('asked how its task stands, it cannot answer with that of somebody else', async (t) => {
   const { run } = await scene(t, ({ method, say, answer, response }) => {
     if (method === 'GetTask') return answer({ ...task('COMPLETED'), id: 'others', artifacts: [] });
-    if (method === 'SendStreamingMessage') say({ task: task('WORKING') });
+    say({ task: task('WORKING') });
     response.end();
   });
   assert.match(await run(), /another task than mine/);
@@ -193,6 +193,7 @@ test('one that says nothing, nothing new, or never ends, is given up when its ti
 test('a flood is cut off: of events, of bytes, of one event, of an answer without an end', { timeout: 120_000 }, async (t) => {
   const large = 'x'.repeat(1024 * 1024);
   const pour = async (response: ServerResponse, text: string): Promise<void> => {
+    response.setMaxListeners(0);
     while (!response.destroyed && !response.writableEnded)
       if (response.write(text)) await breathe();
       else await Promise.race([once(response, 'drain'), once(response, 'close')]).catch(() => {});
