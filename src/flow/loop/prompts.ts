@@ -41,7 +41,7 @@ export function reviewPrompt({ prompt, specPath, planPath }: Asked, { output }: 
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined).join('\n\n');
 
-/** The checked boxes of a plan in Markdown. */
+/** The checked boxes of a plan in Markdown. No blank here is a line break: many empty lines would be looked at from each of them anew. */
 export function checkedBoxes(plan: string): number {
-  return plan.match(/^\s*(?:[-*+]|\d+[.)])\s+\[[xX]\]\s/gm)?.length ?? 0;
+  return plan.match(/^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[xX]\]\s/gm)?.length ?? 0;
 }

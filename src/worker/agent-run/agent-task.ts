@@ -17,7 +17,7 @@ import { endOf, resultOf } from './agent-result.ts';
 import { alteredTurns } from './altered-turns.ts';
 import { boundedCall } from './bounded-call.ts';
 import { EventLog } from './event-log.ts';
-import { hiding, secretsOf, withoutSecrets } from './secrets.ts';
+import { secretsOf, withoutSecrets } from './secrets.ts';
 
 export interface AgentTaskOptions {
   readonly world: World;
@@ -60,12 +60,8 @@ async function driveAgent(given: unknown, attempt: DrivenAttempt, options: Agent
     return { kind: 'giveUp', error };
   }
   const secrets = secretsOf(config, environment(), sendable);
-  const hide = hiding(secrets);
-  const events = new EventLog({
-    timers: world.timers,
-    log: (line) => attempt.log(hide(line)),
-    progress: (value) => attempt.progress(JSON.parse(hide(JSON.stringify(value)))),
-  });
+  const { log, progress } = attempt;
+  const events = new EventLog({ timers: world.timers, secrets, log, progress });
   let runnable: RunnableMachine;
   try {
     runnable = await loaded(input, events, options);

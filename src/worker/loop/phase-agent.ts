@@ -93,13 +93,23 @@ class PhaseCall {
       this.#count(result);
       return result;
     } catch (error) {
-      // A program takes a moment to end, and the next one works in the same folder.
-      await Promise.race([running?.catch(() => {}), pause(world.timers, ENDING_MS, { signal })]);
+      // A program takes a moment to end, and the next one works in the same folder: also after a cancel, when the next one is another run.
+      await this.#gone(running);
       signal.throwIfAborted();
       if (error instanceof StateError && error.type === 'TimeoutError')
         return { error: { code: 'timeout', type: error.type, message: error.message, retryable: true } };
       return { error: thrown(error) };
     }
+  }
+
+  async #gone(running: Promise<AgentResult> | undefined): Promise<void> {
+    if (running === undefined) return;
+    const over = new AbortController();
+    const done = running.then(
+      () => over.abort(),
+      () => over.abort(),
+    );
+    await Promise.race([done, pause(this.#deps.world.timers, ENDING_MS, { signal: over.signal })]);
   }
 
   #count(result: AgentResult): void {
