@@ -52,6 +52,12 @@ export interface AppWorkerOptions {
   readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
 }
 
+/** What a worker of a pool is made of; the rest is said by the pool. */
+export type PoolWorkerOptions = Omit<
+  AppWorkerOptions,
+  'slots' | 'tags' | 'queues' | 'name' | 'ticket' | 'once' | 'idleExit'
+>;
+
 export interface KnownModule {
   readonly module: string;
   /** The names of its tasks. What their input looks like is not announced: only a process that has loaded them knows. */

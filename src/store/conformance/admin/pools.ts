@@ -163,7 +163,7 @@ export const POOLS: Topic = {
       assert.deepEqual([record?.worker, record?.pool], [worker, NAME]);
       assert.equal(await arrive(scene, ticket), worker, 'the same incarnation may repeat it');
       assert.equal(await refusal(arrive(scene, ticket, 'another')), 'TICKET_REFUSED');
-      assert.equal(await refusal(arrive(scene, { ...ticket, hash: 'guessed' })), 'TICKET_REFUSED');
+      assert.equal(await refusal(arrive(scene, { ...ticket, hash: 'guessed' }, 'a thief')), 'TICKET_REFUSED');
       assert.equal(await refusal(arrive(scene, { id: 'tk-none', hash: 'x' })), 'TICKET_REFUSED');
       assert.equal((await store.workerList()).length, 1, 'who is refused leaves nothing');
       const { state, worker: by } = await recordOf(scene, ticket);
