@@ -173,6 +173,6 @@ export class Scaler<E extends PoolEngine = PoolEngine> {
     this.#closing.abort();
     const all = [...this.#launchers.values()];
     this.#launchers.clear();
-    await Promise.allSettled(all.map(({ launcher }) => launcher.close?.()));
+    await Promise.allSettled(all.map(async ({ launcher }) => launcher.close?.()));
   }
 }

@@ -23,7 +23,7 @@ export const poolOperations = {
     return viewPool(before);
   },
 
-  async checkPool({ engine }, { params, body: { dryRun = false } = {} }) {
+  async checkPool({ engine }, { params, body: { dryRun = false } }) {
     const { plan, acted, launches } = await engine.pools.check(params.name, { dryRun });
     const { launch, drain, ...note } = decisionNote(plan.state, plan.decision);
     return {
