@@ -204,7 +204,7 @@ export class Pools {
     const state = stateOf(look, work);
     const decision = decidePool(state, pool, look.now);
     const note = decisionNote(state, decision);
-    const same = look.last !== undefined && sameCourse(JSON.parse(look.last.body) as DecisionNote, note);
+    const same = look.last?.course === courseOf(note);
     const unseen = look.members.some(isUnseen);
     const acts = decision.launch > 0 || decision.drain.length > 0;
     const untilExpiry = look.nextExpiry === undefined ? undefined : Math.max(1, look.nextExpiry - look.now);
@@ -233,7 +233,7 @@ export class Pools {
       upTo: Math.min(pool.policy.max, decision.want + leaving),
       ttlMs: pool.policy.startMs,
       drain: decision.drain,
-      decision: note === undefined ? undefined : JSON.stringify(note),
+      decision: note === undefined ? undefined : { course: courseOf(note), body: JSON.stringify(note) },
     });
     if (acted !== undefined && acted.drained.length > 0) onDrained();
     return acted;
@@ -376,9 +376,9 @@ export function decisionNote(
   };
 }
 
-/** Nothing was decided anew: figures of the work alone are no news. */
-function sameCourse(a: DecisionNote, b: DecisionNote): boolean {
-  return a.want === b.want && a.reasons.join() === b.reasons.join() && a.launch === b.launch && a.drain === b.drain;
+/** Figures of the work alone make no other decision. */
+function courseOf({ want, reasons }: DecisionNote): string {
+  return `${want} ${reasons.join(' ')}`;
 }
 
 function decisionOf({ n, at, body, launched, drained }: DecisionRecord): Decision {

@@ -353,10 +353,10 @@ export const TRANSFERS: readonly Transfer[] = [
     columns: [
       ...texts('pool'),
       ...numbers('bigint', 'n', 'at'),
-      ...texts('body'),
+      ...texts('course', 'body'),
       ...numbers('bigint', 'launched', 'drained'),
     ],
-    select: 'SELECT pool, n, at, body, launched, drained FROM pool_decisions',
+    select: 'SELECT pool, n, at, course, body, launched, drained FROM pool_decisions',
   },
   {
     table: 'run',

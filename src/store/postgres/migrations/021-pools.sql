@@ -30,11 +30,13 @@ CREATE TABLE pool_tickets (
 );
 CREATE INDEX pool_ticket_state ON pool_tickets (pool, state, n);
 
--- The newest decisions of each pool. `launched` and `drained` are how many it came to.
+-- The newest decisions of each pool. `course` is the part that makes one another decision than the last; `launched` and `drained` are how
+-- many it came to.
 CREATE TABLE pool_decisions (
   pool text COLLATE "C" NOT NULL,
   n bigint NOT NULL,
   at bigint NOT NULL,
+  course text COLLATE "C" NOT NULL,
   body text COLLATE "C" NOT NULL,
   launched bigint NOT NULL,
   drained bigint NOT NULL,

@@ -30,11 +30,13 @@ CREATE TABLE pool_tickets (
 ) STRICT;
 CREATE INDEX pool_ticket_state ON pool_tickets (pool, state, n);
 
--- The newest decisions of each pool. `launched` and `drained` are how many it came to.
+-- The newest decisions of each pool. `course` is the part that makes one another decision than the last; `launched` and `drained` are how
+-- many it came to.
 CREATE TABLE pool_decisions (
   pool TEXT NOT NULL,
   n INTEGER NOT NULL,
   at INTEGER NOT NULL,
+  course TEXT NOT NULL,
   body TEXT NOT NULL,
   launched INTEGER NOT NULL,
   drained INTEGER NOT NULL,
