@@ -33,6 +33,8 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly cleanupMs?: Duration;
   /** Whether this process takes the housekeeping duties while no node leads; default true. */
   readonly duties?: boolean;
+  /** Whether this process looks at the pools of workers, and starts those that are missing; default: as `duties`. */
+  readonly pools?: boolean;
   readonly dutyMs?: number;
   readonly log?: Log;
   /**
@@ -54,6 +56,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'pollMs',
   'cleanupMs',
   'duties',
+  'pools',
   'dutyMs',
   'log',
   'traces',

@@ -37,6 +37,27 @@ export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> 
   };
 }
 
+export const poolName: Parse<string> = (text) => checkName('pool', text);
+
+interface LauncherText {
+  readonly kind: string;
+  readonly [setting: string]: unknown;
+}
+
+/** The kind of a launcher alone, or JSON with its settings. */
+export function launcherText(text: string, name: string): LauncherText {
+  if (!text.startsWith('{')) return { kind: checkName('launcher', text) };
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    given = undefined;
+  }
+  const { kind } = (given ?? {}) as Partial<LauncherText>;
+  if (typeof kind === 'string') return { ...(given as LauncherText), kind: checkName('launcher', kind) };
+  throw refuse(name, 'it is a kind, or JSON with one, such as {"kind": "subprocess"}');
+}
+
 /** Accepts old spellings of a value. */
 export function renamed<T>(spellings: Readonly<Record<string, string>>, parse: Parse<T>): Parse<T> {
   return (text, name) => parse(Object.hasOwn(spellings, text) ? (spellings[text] as string) : text, name);

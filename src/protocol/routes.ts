@@ -7,6 +7,7 @@ import { LIMIT_ROUTES } from './routes/limits.ts';
 import { LOGIN_ROUTES } from './routes/login.ts';
 import { LOOPD_ROUTES } from './routes/loopd.ts';
 import { LOOP_ROUTES } from './routes/loops.ts';
+import { POOL_ROUTES } from './routes/pools.ts';
 import { QUEUE_ROUTES } from './routes/queues.ts';
 import { RPC_ROUTES } from './routes/rpc.ts';
 import { RUN_GRAPH_ROUTES } from './routes/run-graphs.ts';
@@ -33,6 +34,7 @@ export const ROUTES = {
   ...WORKFLOW_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
+  ...POOL_ROUTES,
   ...LIMIT_ROUTES,
   ...WAIT_ROUTES,
   ...EVENT_ROUTES,

@@ -14,6 +14,7 @@ import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
 import type { AppWorkerOptions } from '../worker.ts';
+import type { AppPools } from './pools.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppRuns, RunBudget } from './runs.ts';
 import type { AppSchedules, ScheduleOptions } from './schedules.ts';
@@ -136,6 +137,8 @@ export interface Leasehold extends AsyncDisposable {
   readonly schedules: AppSchedules;
   /** Workflows of nodes and connections that the store keeps, with their versions. */
   readonly workflows: AppWorkflows;
+  /** Pools of workers: how many there should be, and how they are started. */
+  readonly pools: AppPools;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

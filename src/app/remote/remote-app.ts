@@ -29,6 +29,7 @@ import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
 import type { AppFeedItem, AppTree, Leasehold, RunArguments, WorkflowHandle } from '../library/leasehold.ts';
+import { type AppPools, CalledPools } from '../library/pools.ts';
 import {
   type GraphTaskInput,
   graphOf,
@@ -111,6 +112,8 @@ export class RemoteApp implements Leasehold {
   readonly #schedules: CalledSchedules;
   /** Stored workflows: apply, look, enable, run. */
   readonly workflows: AppWorkflows;
+  /** How many workers there should be: put, look, check. */
+  readonly pools: AppPools;
 
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
@@ -119,6 +122,7 @@ export class RemoteApp implements Leasehold {
     this.#schedules = new CalledSchedules(() => Promise.resolve(this.#operator));
     this.schedules = this.#schedules;
     this.workflows = new CalledWorkflows(() => Promise.resolve(this.#operator));
+    this.pools = new CalledPools(() => Promise.resolve(this.#operator));
     this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;

@@ -3,6 +3,7 @@ import { clusterOperations } from './cluster.ts';
 import { eventOperations } from './events.ts';
 import { limitOperations } from './limits.ts';
 import type { Operation, Operations } from './operation.ts';
+import { poolOperations } from './pools.ts';
 import { pushOperations } from './pushing.ts';
 import { queueOperations } from './queues.ts';
 import { runGraphOperations } from './run-graphs.ts';
@@ -22,6 +23,7 @@ const ALL = {
   ...workflowOperations,
   ...queueOperations,
   ...workerOperations,
+  ...poolOperations,
   ...limitOperations,
   ...waitOperations,
   ...eventOperations,
