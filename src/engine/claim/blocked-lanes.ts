@@ -146,7 +146,7 @@ export class BlockedLanes {
   }
 }
 
-/** The lanes that one counter blocks. Few priorities are in use at once. */
+/** The lanes that one counter blocks. */
 class LanesByPriority {
   /** Least recently served first. */
   readonly #all = new Set<number>();
@@ -159,28 +159,37 @@ class LanesByPriority {
 
   add(lane: number, priority: number): void {
     this.#all.add(lane);
-    const known = this.#levels.find((level) => level.priority === priority);
-    if (known !== undefined) {
-      known.lanes.add(lane);
-      return;
-    }
-    this.#levels.push({ priority, lanes: new Set([lane]) });
-    this.#levels.sort((a, b) => b.priority - a.priority);
+    const at = this.#placeOf(priority);
+    const level = this.#levels[at];
+    if (level?.priority === priority) level.lanes.add(lane);
+    else this.#levels.splice(at, 0, { priority, lanes: new Set([lane]) });
   }
 
   delete(lane: number, priority: number): void {
     this.#all.delete(lane);
-    const at = this.#levels.findIndex((level) => level.priority === priority);
+    const at = this.#placeOf(priority);
     const level = this.#levels[at];
-    level?.lanes.delete(lane);
-    if (level?.lanes.size === 0) this.#levels.splice(at, 1);
+    if (level?.priority !== priority) return;
+    level.lanes.delete(lane);
+    if (level.lanes.size === 0) this.#levels.splice(at, 1);
   }
 
   *urgent(): Generator<number> {
-    for (const { lanes } of [...this.#levels]) yield* lanes;
+    for (const { lanes } of this.#levels) yield* lanes;
   }
 
   oldest(): Iterable<number> {
     return this.#all;
+  }
+
+  /** Where this priority is, or belongs. By halves: each lane may have a priority of its own. */
+  #placeOf(priority: number): number {
+    let [from, to] = [0, this.#levels.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#levels[middle]?.priority as number) > priority) from = middle + 1;
+      else to = middle;
+    }
+    return from;
   }
 }
