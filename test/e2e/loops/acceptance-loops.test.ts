@@ -5,10 +5,12 @@ import { PHASE_CASES } from './phase-cases.ts';
 import { RUN_CASES } from './run-cases.ts';
 import { WORKER_CASES } from './worker-cases.ts';
 
+const TIMEOUT_MS = 90_000;
+
 for (const store of STORES)
   for (const link of LINKS)
     test(`runs of loopd on ${store}, the worker ${link}`, async (t) => {
       const scene = await LoopsScene.open(t, store, link);
       for (const [name, prove] of Object.entries({ ...RUN_CASES, ...WORKER_CASES, ...PHASE_CASES }))
-        await t.test(name, () => prove(scene));
+        await t.test(name, { timeout: TIMEOUT_MS }, () => prove(scene));
     });

@@ -124,7 +124,7 @@ export const RUN_CASES: Readonly<Record<string, Case>> = {
         await scene.start({ name: 'claims/a' }),
         await scene.start({ name: 'claims/b' }, ['reviewer=no']),
       ];
-      const { body: steps } = await worker('claim', { max: 5 });
+      const { body: steps } = await worker('claim', { max: 5, wait_ms: 30_000 });
       assert.deepEqual(
         steps.map(({ run_id, phase, attempt }: Wire) => [run_id, phase, attempt]),
         [[first, 'implementation', 1]],
