@@ -342,8 +342,9 @@ function stateOf(look: PoolLook, work: QueueScale): PoolState {
     }),
     upAt: look.pool.upAt,
     downAt: look.pool.downAt,
-    failures: look.failures,
-    failedAt: look.failedAt,
+    // Nobody has come with those that are overdue.
+    failures: look.failures + look.overdue,
+    failedAt: look.overdue > 0 ? look.now : look.failedAt,
   };
 }
 

@@ -263,6 +263,8 @@ export const POOLS: Topic = {
         ],
       );
       assert.equal(pool.downAt, now);
+      await scene.push();
+      assert.deepEqual(await scene.claim({ holder: idle }), []);
     },
 
     'checks note since when a worker has had no task; a task that came and went between two of them counts': async (
@@ -307,6 +309,9 @@ export const POOLS: Topic = {
         ],
       );
       assert.equal((await memberOf(scene, worker)).leaving, true);
+      await scene.push();
+      assert.deepEqual(await scene.claim({ holder: worker }), []);
+      assert.equal((await scene.claim({ holder: other })).length, 1);
     },
 
     'the newest decisions are kept, and the newest tickets that are over': async (scene) => {

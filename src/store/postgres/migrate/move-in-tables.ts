@@ -336,16 +336,16 @@ export const TRANSFERS: readonly Transfer[] = [
       FROM pools`,
   },
   {
-    // Their numbers are given anew, in the same order.
     table: 'pool_tickets',
     columns: [
+      ...numbers('bigint', 'n'),
       ...texts('id', 'pool', 'hash'),
       ...numbers('smallint', 'state'),
       ...numbers('bigint', 'at', 'made_at', 'expires_at', 'ended_at'),
       ...texts('started', 'error'),
       ...numbers('bigint', 'worker', 'idle_since', 'ended'),
     ],
-    select: `SELECT id, pool, hash, state, at, made_at - :lease + :server, expires_at - :lease + :server, ended_at - :lease + :server,
+    select: `SELECT n, id, pool, hash, state, at, made_at - :lease + :server, expires_at - :lease + :server, ended_at - :lease + :server,
         started, error, worker, idle_since - :lease + :server, ended FROM pool_tickets ORDER BY n`,
   },
   {
@@ -483,6 +483,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
   entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
+  'pool_tickets.n': 'SELECT max(n) FROM pool_tickets',
   browser_session: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'browser_session'",
   'task_document.num': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'task_document'",
   signal: 'SELECT max(id) FROM signal',

@@ -28,7 +28,8 @@ CREATE TABLE pool_tickets (
   idle_since bigint,
   ended bigint
 );
-CREATE INDEX pool_ticket_state ON pool_tickets (pool, state, n);
+CREATE INDEX pool_ticket_pool ON pool_tickets (pool, n);
+CREATE INDEX pool_ticket_open ON pool_tickets (pool) WHERE state = 0;
 
 -- The newest decisions of each pool. `course` is the part that makes one another decision than the last; `launched` and `drained` are how
 -- many it came to.

@@ -31,7 +31,7 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
       SELECT id FROM u`,
     workerReap: `WITH ${HELD},
       x AS (UPDATE ${s}.worker SET state = 4, status = NULL,
-          leaving_at = CASE WHEN ticket IS NULL THEN leaving_at ELSE beat_at END WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
+          leaving_at = CASE WHEN ticket IS NULL THEN leaving_at ELSE beat_at END, enabled = enabled AND ticket IS NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
           WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - coalesce(stale_ms, greatest($3::bigint, 2 * beat_ms))
             AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
