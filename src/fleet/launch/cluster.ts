@@ -1,6 +1,7 @@
 /** The API of the Kubernetes cluster that this process runs in, as far as a launcher needs it: one request. */
-import { readFile } from 'node:fs/promises';
+
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { failure } from '../../worker/handlers/failure.ts';
 import { addressesOf, resolveName, unlessAborted } from '../../worker/handlers/http.ts';
@@ -61,8 +62,10 @@ export async function createJob(cluster: Cluster, { namespace, job, signal }: Jo
   const path = `/apis/batch/v1/namespaces/${encodeURIComponent(namespace)}/jobs?fieldManager=leasehold&fieldValidation=Strict`;
   const url = new URL(path, server);
   const body = JSON.stringify(job);
-  return exchange({ method: 'POST', url, headers, body, addresses, signal, ca, maxBody: MAX_ANSWER }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw failure('UNREACHABLE', `The API of the cluster did not answer: ${(error as Error).message}.`);
-  });
+  return exchange({ method: 'POST', url, headers, body, addresses, signal, ca, maxBody: MAX_ANSWER }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      throw failure('UNREACHABLE', `The API of the cluster did not answer: ${(error as Error).message}.`);
+    },
+  );
 }

@@ -1,6 +1,7 @@
 /** Fields that several kinds of launchers have. */
-import { list, type Field, text, texts } from '../../worker/handlers/schema.ts';
+
 import { checkHeader, checkUrl } from '../../worker/handlers/http.ts';
+import { type Field, list, text, texts } from '../../worker/handlers/schema.ts';
 import { isSecret } from './secrecy.ts';
 import { problemOfTemplate } from './template.ts';
 
@@ -11,7 +12,10 @@ const OWN_HEADERS = /^(webhook-.*|content-type|authorization|user-agent)$/i;
 const RESERVED: ReadonlySet<string> = new Set(['LEASEHOLD_TICKET', 'LEASEHOLD_POOL']);
 
 export function template(known: readonly string[], about?: string): Field<string, false> {
-  return text({ check: (given) => tooLong(given) ?? problemOfTemplate(given, known), ...(about === undefined ? {} : { about }) });
+  return text({
+    check: (given) => tooLong(given) ?? problemOfTemplate(given, known),
+    ...(about === undefined ? {} : { about }),
+  });
 }
 
 /** A program and its arguments. */
@@ -39,7 +43,11 @@ export function variableNames(about: string): Field<readonly string[], false> {
 
 /** The name of a secret of the process that launches. */
 export function secretName(about: string): Field<string, false> {
-  return text({ minLength: 1, about, check: (name) => (isVariable(name) ? undefined : 'is not the name of a variable') });
+  return text({
+    minLength: 1,
+    about,
+    check: (name) => (isVariable(name) ? undefined : 'is not the name of a variable'),
+  });
 }
 
 /** An address of http or https, without a password. */
@@ -64,7 +72,9 @@ export function path(about: string): Field<string, false> {
     about,
     check(given) {
       if (!given.startsWith('/')) return 'must be an absolute path';
-      return /^[\w./@+=:,-]+$/.test(given) ? tooLong(given) : 'must have only letters, digits and any of . / @ + = : , - _';
+      return /^[\w./@+=:,-]+$/.test(given)
+        ? tooLong(given)
+        : 'must have only letters, digits and any of . / @ + = : , - _';
     },
   });
 }

@@ -13,7 +13,9 @@ const OWN_POD_FIELDS = ['containers', 'restartPolicy'];
 
 const fields = {
   image: text({ minLength: 1, check: checkImage, about: 'The image of the worker; its entry point is leasehold.' }),
-  namespace: optional(text({ check: (given) => isLike(LABEL, given, 'a namespace'), about: 'Default: that of the node.' })),
+  namespace: optional(
+    text({ check: (given) => isLike(LABEL, given, 'a namespace'), about: 'Default: that of the node.' }),
+  ),
   command: optional(argv(OPEN, 'Instead of the entry point of the image.')),
   args: optional(argv(OPEN, 'Default: {args}.')),
   env: optional(variables(CLOSED, 'Variables of the worker, such as LEASEHOLD_JOIN.')),
@@ -23,15 +25,30 @@ const fields = {
     }),
   ),
   service_account: optional(
-    text({ check: (given) => isLike(DOMAIN, given, 'the name of a service account'), about: 'Default: that of the namespace, without its token.' }),
+    text({
+      check: (given) => isLike(DOMAIN, given, 'the name of a service account'),
+      about: 'Default: that of the namespace, without its token.',
+    }),
   ),
-  cpu: optional(text({ check: (given) => isLike(QUANTITY, given, 'a quantity such as 500m'), about: 'Requested, not limited.' })),
-  memory: optional(text({ check: (given) => isLike(QUANTITY, given, 'a quantity such as 512Mi'), about: 'Requested, and the limit.' })),
+  cpu: optional(
+    text({ check: (given) => isLike(QUANTITY, given, 'a quantity such as 500m'), about: 'Requested, not limited.' }),
+  ),
+  memory: optional(
+    text({ check: (given) => isLike(QUANTITY, given, 'a quantity such as 512Mi'), about: 'Requested, and the limit.' }),
+  ),
   node_selector: optional(texts({ about: 'Labels of the hosts that may run it.', check: checkLabel })),
-  labels: optional(texts({ about: 'Labels of the Job and of its pod, besides those of the launcher.', check: checkLabel })),
-  keep_seconds: optional(whole({ min: 0, max: 30 * 86_400, about: 'How long a finished Job is kept; default an hour.' })),
-  run_seconds: optional(whole({ min: 1, max: 365 * 86_400, about: 'After which the cluster ends a worker; default: never.' })),
-  read_only: optional(flag('Whether the file system of the worker is read-only, but for /data and /tmp; default true.')),
+  labels: optional(
+    texts({ about: 'Labels of the Job and of its pod, besides those of the launcher.', check: checkLabel }),
+  ),
+  keep_seconds: optional(
+    whole({ min: 0, max: 30 * 86_400, about: 'How long a finished Job is kept; default an hour.' }),
+  ),
+  run_seconds: optional(
+    whole({ min: 1, max: 365 * 86_400, about: 'After which the cluster ends a worker; default: never.' }),
+  ),
+  read_only: optional(
+    flag('Whether the file system of the worker is read-only, but for /data and /tmp; default true.'),
+  ),
   mounts: optional(list(map(), { about: 'More volumeMounts, of volumes in pod.' })),
   pod: optional(map('More of the PodSpec, such as tolerations and volumes.')),
 };
@@ -40,7 +57,9 @@ export const jobSettings = object(fields, {
   check({ pod = {}, labels = {} }, report) {
     for (const field of OWN_POD_FIELDS) if (Object.hasOwn(pod, field)) report(['pod', field], 'is set by the launcher');
     if (Object.hasOwn(pod, 'volumes') && !Array.isArray(pod['volumes'])) report(['pod', 'volumes'], 'must be a list');
-    const own = Object.keys(labels).find((label) => label.startsWith('app.kubernetes.io/') || label.startsWith('leasehold/'));
+    const own = Object.keys(labels).find(
+      (label) => label.startsWith('app.kubernetes.io/') || label.startsWith('leasehold/'),
+    );
     if (own !== undefined) report(['labels', own], 'is set by the launcher');
   },
 });

@@ -49,7 +49,13 @@ function podOf(request: LaunchRequest, settings: JobSettings, host: Pick<Launche
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    securityContext: { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      fsGroup: 1000,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
     ...(account === undefined ? {} : { serviceAccountName: account }),
     ...(selector === undefined ? {} : { nodeSelector: selector }),
     ...pod,
@@ -62,8 +68,8 @@ function podOf(request: LaunchRequest, settings: JobSettings, host: Pick<Launche
 function containerOf(request: LaunchRequest, settings: JobSettings, host: Pick<LauncherHost, 'leasehold'>): object {
   const { image, command, args = ['{args}'], env = {}, env_secrets: secrets, cpu, memory } = settings;
   const values = valuesOf(request, host);
-  const filled = Object.entries(env).map(([name, value]) => [name, fill(value, values)]);
-  const variables = { LEASEHOLD_DATA_DIR: '/data', ...Object.fromEntries(filled), ...request.env };
+  const filled = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value, values)]));
+  const variables: Readonly<Record<string, string>> = { LEASEHOLD_DATA_DIR: '/data', ...filled, ...request.env };
   const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
   return {
     name: 'worker',

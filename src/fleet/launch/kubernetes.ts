@@ -1,6 +1,6 @@
+import { fault } from '../../core/errors.ts';
 import { failure } from '../../worker/handlers/failure.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
-import { fault } from '../../core/errors.ts';
 import { answeredText, quoted } from './answer.ts';
 import { type Cluster, createJob } from './cluster.ts';
 import { jobFor } from './job.ts';
@@ -50,12 +50,16 @@ class KubernetesLauncher implements Launcher {
     if (answer.status === 409 && answeredText(answer, 'reason', ticket) === 'AlreadyExists') return started;
     const said = answeredText(answer, 'message', ticket);
     const words = said === undefined ? quoted(answer, ticket) : `: ${said}`;
-    throw failure(`HTTP_${answer.status}`, `The cluster made no Job (${answer.status})${words}${hintFor(answer.status)}`);
+    throw failure(
+      `HTTP_${answer.status}`,
+      `The cluster made no Job (${answer.status})${words}${hintFor(answer.status)}`,
+    );
   }
 }
 
 function hintFor(status: number): string {
   if (status === 401) return ' The token of the service account is not accepted.';
-  if (status === 403) return ' The service account needs the verb create on jobs.batch, and the namespace room in its quotas.';
+  if (status === 403)
+    return ' The service account needs the verb create on jobs.batch, and the namespace room in its quotas.';
   return '';
 }

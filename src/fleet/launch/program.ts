@@ -114,10 +114,12 @@ class Output {
 
   constructor(from: Readable) {
     this.#from = from;
-    from.on('error', () => {}).on('data', (chunk: Buffer) => {
-      this.#lastAt = performance.now();
-      this.#tail.push(chunk);
-    });
+    from
+      .on('error', () => {})
+      .on('data', (chunk: Buffer) => {
+        this.#lastAt = performance.now();
+        this.#tail.push(chunk);
+      });
   }
 
   get quiet(): boolean {

@@ -16,5 +16,10 @@ export interface RemoteOptions {
 
 /** The launchers for workers outside of this process: by a program, by ssh, by a request, as Jobs of a cluster. */
 export function remoteKinds({ environment, allowHttp, cluster }: RemoteOptions): readonly LauncherKind[] {
-  return [commandKind({ environment }), sshKind({ environment }), webhookKind({ allowHttp }), kubernetesKind({ cluster })];
+  return [
+    commandKind({ environment }),
+    sshKind({ environment }),
+    webhookKind({ allowHttp }),
+    kubernetesKind({ cluster }),
+  ];
 }

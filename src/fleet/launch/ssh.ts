@@ -22,14 +22,20 @@ const CONNECT_SECONDS = 10;
 const OWN_EXIT = 255;
 
 const fields = {
-  host: text({ minLength: 1, check: checkHost, about: 'The host, as ssh knows it: a name, an address, or a Host of its configuration.' }),
+  host: text({
+    minLength: 1,
+    check: checkHost,
+    about: 'The host, as ssh knows it: a name, an address, or a Host of its configuration.',
+  }),
   user: optional(text({ check: checkUser })),
   port: optional(whole({ min: 1, max: 65_535 })),
   identity_file: optional(path('The file with the private key; default: those of the agent and of the configuration.')),
   known_hosts_file: optional(path('The file with the keys of hosts; a host that is not in it is refused.')),
   config_file: optional(path('The configuration of ssh; default: that of the user who runs the node.')),
   connect_seconds: optional(whole({ min: 1, max: 300, about: `Default: ${CONNECT_SECONDS}.` })),
-  command: optional(list(template(OPEN), { min: 1, about: 'The worker; default: leasehold {args}. No shell reads it.' })),
+  command: optional(
+    list(template(OPEN), { min: 1, about: 'The worker; default: leasehold {args}. No shell reads it.' }),
+  ),
   env: optional(variables(OPEN, 'Variables of the worker, such as LEASEHOLD_JOIN.')),
   output_file: optional(path('A file of the host that gets what the worker writes; default: nobody keeps it.')),
 };
@@ -65,7 +71,10 @@ class SshLauncher implements Launcher {
     const program = { file: 'ssh', args: argumentsOf(this.#settings), env, stdin: this.#scriptFor(request) };
     const output = await runProgram(program, { signal, ticket, killMs }).catch((error: Error) => {
       if (!error.message.includes(`exit code ${OWN_EXIT}`)) throw error;
-      throw failure('UNREACHABLE', error.message.replace(`ssh ended with exit code ${OWN_EXIT}`, `ssh could not work on ${host}`));
+      throw failure(
+        'UNREACHABLE',
+        error.message.replace(`ssh ended with exit code ${OWN_EXIT}`, `ssh could not work on ${host}`),
+      );
     });
     const pid = /^pid (\d{1,10})$/m.exec(output)?.[1];
     if (pid === undefined) throw failure('NOT_STARTED', `${host} did not say which process it has started.`);
@@ -86,7 +95,9 @@ class SshLauncher implements Launcher {
 }
 
 /** Never a question, never a forwarded thing, never an unknown host; what names the host cannot be an option. */
-export function argumentsOf(settings: Omit<Shape<typeof fields>, 'command' | 'env' | 'output_file'>): readonly string[] {
+export function argumentsOf(
+  settings: Omit<Shape<typeof fields>, 'command' | 'env' | 'output_file'>,
+): readonly string[] {
   const { host, user, port, identity_file: identity, known_hosts_file: known, config_file: config } = settings;
   const options = {
     BatchMode: 'yes',
@@ -120,7 +131,8 @@ export function argumentsOf(settings: Omit<Shape<typeof fields>, 'command' | 'en
 
 function checkHost(host: string): string | undefined {
   if (host.length > 253) return 'must not be longer than 253 characters';
-  if (/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(host) || /^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(host)) return undefined;
+  if (/^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(host) || /^[0-9a-f:.]*:[0-9a-f:.]*$/i.test(host))
+    return undefined;
   return 'must be the name or the address of a host; a user and a port have fields of their own';
 }
 

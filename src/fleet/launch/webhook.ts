@@ -2,7 +2,13 @@ import { parseAddress, reachOf } from '../../worker/handlers/address.ts';
 import { Destinations } from '../../worker/handlers/destinations.ts';
 import { failure } from '../../worker/handlers/failure.ts';
 import { addressesOf, isAllowed, resolveName, unlessAborted } from '../../worker/handlers/http.ts';
-import { exchange, type HttpResponse, hostOf, portOf, type ResolvedAddress } from '../../worker/handlers/http-exchange.ts';
+import {
+  exchange,
+  type HttpResponse,
+  hostOf,
+  portOf,
+  type ResolvedAddress,
+} from '../../worker/handlers/http-exchange.ts';
 import { object, optional, type Shape } from '../../worker/handlers/schema.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
 import { answeredText, quoted } from './answer.ts';
@@ -23,7 +29,9 @@ const MAX_ANSWER = 64 * 1024;
 const fields = {
   url: webAddress('Where the request is sent; https, or http within a private network.'),
   sign: secretName('The secret of the node that the request is signed with, by the name of its variable.'),
-  authorize: optional(secretName('The secret of the node that is sent as a bearer token, by the name of its variable.')),
+  authorize: optional(
+    secretName('The secret of the node that is sent as a bearer token, by the name of its variable.'),
+  ),
   headers: optional(headers('More headers.')),
 };
 
@@ -88,7 +96,8 @@ class WebhookLauncher implements Launcher {
   async #addresses(signal: AbortSignal): Promise<readonly ResolvedAddress[]> {
     const url = this.#url;
     const refused = (problem: string): Error => failure('REFUSED', `The request was not sent: ${problem}.`);
-    if (!this.#destinations.allowsPort(portOf(url))) throw refused(`port ${portOf(url)} is not one that this node may use`);
+    if (!this.#destinations.allowsPort(portOf(url)))
+      throw refused(`port ${portOf(url)} is not one that this node may use`);
     const addresses = await unlessAborted(signal, addressesOf(hostOf(url), this.#resolve));
     if (!addresses.every((address) => isAllowed(url, address, this.#destinations))) {
       throw refused(`${hostOf(url)} leads to a destination that this node may not reach`);
@@ -103,9 +112,13 @@ class WebhookLauncher implements Launcher {
     const { status } = response;
     const host = this.#url.host;
     if (status >= 300 && status < 400) {
-      throw failure('REDIRECT', `${host} answered with a redirect (${status}), which is not followed: give the address itself.`);
+      throw failure(
+        'REDIRECT',
+        `${host} answered with a redirect (${status}), which is not followed: give the address itself.`,
+      );
     }
-    if (status < 200 || status > 299) throw failure(`HTTP_${status}`, `${host} answered with status ${status}${quoted(response, ticket)}`);
+    if (status < 200 || status > 299)
+      throw failure(`HTTP_${status}`, `${host} answered with status ${status}${quoted(response, ticket)}`);
     return answeredText(response, 'started', ticket) ?? `by ${host}`;
   }
 }
