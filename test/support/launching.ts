@@ -9,6 +9,8 @@ import { rowOf } from '../../src/worker/runner/process/process-table.ts';
 import type { Ends } from './leasehold.ts';
 
 export const TICKET = 'canary-ticket-9f2c';
+/** Where programs are found. */
+export const PATH: string = process.env['PATH'] ?? '/usr/bin:/bin';
 
 export function requestOf(given: Partial<LaunchRequest> = {}): LaunchRequest {
   const pool = given.pool ?? 'papers';

@@ -82,7 +82,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function findSshd(): string | undefined {
+export function findSshd(): string | undefined {
   return findIn('sshd', ['/usr/sbin', '/usr/local/sbin']);
 }
 

@@ -4,14 +4,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { launcherOf, lives, problemsOf, refusalOf, requestOf, TICKET } from '../../../test/support/launching.ts';
+import { launcherOf, lives, PATH, problemsOf, refusalOf, requestOf, TICKET } from '../../../test/support/launching.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { Launched } from '../launcher.ts';
 import { commandKind } from './command.ts';
 import { launchName } from './launch-name.ts';
 
 const folder = tempFolder('launch-command');
-const PATH = process.env['PATH'] ?? '/usr/bin:/bin';
 const kind = commandKind({
   environment: { PATH, HOME: folder, NODE_SECRET: 'canary', LEASEHOLD_LEASE: 'mark' },
   killMs: 50,

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { launcherOf, lives, problemsOf, refusalOf, requestOf, TICKET } from '../../../test/support/launching.ts';
+import { launcherOf, lives, PATH, problemsOf, refusalOf, requestOf, TICKET } from '../../../test/support/launching.ts';
 import { noSshd, type Sshd, startSshd } from '../../../test/support/sshd.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { Launched, LaunchRequest } from '../launcher.ts';
 import { argumentsOf, sshKind } from './ssh.ts';
 
 const folder = tempFolder('launch-ssh');
-const PATH = process.env['PATH'] ?? '/usr/bin:/bin';
 const kind = sshKind({ environment: { PATH, HOME: folder }, killMs: 50 });
 
 describe('a worker on another host', { skip: noSshd() }, () => {
