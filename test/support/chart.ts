@@ -28,9 +28,9 @@ export function renderChart(folder: string, release: Release, changed: Scope = {
 
 export function render(template: string, scope: Scope): string {
   const parts = partsOf(template);
-  const text = block(parts, scope, scope);
+  const tree = treeOf(parts);
   if (parts.length > 0) throw new Error('there is an "end" without a beginning');
-  return text;
+  return textOf(tree, scope, scope);
 }
 
 interface Part {
@@ -38,41 +38,48 @@ interface Part {
   readonly action: boolean;
 }
 
+/** A text, something to evaluate, or a block up to its `end`. */
+type Node =
+  | string
+  | { readonly says: string }
+  | { readonly word: string; readonly of: string; readonly body: readonly Node[] };
+
 function partsOf(template: string): Part[] {
   const parts: Part[] = [];
   let trim = false;
   for (const piece of template.split(/(\{\{.*?\}\})/s)) {
     const action = /^\{\{(-)?\s*(.*?)\s*(-)?\}\}$/s.exec(piece);
-    if (action === null) {
-      parts.push({ text: trim ? piece.trimStart() : piece, action: false });
-      continue;
+    const last = parts.at(-1);
+    if (action === null) parts.push({ text: trim ? piece.trimStart() : piece, action: false });
+    else {
+      if (action[1] !== undefined && last !== undefined && !last.action)
+        parts.splice(-1, 1, { ...last, text: last.text.trimEnd() });
+      parts.push({ text: action[2] ?? '', action: true });
+      trim = action[3] !== undefined;
     }
-    const before = parts.pop();
-    if (before !== undefined) parts.push(action[1] && !before.action ? { ...before, text: before.text.trimEnd() } : before);
-    parts.push({ text: action[2] ?? '', action: true });
-    trim = action[3] !== undefined;
   }
   return parts;
 }
 
-/** Up to its `end`, which it takes. */
-function block(parts: Part[], dot: unknown, root: Scope): string {
-  let out = '';
+function treeOf(parts: Part[]): readonly Node[] {
+  const nodes: Node[] = [];
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-    const [word = '', ...rest] = part.action ? part.text.split(' ') : [];
-    if (!part.action) out += part.text;
-    else if (word === 'end') return out;
-    else if (word === 'if' || word === 'range') out += repeated(parts, word, evaluate(rest.join(' '), dot, root), dot, root);
-    else if (!part.text.startsWith('/*')) out += String(evaluate(part.text, dot, root));
+    const [, word, of = ''] = (part.action && /^(if|range|end)\b\s*(.*)$/s.exec(part.text)) || [];
+    if (word === 'end') return nodes;
+    if (word !== undefined) nodes.push({ word, of, body: treeOf(parts) });
+    else nodes.push(part.action ? { says: part.text } : part.text);
   }
-  return out;
+  return nodes;
 }
 
-function repeated(parts: Part[], word: 'if' | 'range', value: unknown, dot: unknown, root: Scope): string {
-  const dots = word === 'range' ? (value as readonly unknown[]) : isTrue(value) ? [dot] : [];
-  const rest = [...parts];
-  const texts = dots.map((one) => block(parts.splice(0, parts.length, ...rest) && parts, one, root));
-  if (dots.length === 0) block(parts, undefined, {});
+function textOf(nodes: readonly Node[], dot: unknown, root: Scope): string {
+  const texts = nodes.map((node) => {
+    if (typeof node === 'string') return node;
+    if ('says' in node) return String(evaluate(node.says, dot, root));
+    const value = evaluate(node.of, dot, root);
+    const dots = node.word === 'range' ? (value as readonly unknown[]) : isTrue(value) ? [dot] : [];
+    return dots.map((one) => textOf(node.body, one, root)).join('');
+  });
   return texts.join('');
 }
 
@@ -102,9 +109,11 @@ function valueOf(term: string, dot: unknown, root: Scope): unknown {
   if (/^\d+$/.test(term)) return Number(term);
   if (term === '.') return dot;
   if (!/^(\.\w+)+$/.test(term)) throw new Error(`"${term}" is not rendered here`);
-  const value = term.slice(1).split('.').reduce<unknown>((from, key) => (from as Scope | undefined)?.[key], dot);
-  // Where nothing is rendered there is nothing to look up.
-  if (value === undefined && dot === root && Object.keys(root).length > 0) throw new Error(`${term} has no value`);
+  const value = term
+    .slice(1)
+    .split('.')
+    .reduce<unknown>((from, key) => (from as Scope | undefined)?.[key], dot);
+  if (value === undefined) throw new Error(`${term} has no value`);
   return value;
 }
 

@@ -40,7 +40,10 @@ export async function problemsOf(manifest: Manifest): Promise<readonly string[]>
 
 async function validatorOf({ apiVersion, kind }: Manifest): Promise<(this: object) => void> {
   const schemas = apiVersion.includes('keda.sh/') ? '@kubernetes-models/keda' : 'kubernetes-models';
-  const module = (await import(`${schemas}/${apiVersion}/${kind}`)) as Record<string, { prototype: { validate(): void } }>;
+  const module = (await import(`${schemas}/${apiVersion}/${kind}`)) as Record<
+    string,
+    { prototype: { validate(): void } }
+  >;
   const model = module[kind];
   if (model === undefined) throw new Error(`there is no schema of ${apiVersion} ${kind}`);
   return model.prototype.validate;
