@@ -8,8 +8,8 @@ import { pathToFileURL } from 'node:url';
 import { remoteKinds } from '../../../src/fleet/launch/remote-kinds.ts';
 import type { Launcher, LauncherHost, LaunchRequest } from '../../../src/fleet/launcher.ts';
 import { LauncherKinds, type LauncherSetting } from '../../../src/fleet/registry.ts';
-import { kubernetesApi } from '../../support/kubernetes-api.ts';
-import { hostOf, listening, PATH, requestOf, TICKET } from '../../support/launching.ts';
+import { kubernetesApi } from '../../support/fleet/kubernetes-api.ts';
+import { hostOf, listening, PATH, requestOf, TICKET } from '../../support/fleet/launching.ts';
 import { BIN, ROOT, run, temporaryFolder } from '../../support/leasehold.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/guides/launchers.md'), 'utf8');
