@@ -13,6 +13,7 @@ import { limitStatements } from './statements/limits.ts';
 import { nodeStatements } from './statements/nodes.ts';
 import { pruneStatements } from './statements/prune.ts';
 import { pushStatements } from './statements/push.ts';
+import { reactionStatements } from './statements/reactions.ts';
 import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
 import { runStatements } from './statements/runs.ts';
@@ -64,6 +65,7 @@ export function statements(schema: string) {
     ...pruneStatements(all),
     ...triggerStatements(all),
     ...workflowStatements(all),
+    ...reactionStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
     ...browserSessionStatements(all),

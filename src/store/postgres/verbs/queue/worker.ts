@@ -1,5 +1,6 @@
 import { WORKER_STATES, type WorkerState } from '../../../../core/placement/worker.ts';
 import { mergeBeats } from '../../../beats.ts';
+import { LOSSES_KEPT } from '../../../rows/reaction-rows.ts';
 import { type WorkerRow, workerKind, workerOf } from '../../../rows/records.ts';
 import type { DutyTerm, FleetSnapshot, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
@@ -85,7 +86,9 @@ export async function beatAll(session: Session, beats: readonly WorkerBeat[]): P
 export async function reapWorkers(session: Session, duty: DutyTerm, staleMs: number): Promise<readonly number[]> {
   const rows = await session.all<{ id: number | null }>('workerReap', [duty.name, duty.epoch, staleMs]);
   requireRow(duty, rows[0]);
-  return rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  const lost = rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  if (lost.length > 0) await session.rows('workerLossDrop', [LOSSES_KEPT]);
+  return lost;
 }
 
 export async function listWorkers(session: Session, state?: WorkerState): Promise<readonly WorkerRecord[]> {
