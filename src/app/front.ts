@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { hookEnvironment } from '../config/environment.ts';
 import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import { Enrolment } from '../operate/calls/enrolment.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
+import { HookSecrets } from '../operate/triggers/hook-secrets.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { EventDetails } from '../operate/event-details.ts';
 import { stepsOfRuns } from '../operate/loops/loop-runs.ts';
@@ -31,6 +33,7 @@ import { WorkerGateway, type WorkerGatewayOptions } from '../server/workers/work
 import { WorkerNames } from '../server/workers/worker-names.ts';
 import { WorkerSettings } from '../server/workers/worker-settings.ts';
 import type { NodeSecret } from './data/node-secret.ts';
+import { HookService } from '../server/hooks/hook-service.ts';
 import { handlerSchemas } from './handler-schemas.ts';
 import { DirectLink, type GivenTo, type NamePlace } from './link/direct-link.ts';
 import { loopBundle } from './machines/loop-bundle.ts';
@@ -91,6 +94,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo, place });
   const { secret, earlier } = options.signing;
   const leases = new LeaseTokens(secret, earlier);
+  const hookSecrets = new HookSecrets(secret, hookEnvironment());
   const sessions = new SessionTokens(secret);
   const { store, world } = engine;
   const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
@@ -126,6 +130,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     gateway,
     sessions,
     guard,
+    hooks: new HookService({ engine, secrets: hookSecrets, guard }),
     httpWorkers,
     steps: new LoopdWorkers({
       httpWorkers,
@@ -156,7 +161,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     insight,
     logins: new LoginService(browserSessions, access, engine.world.clock),
     startedAt: Math.floor(engine.world.clock.wall()),
-    operator: new EngineOperator(engine, cluster?.silence),
+    operator: new EngineOperator(engine, cluster?.silence, hookSecrets),
     observes,
     obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],
   };

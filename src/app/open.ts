@@ -36,11 +36,13 @@ import {
 import { type AppRuns, CalledRuns } from './library/runs.ts';
 import { type AppSchedules, CalledSchedules, type ScheduleOptions } from './library/schedules.ts';
 import { type AppWorkflows, CalledWorkflows } from './library/stored-workflows.ts';
+import { type AppTriggers, CalledTriggers } from './library/triggers.ts';
 import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
 import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
 import type { RemoteApp, RemoteOptions } from './remote/remote-app.ts';
+import type { BuiltinOptions } from './builtin-worker.ts';
 import { type Recovered, recoverStale } from './upkeep/recover.ts';
 import { type AppWorkerOptions, makeWorker } from './worker.ts';
 import { realWorld } from './world.ts';
@@ -81,14 +83,21 @@ export async function openApp(
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
   const { clock, ...rest } = options;
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
-  return new App(await openNode(named, nodeOptions, cluster, admission), renewalOf(named, nodeOptions));
+  return new App(
+    await openNode(named, nodeOptions, cluster, admission),
+    renewalOf(named, nodeOptions),
+    named.startsWith('memory:') ? undefined : named,
+  );
 }
 
 /** The library: push tasks, run workers, follow results. */
 export class App implements Leasehold {
   readonly #node: Node;
   readonly #renewal: RenewalAddress | undefined;
+  /** By which another process finds the store; undefined: none does. */
+  readonly #url: string | undefined;
   readonly #workers = new Set<Worker>();
+  #closing = false;
   /** Runs of machines: start, look, cancel, retry, fork. */
   readonly runs: AppRuns;
   /** Schedules: look, pause, resume, run, remove. */
@@ -96,15 +105,20 @@ export class App implements Leasehold {
   readonly #schedules: CalledSchedules;
   /** Stored workflows: apply, look, enable, run. */
   readonly workflows: AppWorkflows;
+  /** Triggers: what starts work when something happens. */
+  readonly triggers: AppTriggers;
 
-  constructor(node: Node, renewal: RenewalAddress | undefined) {
+  constructor(node: Node, renewal: RenewalAddress | undefined, url?: string) {
     this.#node = node;
     const caller = (): Promise<Caller> => this.#operator();
     this.runs = new CalledRuns(caller);
     this.#schedules = new CalledSchedules(caller);
     this.schedules = this.#schedules;
     this.workflows = new CalledWorkflows(caller);
+    this.triggers = new CalledTriggers(caller);
     this.#renewal = renewal;
+    this.#url = url;
+    this.executeTriggers();
   }
 
   async #operator(): Promise<Caller> {
@@ -284,6 +298,22 @@ export class App implements Leasehold {
     return this.#node.roster.held();
   }
 
+  /** Executes the runs of triggers that ask for this process, with what its worker may do. */
+  executeTriggers(builtin?: BuiltinOptions): void {
+    let executors: Promise<{ serve(execution: 'loop' | 'process', queue: string): void }> | undefined;
+    const { engine, log, triggerHost } = this.#node;
+    const make = async (): Promise<{ serve(execution: 'loop' | 'process', queue: string): void }> => {
+      const { Executors } = await import('./triggers/executors.ts');
+      return new Executors({ engine, log, store: this.#url, worker: (options) => this.worker(options), builtin });
+    };
+    triggerHost.execute({
+      serve: (execution, queue) => {
+        executors ??= make();
+        void executors.then((made) => this.#closing || made.serve(execution, queue));
+      },
+    });
+  }
+
   /** Has expired leases taken back now, and answers which tasks they were of. */
   recoverStale(): Promise<Recovered> {
     const { engine, roster } = this.#node;
@@ -292,6 +322,7 @@ export class App implements Leasehold {
 
   /** Drains its workers, gives its duties back and closes the store. */
   async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
+    this.#closing = true;
     const { drainMs } = options;
     const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
     // Our threads and timers do not keep the process alive. While this close waits, something must, or the process would end in the middle.

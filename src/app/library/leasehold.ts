@@ -18,6 +18,7 @@ import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppRuns, RunBudget } from './runs.ts';
 import type { AppSchedules, ScheduleOptions } from './schedules.ts';
 import type { AppWorkflows } from './stored-workflows.ts';
+import type { AppTriggers } from './triggers.ts';
 
 /** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
@@ -136,6 +137,8 @@ export interface Leasehold extends AsyncDisposable {
   readonly schedules: AppSchedules;
   /** Workflows of nodes and connections that the store keeps, with their versions. */
   readonly workflows: AppWorkflows;
+  /** Triggers: what starts work when something happens. */
+  readonly triggers: AppTriggers;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

@@ -58,7 +58,7 @@ export function lossPageOf(
   after: number,
   { oldest, newest }: { readonly oldest: number | null; readonly newest: number | null },
 ): LossPage {
-  const losses = rows.map(({ host, ...row }) => ({ ...row, host: host ?? undefined }));
+  const losses = rows.map(({ n, worker, name, host, at }) => ({ n, worker, name, host: host ?? undefined, at }));
   if (newest === null) return { losses: [], reset: false, last: Math.min(after, 0) };
   // A store that was restored from a backup counts from an earlier number.
   if (after > newest) return { losses: [], reset: true, last: newest };

@@ -14,6 +14,7 @@ import { INSIGHT } from '../admin/insight.ts';
 import { LOGS } from '../admin/logs.ts';
 import { NODES } from '../admin/nodes.ts';
 import { PRUNE } from '../admin/prune.ts';
+import { REACTIONS } from '../admin/reactions.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
 import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
@@ -108,6 +109,7 @@ export const TOPICS: readonly Topic[] = [
   PRUNE,
   AUDIT,
   TRIGGERS,
+  REACTIONS,
   WORKFLOWS,
   PLACING,
   LIMITS,

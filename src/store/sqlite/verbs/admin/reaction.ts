@@ -147,7 +147,8 @@ export function reactionKeys(
   sql: Prepared,
   { name, prefix, after, limit }: Parameters<ReactionStore['reactionKeys']>[0],
 ): readonly ReactionKey[] {
-  return sql.get('reactionKeys').all(name, prefix, after, limit) as unknown as ReactionKey[];
+  const rows = sql.get('reactionKeys').all(name, prefix, after, limit) as unknown as ReactionKey[];
+  return rows.map(({ key, version }) => ({ key, version }));
 }
 
 export function reactionLinks(sql: Prepared, tasks: readonly number[]): readonly (number | undefined)[] {
