@@ -14,8 +14,9 @@ import { type Claimed, claimed, deliveryKey, isGenuine, isTimely } from './signa
 
 /** A whole delivery. GitHub sends up to 25 MB; what is larger than this belongs behind a program of one's own. */
 export const MAX_HOOK_BYTES = 262_144;
+const DAY_MS = 24 * 3_600_000;
 /** A delivery without a time may come again for as long as senders try. */
-const KEEP_UNTIMED_MS = 30 * 24 * 3_600_000;
+const KEEP_UNTIMED_MS = 30 * DAY_MS;
 
 export interface HookServiceOptions {
   readonly engine: Engine;
@@ -92,8 +93,8 @@ export class HookService {
 
 const styleOf = ({ signature = 'leasehold' }: Trigger): Signature => signature;
 
-/** A time may lie a window ahead of this clock, and is then good for two. */
-const keepOf = (windowMs: number): number => 2 * windowMs + 60_000;
+/** A day, for senders that sign each try anew. A time may lie a window ahead of this clock, and is then good for two. */
+const keepOf = (windowMs: number): number => Math.max(DAY_MS, 2 * windowMs + 60_000);
 
 function refused(name: string): Error {
   const hint = [
