@@ -23,6 +23,8 @@ export interface FileTriggersOptions {
 const LOOK_MS = 1000;
 /** A look that takes long comes less often: it may take a twentieth of the time. */
 const SHARE = 20;
+/** Times of files come from a clock that ticks at most so often, and may lie that long in the past. */
+const TICK_MS = 20;
 const MOST_FILES = 10_000;
 const MOST_AT_ONCE = 50;
 const KEYS_PAGE = 500;
@@ -195,7 +197,7 @@ async function filesIn(folder: string, { match }: Trigger, createdAt: number): P
     // It may have gone since.
     const is = await stat(path).catch(() => undefined);
     // A copy may keep the time of what it was made from, but not that of its own change.
-    if (is === undefined || Math.max(is.mtimeMs, is.ctimeMs) < createdAt) continue;
+    if (is === undefined || Math.max(is.mtimeMs, is.ctimeMs) < createdAt - TICK_MS) continue;
     const key = `${PREFIX}${createHash('sha256').update(path).digest('hex').slice(0, 32)}`;
     const version = `${Math.floor(is.mtimeMs * 1000)}:${is.size}`;
     found.push({ key, version, name: entry.name, path, size: is.size, modifiedAt: Math.floor(is.mtimeMs) });

@@ -122,6 +122,7 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     cleanupMs: cleanupInterval,
     cluster: config.cluster ? clusterOf(config) : undefined,
     worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
+    triggerRoots: config.triggerRoots,
     drainMs: config.drainTimeout,
     log: { ...(config.logLevel === 'debug' ? { debug: info } : {}), info, warn: say, error: say },
   });
