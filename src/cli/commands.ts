@@ -315,7 +315,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   triggers: {
-    doc: 'See and change what starts work when something happens',
+    doc: 'Start work when something happens',
     commands: {
       list: {
         doc: 'List triggers: what they listen to, what they do, how they last fired',
