@@ -315,7 +315,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   triggers: {
-    doc: 'Start work when something happens',
+    doc: 'Start work by what happens',
     commands: {
       list: {
         doc: 'List triggers: what they listen to, what they do, how they last fired',
