@@ -24,6 +24,7 @@ import type { InputOf, ResultOf } from '../worker/define/pushable-task.ts';
 import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
+import type { BuiltinOptions } from './builtin-worker.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { AppFleet, type FleetOptions } from './fleet/app-fleet.ts';
 import { TaskHandle } from './library/handle.ts';
@@ -40,6 +41,7 @@ import {
 import { type AppRuns, CalledRuns } from './library/runs.ts';
 import { type AppSchedules, CalledSchedules, type ScheduleOptions } from './library/schedules.ts';
 import { type AppWorkflows, CalledWorkflows } from './library/stored-workflows.ts';
+import { type AppTriggers, CalledTriggers } from './library/triggers.ts';
 import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
@@ -87,14 +89,19 @@ export async function openApp(
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
   const { pools = nodeOptions.world === undefined && nodeOptions.duties !== false } = options;
   const node = await openNode(named, nodeOptions, cluster, admission);
-  return new App(node, renewalOf(named, nodeOptions), { url: named, rounds: pools, crowded: cluster === undefined });
+  const { allowHttp } = options;
+  const fleet = { url: named, rounds: pools, crowded: cluster === undefined, allowHttp };
+  return new App(node, renewalOf(named, nodeOptions), fleet);
 }
 
 /** The library: push tasks, run workers, follow results. */
 export class App implements Leasehold {
   readonly #node: Node;
   readonly #renewal: RenewalAddress | undefined;
+  /** By which another process finds the store; undefined: none does. */
+  readonly #url: string | undefined;
   readonly #workers = new Set<Worker>();
+  #closing = false;
   /** Runs of machines: start, look, cancel, retry, fork. */
   readonly runs: AppRuns;
   /** Schedules: look, pause, resume, run, remove. */
@@ -104,6 +111,8 @@ export class App implements Leasehold {
   readonly workflows: AppWorkflows;
   /** How many workers there should be: put, look, check. */
   readonly pools: AppPools;
+  /** Triggers: what starts work when something happens. */
+  readonly triggers: AppTriggers;
 
   readonly #fleet: AppFleet;
   #poolWorkers: PoolWorkerOptions | undefined;
@@ -111,7 +120,7 @@ export class App implements Leasehold {
   constructor(
     node: Node,
     renewal: RenewalAddress | undefined,
-    fleet: Pick<FleetOptions, 'url' | 'rounds' | 'crowded'>,
+    fleet: Pick<FleetOptions, 'url' | 'rounds' | 'crowded' | 'allowHttp'>,
   ) {
     this.#node = node;
     const inProcess = (request: LaunchRequest): Promise<string> => this.#startForPool(request);
@@ -122,7 +131,10 @@ export class App implements Leasehold {
     this.schedules = this.#schedules;
     this.workflows = new CalledWorkflows(caller);
     this.pools = new CalledPools(caller);
+    this.triggers = new CalledTriggers(caller);
     this.#renewal = renewal;
+    this.#url = fleet.url.startsWith('memory:') ? undefined : fleet.url;
+    this.executeTriggers();
   }
 
   async #operator(): Promise<Caller> {
@@ -328,6 +340,22 @@ export class App implements Leasehold {
     return this.#node.roster.held();
   }
 
+  /** Executes the runs of triggers that ask for this process, with what its worker may do. */
+  executeTriggers(builtin?: BuiltinOptions): void {
+    let executors: Promise<{ serve(execution: 'loop' | 'process', queue: string): void }> | undefined;
+    const { engine, log, triggerHost } = this.#node;
+    const make = async (): Promise<{ serve(execution: 'loop' | 'process', queue: string): void }> => {
+      const { Executors } = await import('./triggers/executors.ts');
+      return new Executors({ engine, log, store: this.#url, worker: (options) => this.worker(options), builtin });
+    };
+    triggerHost.execute({
+      serve: (execution, queue) => {
+        executors ??= make();
+        void executors.then((made) => this.#closing || made.serve(execution, queue));
+      },
+    });
+  }
+
   /** Has expired leases taken back now, and answers which tasks they were of. */
   recoverStale(): Promise<Recovered> {
     const { engine, roster } = this.#node;
@@ -336,6 +364,7 @@ export class App implements Leasehold {
 
   /** Drains its workers, gives its duties back and closes the store. */
   async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
+    this.#closing = true;
     const { drainMs } = options;
     const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
     // Our threads and timers do not keep the process alive. While this close waits, something must, or the process would end in the middle.

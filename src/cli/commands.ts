@@ -364,6 +364,51 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  triggers: {
+    doc: 'Start work by what happens',
+    commands: {
+      list: {
+        doc: 'List triggers: what they listen to, what they do, how they last fired',
+        load: async () => (await import('./triggers/list.ts')).list,
+      },
+      show: {
+        doc: 'Show one trigger with its last firings',
+        load: async () => (await import('./triggers/show.ts')).show,
+      },
+      set: {
+        doc: 'Create a trigger, or replace the one of that name',
+        load: async () => (await import('./triggers/set.ts')).set,
+      },
+      apply: {
+        doc: 'Make or replace all triggers of a file, such as a trigger_registry.yml',
+        load: async () => (await import('./triggers/apply.ts')).apply,
+      },
+      fire: {
+        doc: 'Fire a trigger of any kind by hand, also one that is off',
+        load: async () => (await import('./triggers/fire.ts')).fire,
+      },
+      history: {
+        doc: 'Print what became of the last firings of a trigger, the newest first',
+        load: async () => (await import('./triggers/history.ts')).history,
+      },
+      enable: {
+        doc: 'Turn a trigger on; what happened while it was off is not made up for',
+        load: async () => (await import('./triggers/enable.ts')).enable,
+      },
+      disable: {
+        doc: 'Turn a trigger off: nothing fires it but somebody who asks for it',
+        load: async () => (await import('./triggers/disable.ts')).disable,
+      },
+      rotate: {
+        doc: 'Give a webhook another secret, which holds at once',
+        load: async () => (await import('./triggers/rotate.ts')).rotate,
+      },
+      remove: {
+        doc: 'Remove a trigger with its history; its tasks stay',
+        load: async () => (await import('./triggers/remove.ts')).remove,
+      },
+    },
+  },
   limits: {
     doc: 'See and change how much may run or start at once',
     commands: {

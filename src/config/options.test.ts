@@ -37,6 +37,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   publicUrl: ['https://tasks.example.org/', 'https://tasks.example.org'],
   maxConnections: ['50', 50],
   maxStreams: ['5', 5],
+  triggerRoots: ['/srv', ['/srv']],
   pushRate: ['100', 100],
   maxQueued: ['1000', 1000],
   maxQueuedInAll: ['5000', 5000],

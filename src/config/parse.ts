@@ -173,6 +173,12 @@ export function namedFolder(text: string, name: string): readonly NamedFolder[] 
   throw refuse(name, `${quote(text)} is not NAME=FOLDER, with a name of small letters, digits, - and _`);
 }
 
+/** An absolute path: a relative one would mean another folder to each process. */
+export function absoluteFolder(text: string, name: string): readonly string[] {
+  if (/^(\/|[A-Za-z]:[\\/])/.test(text)) return [text];
+  throw refuse(name, `${quote(text)} is not the absolute path of a folder`);
+}
+
 export interface NamedFolder {
   readonly name: string;
   readonly folder: string;

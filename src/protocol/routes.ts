@@ -16,6 +16,7 @@ import { SCHEDULE_ROUTES } from './routes/schedules.ts';
 import { SYSTEM_ROUTES } from './routes/system.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { TOKEN_ROUTES } from './routes/tokens.ts';
+import { TRIGGER_ROUTES } from './routes/triggers.ts';
 import { WAIT_ROUTES } from './routes/waits.ts';
 import { WORKER_SESSION_ROUTES } from './routes/worker-sessions.ts';
 import { WORKER_ROUTES } from './routes/workers.ts';
@@ -32,6 +33,7 @@ export const ROUTES = {
   ...RUN_GRAPH_ROUTES,
   ...SCHEDULE_ROUTES,
   ...WORKFLOW_ROUTES,
+  ...TRIGGER_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
   ...POOL_ROUTES,

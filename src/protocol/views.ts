@@ -8,6 +8,7 @@ import type { Purged, Queue, Retried } from './shapes/queue.ts';
 import type { Run, RunCheck, RunDetail, RunStep, RunStepDetail, RunWait } from './shapes/run.ts';
 import type { Fire, Schedule, ScheduleDetail } from './shapes/schedule.ts';
 import type { Attempt, Explanation, LogLine, PushedTask, Task, TaskDetail } from './shapes/task.ts';
+import type { FiredTrigger, Firing, PutTrigger, Trigger } from './shapes/trigger.ts';
 import type { Approval, Decision, Signal } from './shapes/wait.ts';
 import type { Tag, Worker, WorkerSetting } from './shapes/worker.ts';
 import type {
@@ -60,6 +61,10 @@ export type NodeView = View<typeof ClusterNode>;
 export type ScheduleView = View<typeof Schedule>;
 export type ScheduleDetailView = View<typeof ScheduleDetail>;
 export type FireView = View<typeof Fire>;
+export type TriggerView = View<typeof Trigger>;
+export type PutTriggerView = View<typeof PutTrigger>;
+export type FiringView = View<typeof Firing>;
+export type FiredView = View<typeof FiredTrigger>;
 export type WorkflowView = View<typeof Workflow>;
 export type WorkflowDetailView = View<typeof WorkflowDetail>;
 export type WorkflowVersionView = View<typeof WorkflowVersion>;

@@ -17,6 +17,8 @@ export interface FleetOptions {
   /** Workers of the pools look at them too: this process is one of them, or one beside them. */
   readonly crowded?: boolean;
   readonly inProcess?: LauncherHost['inProcess'];
+  /** Destinations of the webhooks that start workers, beside the Internet; default none. */
+  readonly allowHttp?: readonly string[] | undefined;
 }
 
 /** The scaler of a process. It is loaded when the first pool is checked: most processes have none. */
@@ -66,10 +68,10 @@ export class AppFleet {
       import('../../fleet/scaler.ts'),
       import('./launcher-kinds.ts'),
     ]);
-    const { engine, url, log, inProcess } = this.#options;
+    const { engine, url, log, inProcess, allowHttp = [] } = this.#options;
     const { world } = engine;
     const host = launcherHost({ url, log, world, ...(inProcess === undefined ? {} : { inProcess }) });
-    return new Made({ engine: engine.pools, kinds: launcherKinds(), host, world });
+    return new Made({ engine: engine.pools, kinds: launcherKinds({ allowHttp }), host, world });
   }
 
   /** Once for each trouble: a pool is looked at all the time. */

@@ -19,6 +19,7 @@ import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppRuns, RunBudget } from './runs.ts';
 import type { AppSchedules, ScheduleOptions } from './schedules.ts';
 import type { AppWorkflows } from './stored-workflows.ts';
+import type { AppTriggers } from './triggers.ts';
 
 /** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
@@ -139,6 +140,8 @@ export interface Leasehold extends AsyncDisposable {
   readonly workflows: AppWorkflows;
   /** Pools of workers: how many there should be, and how they are started. */
   readonly pools: AppPools;
+  /** Triggers: what starts work when something happens. */
+  readonly triggers: AppTriggers;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

@@ -178,6 +178,17 @@ async function furnish(app: App): Promise<Scene> {
   await store.triggerPut({ trigger: { name: 'nightly', ...what, ...cron, ...payload } });
   await store.triggerRun({ name: 'nightly', item: { ...what, payload: '1', priority: 0, maxTries: 2, delayMs: HOUR } });
   await store.triggerPause({ name: 'nightly' });
+  const revision = await store.reactionPut({ name: 'hook', kind: 'webhook', body: '{"a":"Ä"}', cursor: 7 });
+  const delivery = { key: 'd1', version: '1', keepMs: HOUR, about: 'one', detail: 'more', outcome: 'pushed' } as const;
+  const pushed = { ...what, payload: '1', priority: 0, maxTries: 2, delayMs: HOUR };
+  await store.reactionFire({ name: 'hook', revision, deliveries: [{ ...delivery, item: pushed, links: 2 }] });
+  await store.workerRegister({ name: 'gone', incarnation: 'gone', slots: 1, tags: [], host: 'box', staleMs: 1 });
+  const reaper = await store.dutyTake({ name: 'test', holder: 'test', ttlMs: HOUR });
+  assert.ok(reaper);
+  for (let lost = 0, look = 0; lost === 0 && look < 1000; look++) {
+    await new Promise(setImmediate);
+    lost = (await store.workerReap({ duty: reaper, staleMs: HOUR })).length;
+  }
   const own = { name: 'flow.start', ...what, ...cron, ...payload };
   const ran = { kind: 'graph', title: 'Ä', definition: 'w', labels: {} };
   await store.workflowPut({

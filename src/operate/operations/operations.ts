@@ -10,6 +10,7 @@ import { runGraphOperations } from './run-graphs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { taskOperations } from './tasks.ts';
+import { triggerOperations } from './triggers.ts';
 import { waitOperations } from './waits.ts';
 import { workerOperations } from './workers.ts';
 import { workflowOperations } from './workflows.ts';
@@ -21,6 +22,7 @@ const ALL = {
   ...runGraphOperations,
   ...scheduleOperations,
   ...workflowOperations,
+  ...triggerOperations,
   ...queueOperations,
   ...workerOperations,
   ...poolOperations,

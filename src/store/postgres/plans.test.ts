@@ -329,6 +329,20 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   triggerDue: ['lane_pkey(id)', 'queue_pkey(id)', 'trigger_next(next_at)'],
   triggerFirst: ['trigger_next(first)'],
   triggerNext: ['trigger_next(next_at)'],
+
+  reactionLineAdd: [],
+  reactionLines: ['reaction_line_pkey(name, n)'],
+  reactionLinesDrop: ['reaction_line_pkey(name, n)'],
+  reactionNote: ['reaction_line_pkey(name, n)'],
+  reactionKeyPut: [],
+  reactionKeyFind: ['reaction_key_pkey(name, key)'],
+  reactionKeyDrop: ['reaction_key_pkey(name, key)'],
+  reactionKeys: ['reaction_key_pkey(name, key)'],
+  reactionKeysExpire: ['reaction_key_pkey(name, key)', 'reaction_key_until(name, until)'],
+  reactionLinks: ['reaction_key_task(task)'],
+  workerLosses: ['worker_loss_pkey(n)'],
+  workerLossEnds: ['worker_loss_pkey(first)'],
+  workerLossDrop: ['worker_loss_pkey(first)', 'worker_loss_pkey(n)'],
 };
 
 /** Statements that may read a table as the planner likes, with the reason why that does not matter. */
@@ -380,6 +394,16 @@ const FREE: Partial<Record<StatementName, string>> = {
   pruneTotals: 'few rows, and only after workers were pruned',
   pruneWorkers: 'few rows; of tasks only the index of running ones',
   triggerList: 'all triggers are wanted; there are few',
+  reactionPut: 'one of a few',
+  reactionFind: 'one of a few, with its newest line',
+  reactionList: 'all of them are wanted; there are few',
+  reactionDrop: 'one of a few',
+  reactionKeysDrop: 'those of one reaction, when somebody removes it',
+  reactionEnable: 'one of a few',
+  reactionKnown: 'one of a few',
+  reactionHold: 'one of a few',
+  reactionMove: 'one of a few',
+  reactionCount: 'one of a few',
   triggerMove: 'by name or by time: one row either way',
   triggerFind: 'one of a few, with its newest line',
   triggerPause: 'one of a few',
@@ -603,6 +627,12 @@ class Ground {
       `INSERT INTO s.duty (name, holder, epoch, until) SELECT 'd' || i, 'x', 1, 0 FROM ${some(8)}`,
       `INSERT INTO s.trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)
         SELECT 'n' || i, 1, 1, '', '', '', 0, 1, '', i FROM ${some(50)}`,
+      `INSERT INTO s.reaction (name, kind, body, enabled, revision, cursor, lines, created_at, changed_at)
+        SELECT 'n' || i, 'event', '{}', 1, i, i, 100, i, i FROM ${some(50)}`,
+      `INSERT INTO s.reaction_line (name, n, at, outcome, about) SELECT 'n' || i / 100, i, i, 0, 'x' FROM ${some(5000)}`,
+      `INSERT INTO s.reaction_key (name, key, version, until, n, task, born, links)
+        SELECT 'n' || i % 50, 'k' || i, '', i, i, i, i, 1 FROM ${some(n / 2)}`,
+      `INSERT INTO s.worker_loss (worker, name, at) SELECT i, 'w' || i, i FROM ${some(5000)}`,
     ]) {
       await this.ask(text);
     }

@@ -5,9 +5,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import type { LauncherSpec } from '../../../src/core/pools/pool.ts';
 import { remoteKinds } from '../../../src/fleet/launch/remote-kinds.ts';
 import type { Launcher, LauncherHost, LaunchRequest } from '../../../src/fleet/launcher.ts';
-import { LauncherKinds, type LauncherSetting } from '../../../src/fleet/registry.ts';
+import { LauncherKinds } from '../../../src/fleet/registry.ts';
 import { kubernetesApi } from '../../support/fleet/kubernetes-api.ts';
 import { hostOf, listening, PATH, requestOf, TICKET } from '../../support/fleet/launching.ts';
 import { BIN, ROOT, run, temporaryFolder } from '../../support/leasehold.ts';
@@ -20,8 +21,8 @@ const blocks = (language: string): readonly (readonly [string, string])[] =>
   [...PAGE.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].flatMap(([, of, name = '', text = '']) =>
     of === language ? [[name, text] as const] : [],
   );
-const settings = blocks('json').map(([kind, text]) => [kind, JSON.parse(text) as LauncherSetting] as const);
-const setting = (program: string): LauncherSetting => {
+const settings = blocks('json').map(([kind, text]) => [kind, JSON.parse(text) as LauncherSpec] as const);
+const setting = (program: string): LauncherSpec => {
   const found = settings.find(([, { argv }]) =>
     JSON.stringify(argv ?? []).startsWith(`["${program.replace(' ', '","')}"`),
   );
@@ -62,11 +63,7 @@ function standing(
   };
 }
 
-function launcherFor(
-  given: LauncherSetting,
-  environment: NodeJS.ProcessEnv,
-  host: Partial<LauncherHost> = {},
-): Launcher {
+function launcherFor(given: LauncherSpec, environment: NodeJS.ProcessEnv, host: Partial<LauncherHost> = {}): Launcher {
   const cluster = { server: new URL('https://10.0.0.1'), ca: undefined, namespace: 'work', token: async () => '' };
   return new LauncherKinds(remoteKinds({ environment, allowHttp: ['127.0.0.1:*'], cluster })).make(given, hostOf(host));
 }
@@ -232,7 +229,7 @@ describe('the receiver of webhooks', () => {
 test('the Job of the guide is one that a cluster takes', async (t) => {
   const api = await kubernetesApi(t);
   const cluster = { server: api.url, ca: undefined, namespace: 'work', token: async () => 'canary' };
-  const given = settings.find(([kind]) => kind === 'kubernetes')?.[1] as LauncherSetting;
+  const given = settings.find(([kind]) => kind === 'kubernetes')?.[1] as LauncherSpec;
   const launcher = new LauncherKinds(remoteKinds({ environment: {}, allowHttp: [], cluster })).make(given, hostOf());
   assert.match((await launcher.launch(requestOf())).started, /^job\/work\/leasehold-papers-/);
 });

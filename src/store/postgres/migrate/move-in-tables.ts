@@ -258,6 +258,40 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT name, n, slot, ends, at, outcome, task FROM trigger_fire',
   },
   {
+    table: 'reaction',
+    columns: [
+      ...texts('name', 'kind', 'body'),
+      ...numbers('smallint', 'enabled'),
+      ...numbers('bigint', 'revision', 'cursor', 'lines', 'created_at', 'changed_at'),
+    ],
+    select: 'SELECT name, kind, body, enabled, revision, cursor, lines, created_at, changed_at FROM reaction',
+  },
+  {
+    table: 'reaction_line',
+    columns: [
+      ...texts('name'),
+      ...numbers('bigint', 'n', 'at'),
+      ...numbers('smallint', 'outcome'),
+      ...numbers('bigint', 'task'),
+      ...texts('about', 'detail'),
+    ],
+    select: 'SELECT name, n, at, outcome, task, about, detail FROM reaction_line',
+  },
+  {
+    table: 'reaction_key',
+    columns: [
+      ...texts('name', 'key', 'version'),
+      ...numbers('bigint', 'until', 'n', 'task', 'born'),
+      ...numbers('smallint', 'links'),
+    ],
+    select: 'SELECT name, key, version, until, n, task, born, links FROM reaction_key',
+  },
+  {
+    table: 'worker_loss',
+    columns: [...numbers('bigint', 'n', 'worker'), ...texts('name', 'host'), ...numbers('bigint', 'at')],
+    select: 'SELECT n, worker, name, host, at FROM worker_loss ORDER BY n',
+  },
+  {
     table: 'log',
     columns: [
       ...numbers('bigint', 'task'),
@@ -487,6 +521,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   browser_session: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'browser_session'",
   'task_document.num': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'task_document'",
   signal: 'SELECT max(id) FROM signal',
+  'worker_loss.n': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker_loss'",
   limit_def: 'SELECT max(id) FROM limit_def',
   limit_change: 'SELECT max(id) FROM limit_change',
   slot: 'SELECT max(id) FROM slot',
