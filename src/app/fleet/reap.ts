@@ -1,6 +1,7 @@
 import { pause } from '../../core/pause.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { WorkerRecord } from '../../store/store.ts';
+import { rosterFor } from './due-housekeeping.ts';
 
 export interface Reaped {
   /** Workers that were marked as lost. */
@@ -11,7 +12,7 @@ export interface Reaped {
   readonly left: number;
 }
 
-const LOOK_MS = 50;
+const LOOK_MS = 100;
 const MOST = 10_000;
 
 /**
@@ -23,17 +24,23 @@ export async function reapNow(engine: Engine, patienceMs: number): Promise<Reape
   const silent = new Map((await silentOf(engine)).map(({ worker, name }) => [worker, name]));
   const { leases } = await store.leaseOverdue({ limit: MOST });
   const until = world.clock.monotonic() + patienceMs;
-  for (;;) {
-    const there = new Set((await silentOf(engine)).map(({ worker }) => worker));
-    const lost = [...silent].filter(([worker]) => !there.has(worker)).map(([, name]) => name);
-    const records = await store.taskGet({ tasks: leases.map(({ task }) => task) });
-    const held = leases.filter(({ attempt }, i) => {
-      const record = records[i];
-      return record?.state === 'running' && record.attempt === attempt;
-    });
-    const left = held.length + silent.size - lost.length;
-    if (left === 0 || world.clock.monotonic() >= until) return { lost, released: leases.length - held.length, left };
-    await pause(world.timers, LOOK_MS);
+  const roster = rosterFor(engine);
+  try {
+    for (;;) {
+      await roster.tick('reaper');
+      const there = new Set((await silentOf(engine)).map(({ worker }) => worker));
+      const lost = [...silent].filter(([worker]) => !there.has(worker)).map(([, name]) => name);
+      const records = await store.taskGet({ tasks: leases.map(({ task }) => task) });
+      const held = leases.filter(({ attempt }, i) => {
+        const record = records[i];
+        return record?.state === 'running' && record.attempt === attempt;
+      });
+      const left = held.length + silent.size - lost.length;
+      if (left === 0 || world.clock.monotonic() >= until) return { lost, released: leases.length - held.length, left };
+      await pause(world.timers, LOOK_MS);
+    }
+  } finally {
+    await roster.stop();
   }
 }
 
