@@ -21,22 +21,24 @@ const MOST = 10_000;
  */
 export async function reapNow(engine: Engine, patienceMs: number): Promise<Reaped> {
   const { store, world } = engine;
-  const silent = new Map((await silentOf(engine)).map(({ worker, name }) => [worker, name]));
+  const before = await lostIn(engine);
   const { leases } = await store.leaseOverdue({ limit: MOST });
   const until = world.clock.monotonic() + patienceMs;
   const roster = rosterFor(engine);
   try {
     for (;;) {
       await roster.tick('reaper');
-      const there = new Set((await silentOf(engine)).map(({ worker }) => worker));
-      const lost = [...silent].filter(([worker]) => !there.has(worker)).map(([, name]) => name);
+      const silent = await silentOf(engine);
       const records = await store.taskGet({ tasks: leases.map(({ task }) => task) });
       const held = leases.filter(({ attempt }, i) => {
         const record = records[i];
         return record?.state === 'running' && record.attempt === attempt;
       });
-      const left = held.length + silent.size - lost.length;
-      if (left === 0 || world.clock.monotonic() >= until) return { lost, released: leases.length - held.length, left };
+      const left = held.length + silent.length;
+      if (left === 0 || world.clock.monotonic() >= until) {
+        const lost = [...(await lostIn(engine))].filter(([worker]) => !before.has(worker)).map(([, name]) => name);
+        return { lost, released: leases.length - held.length, left };
+      }
       await pause(world.timers, LOOK_MS);
     }
   } finally {
@@ -50,4 +52,8 @@ async function silentOf({ store, workerStaleMs }: Engine): Promise<readonly Work
   return members.filter(({ seenAt, staleMs, beatMs = 0 }) => {
     return seenAt < now - (staleMs ?? Math.max(workerStaleMs, 2 * beatMs));
   });
+}
+
+async function lostIn({ store }: Engine): Promise<ReadonlyMap<number, string>> {
+  return new Map((await store.workerList({ state: 'lost' })).map(({ worker, name }) => [worker, name]));
 }
