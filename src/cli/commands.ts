@@ -315,7 +315,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   pools: {
-    doc: 'See and change how many workers there are, and how they are started',
+    doc: 'See and change how many workers there are',
     commands: {
       list: {
         doc: 'List pools: how many workers there are, what waits, and what a check would do',

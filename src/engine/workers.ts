@@ -45,8 +45,9 @@ export class Workers {
   }
 
   /** A new incarnation. Resolves to the number that claims are made with. */
-  async register({ ticket, ...worker }: WorkerRequest): Promise<number> {
-    const known = checkNewWorker(worker);
+  async register(request: WorkerRequest): Promise<number> {
+    const known = checkNewWorker(request);
+    const { ticket } = request;
     const schemas = checkSchemas(worker.schemas, known.handlers);
     const brought = ticket === undefined ? {} : { redeems: ticketOf(ticket) };
     // The schemas come first: a reader that sees the worker sees the schemas of its handlers.
