@@ -106,6 +106,7 @@ describe('a program that starts a worker', () => {
     const launched = launch({ argv: sh('echo started; sleep 60 & echo $! > "$PIPE"'), env: { PIPE: pipe.path } });
     const pid = await pipe.said();
     assert.deepEqual(await launched, { started: 'started' });
+    assert.equal(lives(pid), true);
     process.kill(pid, 'SIGKILL');
   });
 });
