@@ -28,7 +28,7 @@ export function requestOf(given: Partial<LaunchRequest> = {}): LaunchRequest {
 
 export function hostOf(given: Partial<LauncherHost> = {}): LauncherHost {
   return {
-    localEnv: { LEASEHOLD_STORE: 'sqlite:/srv/work.db' },
+    localEnv: { LEASEHOLD_STORE: 'sqlite:/srv/work.db', LEASEHOLD_TOKEN: 'canary', PATH },
     leasehold: ['/usr/bin/node', '/srv/leasehold.js'],
     log: () => {},
     now: () => 1_614_265_330_000,

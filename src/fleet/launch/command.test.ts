@@ -73,6 +73,17 @@ describe('a program that starts a worker', () => {
     assert.deepEqual(JSON.parse(input), { ticket: TICKET, command: requestOf().args });
   });
 
+  test('its input may be JSON, whose texts are filled', async () => {
+    const out = join(folder, 'json');
+    const stdin = { ticket: '{ticket}', command: '{args}', quoted: '"{pool}"', count: 1 };
+    await launch({ argv: sh('cat > "$OUT"'), env: { OUT: out }, stdin });
+    const expected = { ticket: TICKET, command: requestOf().args, quoted: '"papers"', count: 1 };
+    assert.deepEqual(JSON.parse(readFileSync(out, 'utf8')), expected);
+    assert.deepEqual(problemsOf(kind, { argv: ['x'], stdin: { a: [{ b: '{tickett}' }] } }), [
+      'launcher.stdin.a.0.b there is no placeholder {tickett}; did you mean {ticket}?',
+    ]);
+  });
+
   test('of the environment of the node it gets what every program needs, and what is named', async () => {
     const out = join(folder, 'environment');
     await launch({ argv: sh('env > "$OUT"'), env: { OUT: out } });
@@ -82,6 +93,7 @@ describe('a program that starts a worker', () => {
     await launch({ argv: sh('env > "$OUT"'), env: { OUT: out }, pass: ['NODE_SECRET'], same_host: true });
     assert.match(readFileSync(out, 'utf8'), /^NODE_SECRET=canary$/m);
     assert.match(readFileSync(out, 'utf8'), /^LEASEHOLD_STORE=sqlite:\/srv\/work\.db$/m);
+    assert.doesNotMatch(readFileSync(out, 'utf8'), /LEASEHOLD_TOKEN/);
   });
 
   test('a variable that is named and not there starts nothing', async () => {

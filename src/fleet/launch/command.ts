@@ -2,11 +2,11 @@ import { failure } from '../../worker/handlers/failure.ts';
 import { flag, object, optional, type Shape } from '../../worker/handlers/schema.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
 import { ownEnvironment } from './environment.ts';
-import { argv, MOST_ARGUMENTS, template, variableNames, variables } from './fields.ts';
+import { argv, MOST_ARGUMENTS, textOrJson, variableNames, variables } from './fields.ts';
 import { CLOSED, OPEN, valuesOf } from './placeholders.ts';
 import { runProgram } from './program.ts';
 import { readSettings } from './settings.ts';
-import { fill, fillArguments } from './template.ts';
+import { fill, fillArguments, fillJson } from './template.ts';
 
 export interface CommandOptions {
   /** Of this process; commands get a part of it. */
@@ -22,7 +22,7 @@ const fields = {
   argv: argv(OPEN, 'The program that starts a worker, and its arguments; no shell reads them.'),
   env: optional(variables(CLOSED, 'Variables beside the ticket and the pool.')),
   pass: optional(variableNames('Variables of the node that the program gets as well, such as AWS_PROFILE.')),
-  stdin: optional(template(CLOSED, 'What the program can read.')),
+  stdin: optional(textOrJson(CLOSED, 'What the program can read: a text, or anything else as JSON.')),
   same_host: optional(flag('The worker runs on this host, and gets the way to the store from the node.')),
 };
 
@@ -58,7 +58,10 @@ class CommandLauncher implements Launcher {
     const values = valuesOf(request, this.#host);
     const { stdin } = this.#settings;
     const [file = '', ...args] = fillArguments(this.#settings.argv, values);
-    const input = stdin === undefined ? undefined : fill(stdin, values);
+    const input =
+      typeof stdin === 'string' || stdin === undefined
+        ? stdin && fill(stdin, values)
+        : JSON.stringify(fillJson(stdin, values));
     const program = { file, args, env: this.#environmentOf(request), stdin: input };
     const output = await runProgram(program, { signal, ticket, killMs: this.#options.killMs ?? KILL_MS });
     return { started: lastLine(output) ?? `by ${file}` };
@@ -75,11 +78,16 @@ class CommandLauncher implements Launcher {
     return {
       ...ownEnvironment(environment),
       ...Object.fromEntries(pass.map((name) => [name, environment[name]])),
-      ...(sameHost ? this.#host.localEnv : {}),
+      ...(sameHost ? wayToTheStore(this.#host.localEnv) : {}),
       ...request.env,
       ...Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value, values)])),
     };
   }
+}
+
+/** Of what a worker on this host may have: a program that starts one needs no more of it. */
+function wayToTheStore(localEnv: LauncherHost['localEnv']): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(localEnv).filter(([name]) => /^(LEASEHOLD_STORE|PG[A-Z]+)$/.test(name)));
 }
 
 /** What a program that starts something calls it, such as the id of a container. */

@@ -1,14 +1,17 @@
 /** Fields that several kinds of launchers have. */
 
 import { checkHeader, checkUrl } from '../../worker/handlers/http.ts';
-import { type Field, list, text, texts } from '../../worker/handlers/schema.ts';
+import { anything, type Field, list, text, texts } from '../../worker/handlers/schema.ts';
 import { isSecret } from './secrecy.ts';
 import { problemOfTemplate } from './template.ts';
+
+type Path = Parameters<Field<unknown>['read']>[1];
+type Report = Parameters<Field<unknown>['read']>[2];
 
 export const MOST_ARGUMENTS = 200;
 const LONGEST = 32 * 1024;
 /** Of the signature, of the body and of the authorization. */
-const OWN_HEADERS = /^(webhook-.*|content-type|authorization|user-agent)$/i;
+const OWN_HEADERS = /^(x-leasehold-.*|content-type|authorization|user-agent)$/i;
 const RESERVED: ReadonlySet<string> = new Set(['LEASEHOLD_TICKET', 'LEASEHOLD_POOL']);
 
 export function template(known: readonly string[], about?: string): Field<string, false> {
@@ -16,6 +19,25 @@ export function template(known: readonly string[], about?: string): Field<string
     check: (given) => tooLong(given) ?? problemOfTemplate(given, known),
     ...(about === undefined ? {} : { about }),
   });
+}
+
+/** A text, or JSON with placeholders in its texts: within JSON in a text every quote would need another. */
+export function textOrJson(known: readonly string[], about: string): Field<unknown, false> {
+  const plain = template(known);
+  const check = (value: unknown, at: Path, report: Report): void => {
+    if (typeof value === 'string') plain.read(value, at, report);
+    else if (Array.isArray(value)) value.forEach((one, i) => void check(one, [...at, i], report));
+    else if (typeof value === 'object' && value !== null) {
+      for (const [key, one] of Object.entries(value)) check(one, [...at, key], report);
+    }
+  };
+  return {
+    ...anything(about),
+    read(value, at, report) {
+      check(value, at, report);
+      return value;
+    },
+  };
 }
 
 /** A program and its arguments. */

@@ -106,7 +106,7 @@ describe('a worker on another host', { skip: noSshd() }, () => {
 });
 
 test('a host that accepts and then says nothing is left at the deadline', { skip: noSshd() }, async (t) => {
-  const server = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+  const server = createServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;

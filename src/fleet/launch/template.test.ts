@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fill, fillArguments, problemOfTemplate } from './template.ts';
+import { fill, fillArguments, fillJson, problemOfTemplate } from './template.ts';
 
 const values = { pool: 'papers', ticket_id: 'tk_1', args: ['worker', '--once', 'a b'] };
 const KNOWN = Object.keys(values);
@@ -19,6 +19,15 @@ test('braces of other languages stay as they are', () => {
     assert.equal(problemOfTemplate(text, KNOWN), undefined, text);
     assert.equal(fill(text, values), text === '${HOME}' ? '${HOME}' : text);
   }
+});
+
+test('in JSON the texts are filled, and a list stays one', () => {
+  const given = { pool: '{pool}', command: '{args}', of: [{ name: 'x-{ticket_id}', n: 1, none: null }] };
+  assert.deepEqual(fillJson(given, values), {
+    pool: 'papers',
+    command: values.args,
+    of: [{ name: 'x-tk_1', n: 1, none: null }],
+  });
 });
 
 test('two braces are the text of one', () => {

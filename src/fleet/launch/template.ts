@@ -40,6 +40,17 @@ export function fillArguments(argv: readonly string[], values: Values): readonly
   });
 }
 
+/** Texts within JSON are filled, keys are not. A list that is a whole text stays a list. */
+export function fillJson(value: unknown, values: Values): unknown {
+  if (typeof value === 'string') {
+    const whole = /^\{([a-z][a-z_]*)\}$/.exec(value)?.[1];
+    return (whole === undefined ? undefined : values[whole]) ?? fill(value, values);
+  }
+  if (Array.isArray(value)) return value.map((one) => fillJson(one, values));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillJson(one, values)]));
+}
+
 export function namesIn(text: string): readonly string[] {
   return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => name ?? []);
 }
