@@ -4,9 +4,9 @@
  */
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
-import { Job } from 'kubernetes-models/batch/v1/Job';
 import { type Listening, listening } from './launching.ts';
 import type { Ends } from './leasehold.ts';
+import { type Manifest, problemsOf } from './manifests.ts';
 
 export interface KubernetesApi extends Listening {
   readonly url: URL;
@@ -55,17 +55,13 @@ async function create({ jobs, cut }: Kept, request: IncomingMessage, response: S
   const text = (await request.setEncoding('utf8').toArray()).join('');
   const namespace = PATH.exec(request.url ?? '')?.[1];
   if (request.method !== 'POST' || namespace === undefined) return status(response, 404, 'NotFound', 'no such path');
-  const job = JSON.parse(text) as ConstructorParameters<typeof Job>[0];
-  try {
-    new Job(job).validate();
-  } catch (error) {
-    return status(response, 422, 'Invalid', (error as Error).message);
-  }
-  const key = `${namespace}/${job?.metadata?.name}`;
-  if (job?.metadata?.namespace !== namespace) return status(response, 400, 'BadRequest', 'the namespace differs');
-  if (jobs.has(key))
-    return status(response, 409, 'AlreadyExists', `jobs.batch "${job?.metadata?.name}" already exists`);
-  jobs.set(key, job as object);
+  const job = JSON.parse(text) as Manifest;
+  const problems = await problemsOf(job);
+  if (problems.length > 0) return status(response, 422, 'Invalid', problems.join('; '));
+  const key = `${namespace}/${job.metadata.name}`;
+  if (job.metadata.namespace !== namespace) return status(response, 400, 'BadRequest', 'the namespace differs');
+  if (jobs.has(key)) return status(response, 409, 'AlreadyExists', `jobs.batch "${job.metadata.name}" already exists`);
+  jobs.set(key, job);
   if (cut()) return void request.socket.destroy();
   response.writeHead(201, { 'Content-Type': 'application/json' }).end(text);
 }
