@@ -8,12 +8,12 @@ import { parse } from 'yaml';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { isGroup } from '../../src/cli/kit/command.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { jobFor } from '../../src/fleet/launch/job.ts';
+import { jobFor } from '../../src/fleet/launch/kubernetes/job.ts';
 import { ROUTES } from '../../src/protocol/routes.ts';
-import { renderChart } from '../support/chart.ts';
-import { hostOf, requestOf } from '../support/launching.ts';
+import { renderChart } from '../support/fleet/chart.ts';
+import { hostOf, requestOf } from '../support/fleet/launching.ts';
+import { type Manifest, manifestsIn, manifestsOf, problemsOf } from '../support/fleet/manifests.ts';
 import { ROOT } from '../support/leasehold.ts';
-import { type Manifest, manifestsIn, manifestsOf, problemsOf } from '../support/manifests.ts';
 import { RealNode } from '../support/real-node.ts';
 
 const DEPLOY = join(ROOT, 'deploy');

@@ -2,9 +2,9 @@
 
 import { findFaketime } from '../e2e/timed-postgres.ts';
 import { findChromium } from '../support/find-chromium.ts';
+import { findSshd } from '../support/fleet/sshd.ts';
 import { findBouncer } from '../support/pgbouncer.ts';
 import { promtool } from '../support/promtool.ts';
-import { findSshd } from '../support/sshd.ts';
 import { ROOT } from './job.ts';
 
 export interface Need {

@@ -4,7 +4,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { launcherOf, lives, PATH, problemsOf, refusalOf, requestOf, TICKET } from '../../../test/support/launching.ts';
+import {
+  launcherOf,
+  lives,
+  PATH,
+  problemsOf,
+  refusalOf,
+  requestOf,
+  TICKET,
+} from '../../../test/support/fleet/launching.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { Launched } from '../launcher.ts';
 import { commandKind } from './command.ts';

@@ -26,7 +26,7 @@ export function textOrJson(known: readonly string[], about: string): Field<unkno
   const plain = template(known);
   const check = (value: unknown, at: Path, report: Report): void => {
     if (typeof value === 'string') plain.read(value, at, report);
-    else if (Array.isArray(value)) value.forEach((one, i) => void check(one, [...at, i], report));
+    else if (Array.isArray(value)) value.forEach((one, i) => check(one, [...at, i], report));
     else if (typeof value === 'object' && value !== null) {
       for (const [key, one] of Object.entries(value)) check(one, [...at, key], report);
     }

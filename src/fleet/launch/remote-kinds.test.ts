@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hostOf } from '../../../test/support/launching.ts';
+import { hostOf } from '../../../test/support/fleet/launching.ts';
 import { LauncherKinds } from '../registry.ts';
 import { remoteKinds } from './remote-kinds.ts';
 

@@ -1,7 +1,7 @@
 import type { LauncherKind } from '../launcher.ts';
-import type { Cluster } from './cluster.ts';
 import { commandKind } from './command.ts';
-import { kubernetesKind } from './kubernetes.ts';
+import type { Cluster } from './kubernetes/cluster.ts';
+import { kubernetesKind } from './kubernetes/kubernetes.ts';
 import { sshKind } from './ssh.ts';
 import { webhookKind } from './webhook.ts';
 

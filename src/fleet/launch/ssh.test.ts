@@ -7,8 +7,16 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { launcherOf, lives, PATH, problemsOf, refusalOf, requestOf, TICKET } from '../../../test/support/launching.ts';
-import { noSshd, type Sshd, startSshd } from '../../../test/support/sshd.ts';
+import {
+  launcherOf,
+  lives,
+  PATH,
+  problemsOf,
+  refusalOf,
+  requestOf,
+  TICKET,
+} from '../../../test/support/fleet/launching.ts';
+import { noSshd, type Sshd, startSshd } from '../../../test/support/fleet/sshd.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { Launched, LaunchRequest } from '../launcher.ts';
 import { argumentsOf, sshKind } from './ssh.ts';

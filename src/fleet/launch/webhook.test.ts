@@ -12,7 +12,7 @@ import {
   refusalOf,
   requestOf,
   TICKET,
-} from '../../../test/support/launching.ts';
+} from '../../../test/support/fleet/launching.ts';
 import type { ResolvedAddress } from '../../worker/handlers/http-exchange.ts';
 import type { Launched, LaunchRequest } from '../launcher.ts';
 import { launchName } from './launch-name.ts';

@@ -1,18 +1,19 @@
 /** Every setting of the guide to launchers, and its code. Places that are not here (docker, systemd, AWS, a cluster) are stood in for by programs that write down what they were told. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { remoteKinds } from '../../../src/fleet/launch/remote-kinds.ts';
 import type { Launcher, LauncherHost, LaunchRequest } from '../../../src/fleet/launcher.ts';
 import { LauncherKinds, type LauncherSetting } from '../../../src/fleet/registry.ts';
-import { kubernetesApi } from '../../support/kubernetes-api.ts';
-import { hostOf, listening, PATH, requestOf, TICKET } from '../../support/launching.ts';
+import { kubernetesApi } from '../../support/fleet/kubernetes-api.ts';
+import { hostOf, listening, PATH, requestOf, TICKET } from '../../support/fleet/launching.ts';
 import { BIN, ROOT, run, temporaryFolder } from '../../support/leasehold.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/guides/launchers.md'), 'utf8');
+const NOW = hostOf().now();
 const KINDS = ['command', 'ssh', 'webhook', 'kubernetes'];
 
 const blocks = (language: string): readonly (readonly [string, string])[] =>
@@ -176,13 +177,14 @@ describe('the receiver of webhooks', () => {
     const receiver = (await written(t, 'receiver.mjs')).module as unknown as Receiver;
     const starts: Launch[] = [];
     const seen: [object, string][] = [];
-    const server = createServer(async (request, response) => {
+    const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const body = (await request.setEncoding('utf8').toArray()).join('');
       seen.push([request.headers, body]);
-      const launch = receiver.launchOf(request.headers, body, 'canary-key', hostOf().now() + 1000);
+      const launch = receiver.launchOf(request.headers, body, 'canary-key', NOW + 1000);
       if (launch === undefined) return void response.writeHead(401).end();
       response.end(JSON.stringify(await receiver.launchOnce(launch, (one) => `vm-${starts.push(one)}`)));
-    });
+    };
+    const server = createServer((request, response) => void receive(request, response));
     const { port } = await listening(t, server);
     return { at: `http://127.0.0.1:${port}/launch`, receiver, starts, seen };
   }
@@ -215,14 +217,13 @@ describe('the receiver of webhooks', () => {
     await from(at, 'other canary-key').launch(requestOf());
     assert.equal(starts.length, 1);
     const [headers, body] = seen.at(-1) ?? assert.fail();
-    const { now } = hostOf();
-    const judged = (more: object, text = body, at = now()): boolean =>
+    const judged = (more: object, text = body, at = NOW): boolean =>
       receiver.launchOf({ ...headers, ...more }, text, 'canary-key', at) !== undefined;
     assert.equal(judged({}), true);
     assert.equal(judged({}, body.replace('papers', 'others')), false);
     assert.equal(judged({ 'x-leasehold-id': 'other' }), false);
-    assert.equal(judged({}, body, now() + 301_000), false);
-    assert.equal(judged({}, body, now() - 302_000), false);
+    assert.equal(judged({}, body, NOW + 301_000), false);
+    assert.equal(judged({}, body, NOW - 302_000), false);
     for (const signature of ['', 't=', 'v1=', 't=1614265330', 't=1614265330,v1=00', 't=x,v1=x', undefined])
       assert.equal(judged({ 'x-leasehold-signature': signature }), false, signature);
   });

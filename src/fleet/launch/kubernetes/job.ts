@@ -1,8 +1,8 @@
-import type { LauncherHost, LaunchRequest } from '../launcher.ts';
+import type { LauncherHost, LaunchRequest } from '../../launcher.ts';
+import { launchName } from '../launch-name.ts';
+import { valuesOf } from '../placeholders.ts';
+import { fill, fillArguments } from '../template.ts';
 import type { JobSettings } from './job-settings.ts';
-import { launchName } from './launch-name.ts';
-import { valuesOf } from './placeholders.ts';
-import { fill, fillArguments } from './template.ts';
 
 const HOUR = 3600;
 

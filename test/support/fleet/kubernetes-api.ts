@@ -4,8 +4,8 @@
  */
 import { createServer as createPlain, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecure } from 'node:https';
+import type { Ends } from '../leasehold.ts';
 import { type Listening, listening } from './launching.ts';
-import type { Ends } from './leasehold.ts';
 import { type Manifest, problemsOf } from './manifests.ts';
 
 export interface KubernetesApi extends Listening {

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
-import { failure } from '../../worker/handlers/failure.ts';
-import { addressesOf, resolveName, unlessAborted } from '../../worker/handlers/http.ts';
-import { exchange, type HttpResponse, hostOf } from '../../worker/handlers/http-exchange.ts';
+import { failure } from '../../../worker/handlers/failure.ts';
+import { addressesOf, resolveName, unlessAborted } from '../../../worker/handlers/http.ts';
+import { exchange, type HttpResponse, hostOf } from '../../../worker/handlers/http-exchange.ts';
 
 export interface Cluster {
   readonly server: URL;

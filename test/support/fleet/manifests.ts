@@ -31,22 +31,22 @@ export async function problemsOf(manifest: Manifest): Promise<readonly string[]>
   const validate = await validatorOf(manifest);
   const read = new Set<string>();
   try {
-    validate.call(watched(manifest, '', read));
+    validate(watched(manifest, '', read));
   } catch (error) {
     return [(error as Error).message];
   }
   return unread(manifest, '', read).map((path) => `${path} is not a field`);
 }
 
-async function validatorOf({ apiVersion, kind }: Manifest): Promise<(this: object) => void> {
+async function validatorOf({ apiVersion, kind }: Manifest): Promise<(of: object) => void> {
   const schemas = apiVersion.includes('keda.sh/') ? '@kubernetes-models/keda' : 'kubernetes-models';
   const module = (await import(`${schemas}/${apiVersion}/${kind}`)) as Record<
     string,
-    { prototype: { validate(): void } }
+    { prototype: { validate: () => void } }
   >;
   const model = module[kind];
   if (model === undefined) throw new Error(`there is no schema of ${apiVersion} ${kind}`);
-  return model.prototype.validate;
+  return (of) => Reflect.apply(model.prototype.validate, of, []);
 }
 
 /** The published checks are compiled and pass over fields that they do not know. What they have read is what they know. */

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { isEngineError } from '../../src/core/errors.ts';
-import type { Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../../src/fleet/launcher.ts';
-import { rowOf } from '../../src/worker/runner/process/process-table.ts';
-import type { Ends } from './leasehold.ts';
+import { isEngineError } from '../../../src/core/errors.ts';
+import type { Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../../../src/fleet/launcher.ts';
+import { rowOf } from '../../../src/worker/runner/process/process-table.ts';
+import type { Ends } from '../leasehold.ts';
 
 export const TICKET = 'canary-ticket-9f2c';
 /** Where programs are found. */

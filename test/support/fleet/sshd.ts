@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
-import type { Ends } from './leasehold.ts';
-import { watchdog } from './postgres.ts';
+import type { Ends } from '../leasehold.ts';
+import { watchdog } from '../postgres.ts';
 
 export interface Sshd {
   readonly port: number;

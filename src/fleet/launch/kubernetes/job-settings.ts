@@ -1,6 +1,6 @@
-import { flag, list, map, object, optional, type Shape, text, texts, whole } from '../../worker/handlers/schema.ts';
-import { argv, variables } from './fields.ts';
-import { CLOSED, OPEN } from './placeholders.ts';
+import { flag, list, map, object, optional, type Shape, text, texts, whole } from '../../../worker/handlers/schema.ts';
+import { argv, variables } from '../fields.ts';
+import { CLOSED, OPEN } from '../placeholders.ts';
 
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Names of secrets and service accounts. */

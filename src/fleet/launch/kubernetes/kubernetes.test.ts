@@ -2,15 +2,27 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { makeCertificate, noOpenssl } from '../../../test/support/certificate.ts';
-import { type ApiOptions, type KubernetesApi, kubernetesApi, status } from '../../../test/support/kubernetes-api.ts';
-import { hostOf, launcherOf, problemsOf, refusalOf, requestOf, TICKET } from '../../../test/support/launching.ts';
-import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
-import type { Launcher } from '../launcher.ts';
+import { makeCertificate, noOpenssl } from '../../../../test/support/certificate.ts';
+import {
+  type ApiOptions,
+  type KubernetesApi,
+  kubernetesApi,
+  status,
+} from '../../../../test/support/fleet/kubernetes-api.ts';
+import {
+  hostOf,
+  launcherOf,
+  problemsOf,
+  refusalOf,
+  requestOf,
+  TICKET,
+} from '../../../../test/support/fleet/launching.ts';
+import { tempFolder } from '../../../store/conformance/kit/temp-folder.ts';
+import type { Launcher } from '../../launcher.ts';
+import { launchName } from '../launch-name.ts';
 import { type Cluster, clusterAround } from './cluster.ts';
 import { jobFor } from './job.ts';
 import { kubernetesKind } from './kubernetes.ts';
-import { launchName } from './launch-name.ts';
 
 const folder = tempFolder('launch-kubernetes');
 const NAME = launchName(requestOf());

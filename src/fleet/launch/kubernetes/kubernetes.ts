@@ -1,12 +1,12 @@
-import { fault } from '../../core/errors.ts';
-import { failure } from '../../worker/handlers/failure.ts';
-import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
-import { answeredText, quoted } from './answer.ts';
+import { fault } from '../../../core/errors.ts';
+import { failure } from '../../../worker/handlers/failure.ts';
+import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../../launcher.ts';
+import { answeredText, quoted } from '../answer.ts';
+import { launchName } from '../launch-name.ts';
+import { readSettings } from '../settings.ts';
 import { type Cluster, createJob } from './cluster.ts';
 import { jobFor } from './job.ts';
 import { type JobSettings, jobSettings } from './job-settings.ts';
-import { launchName } from './launch-name.ts';
-import { readSettings } from './settings.ts';
 
 export interface KubernetesOptions {
   /** The cluster that this process runs in; undefined: it runs in none. */
