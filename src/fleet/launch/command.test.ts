@@ -259,6 +259,17 @@ describe('settings', () => {
     assert.deepEqual(problemsOf(kind, { argv: ['{leasehold}', '{args}'], same_host: true }), []);
   });
 
+  test('a secret among its arguments is refused', () => {
+    const [problem = ''] = problemsOf(kind, { argv: ['docker', 'run', '--env', 'DB_PASSWORD=canary'] });
+    assert.match(problem, /^launcher\.argv\.3 must not have a secret/);
+    assert.ok(!problem.includes('canary'));
+    const stdin = { env: { DB_PASSWORD: 'canary' }, clientToken: '{name}' };
+    assert.match(
+      problemsOf(kind, { argv: ['aws'], stdin }).join(),
+      /^launcher\.stdin\.env\.DB_PASSWORD must not have a secret/,
+    );
+  });
+
   test('their size is bounded', () => {
     assert.match(problemsOf(kind, { argv: ['x'.repeat(40_000)] }).join(), /longer than/);
     assert.match(problemsOf(kind, { argv: Array.from({ length: 300 }, () => 'x') }).join(), /more than 200/);
