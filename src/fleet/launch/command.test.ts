@@ -97,6 +97,7 @@ describe('a program that starts a worker', () => {
     await launch({ argv: sh('env > "$OUT"'), env: { OUT: out } });
     const plain = readFileSync(out, 'utf8');
     assert.match(plain, /^PATH=/m);
+    assert.match(plain, /^LEASEHOLD_ALLOW=none$/m);
     assert.doesNotMatch(plain, /NODE_SECRET|LEASEHOLD_STORE|LEASEHOLD_LEASE/);
     await launch({ argv: sh('env > "$OUT"'), env: { OUT: out }, pass: ['NODE_SECRET'], same_host: true });
     assert.match(readFileSync(out, 'utf8'), /^NODE_SECRET=canary$/m);

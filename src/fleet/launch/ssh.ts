@@ -1,7 +1,7 @@
 import { failure } from '../../worker/handlers/failure.ts';
 import { object, optional, type Shape, text, whole } from '../../worker/handlers/schema.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
-import { ownEnvironment } from './environment.ts';
+import { ownEnvironment, WORKER_DEFAULTS } from './environment.ts';
 import { argv, path, variables } from './fields.ts';
 import { OPEN, valuesOf } from './placeholders.ts';
 import { runProgram } from './program.ts';
@@ -86,7 +86,7 @@ class SshLauncher implements Launcher {
     const filled = Object.entries(env).map(([name, value]) => [name, fill(value, values)] as const);
     return remoteScript({
       argv: fillArguments(command, values),
-      env: { ...Object.fromEntries(filled), ...request.env },
+      env: { ...WORKER_DEFAULTS, ...Object.fromEntries(filled), ...request.env },
       outputFile,
     });
   }

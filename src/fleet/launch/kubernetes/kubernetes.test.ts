@@ -108,6 +108,7 @@ describe('a Job', () => {
     const job = jobFor(requestOf(), { image: IMAGE, namespace: 'work' }, hostOf());
     const text = JSON.stringify(job);
     assert.equal(text.split(TICKET).length, 2);
+    assert.ok(text.includes('{"name":"LEASEHOLD_ALLOW","value":"none"}'));
     assert.ok(text.includes(`{"name":"LEASEHOLD_TICKET","value":"${TICKET}"}`));
   });
 
