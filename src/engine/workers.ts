@@ -46,8 +46,8 @@ export class Workers {
 
   /** A new incarnation. Resolves to the number that claims are made with. */
   async register(request: WorkerRequest): Promise<number> {
-    const known = checkNewWorker(request);
-    const { ticket } = request;
+    const { ticket, ...worker } = request ?? ({} as WorkerRequest);
+    const known = checkNewWorker(worker);
     const schemas = checkSchemas(worker.schemas, known.handlers);
     const brought = ticket === undefined ? {} : { redeems: ticketOf(ticket) };
     // The schemas come first: a reader that sees the worker sees the schemas of its handlers.
