@@ -22,7 +22,10 @@ interface Sent {
 }
 
 /** As its sender signs it. */
-function signed(secret: string, { id = randomUUID(), at = Date.now(), body = BODY }: Sent = {}): Record<string, string> {
+function signed(
+  secret: string,
+  { id = randomUUID(), at = Date.now(), body = BODY }: Sent = {},
+): Record<string, string> {
   const time = Math.floor(at / 1000);
   const mac = createHmac('sha256', secret).update(`${id}.${time}.${body}`).digest('hex');
   return { 'x-leasehold-id': id, 'x-leasehold-signature': `t=${time},v1=${mac}` };
@@ -57,7 +60,9 @@ function hookOn(node: NodeScene, secret: string): Omit<Hook, 'set'> {
 
 /** Without a task, a line or a word on what was wrong. */
 async function refusedAll(one: Omit<Hook, 'set'>, answers: readonly Answer[]): Promise<void> {
-  const told = new Set(answers.map(({ status, body }) => JSON.stringify([status, body.error.code, body.error.message])));
+  const told = new Set(
+    answers.map(({ status, body }) => JSON.stringify([status, body.error.code, body.error.message])),
+  );
   assert.deepEqual([...told], [JSON.stringify([404, 'NOT_FOUND', answers[0]?.body.error.message])]);
   assert.equal(await one.pushed(), 0);
   const { history } = await one.node.call('triggerHistory', '/api/v1/triggers/paid/history');
@@ -100,8 +105,14 @@ test('A36: forged deliveries are refused, all in the same words, and leave nothi
     await withSignature(`t=1e9,v1=${mac}`),
     await withSignature(`t=${time},v1=${mac}`, 'x'.repeat(201)),
     // The words of other senders are not taken by a trigger that has not asked for them.
-    await send({ headers: { 'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(BODY).digest('hex')}` } }),
-    await send({ headers: { 'stripe-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${BODY}`).digest('hex')}` } }),
+    await send({
+      headers: { 'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(BODY).digest('hex')}` },
+    }),
+    await send({
+      headers: {
+        'stripe-signature': `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${BODY}`).digest('hex')}`,
+      },
+    }),
   ];
   await refusedAll(one, answers);
   // A key of one trigger opens no other, and a name that is not there is refused in the same way.
@@ -110,7 +121,10 @@ test('A36: forged deliveries are refused, all in the same words, and leave nothi
   });
   assert.notEqual(other.newSecret, secret);
   const crossed = [await send({ secret: other.newSecret }), await send({ path: '/api/v1/hooks/none' })];
-  assert.deepEqual(crossed.map(({ status }) => status), [404, 404]);
+  assert.deepEqual(
+    crossed.map(({ status }) => status),
+    [404, 404],
+  );
   assert.equal(await one.pushed(), 0);
 });
 
@@ -189,7 +203,10 @@ test('A36: GitHub and Stripe are known by what they sign: a new id or time in th
     await stripe(now, '{"n":1}'),
     await stripe(now, '{"n":1}'),
   ];
-  assert.deepEqual(answers.map(({ body }) => body.fresh), [true, false, true, true, false]);
+  assert.deepEqual(
+    answers.map(({ body }) => body.fresh),
+    [true, false, true, true, false],
+  );
   assert.equal((await stripe(now - 10 * MINUTE, '{"id":"evt_3"}')).status, 404);
 });
 
@@ -255,7 +272,11 @@ test('A36: a flood to one trigger is answered with 429 and a time, before a body
     assert.equal(body.error.code, 'TOO_MANY');
     assert.ok(Number(headers.get('retry-after')) >= 1);
   }
-  const { head } = await bytes(t, node, `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000`);
+  const { head } = await bytes(
+    t,
+    node,
+    `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000`,
+  );
   assert.match(head, /^http\/1\.1 (429|404)/i, 'not a byte of its body was sent');
   assert.equal((await node.ask('/api/v1/triggers')).status, 200);
   assert.equal(await pushed(), 0);
@@ -265,7 +286,10 @@ test('A36: a sender that signs well fires no more often than its trigger may', a
   const { send, pushed, node } = await hook(t, {}, { rate: 5 });
   const answers = [];
   for (let i = 0; i < 8; i++) answers.push(await send());
-  assert.deepEqual(answers.map(({ status }) => status), [202, 202, 202, 202, 202, 429, 429, 429]);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [202, 202, 202, 202, 202, 429, 429, 429],
+  );
   assert.ok(Number(answers.at(-1)?.headers.get('retry-after')) >= 1);
   assert.equal(await pushed(), 5);
   const { history } = await node.call('triggerHistory', '/api/v1/triggers/paid/history');

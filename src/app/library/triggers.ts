@@ -21,7 +21,10 @@ export interface AppTriggers {
   /** Fires it by hand, whatever kind it is and also while it is off. A repeat under the same key answers as the first. */
   fire(name: string, input?: unknown, options?: { readonly key?: string | undefined }): Promise<FiredView>;
   /** What became of the last firings, the newest first. */
-  history(name: string, options?: { readonly limit?: number; readonly before?: number }): Promise<readonly FiringView[]>;
+  history(
+    name: string,
+    options?: { readonly limit?: number; readonly before?: number },
+  ): Promise<readonly FiringView[]>;
   enable(name: string): Promise<TriggerView>;
   disable(name: string): Promise<TriggerView>;
   /** Gives a webhook another secret, which holds at once. */
@@ -58,7 +61,11 @@ export class CalledTriggers implements AppTriggers {
 
   async fire(name: string, input?: unknown, { key }: { readonly key?: string | undefined } = {}): Promise<FiredView> {
     const body = input === undefined ? {} : { input };
-    return (await this.#caller()).call('fireTrigger', { params: { name }, body, ...(key === undefined ? {} : { key }) });
+    return (await this.#caller()).call('fireTrigger', {
+      params: { name },
+      body,
+      ...(key === undefined ? {} : { key }),
+    });
   }
 
   async history(

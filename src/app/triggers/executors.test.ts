@@ -56,8 +56,14 @@ test('a program fires, reads and turns its triggers off and on by its own calls'
   assert.deepEqual((await app.get(once.id as string))?.input, { a: 1, b: 2 });
   assert.equal((await app.triggers.disable('greet')).enabled, false);
   assert.equal((await app.triggers.enable('greet')).enabled, true);
-  assert.deepEqual((await app.triggers.history('greet', { limit: 1 })).map(({ task }) => task), [once.id]);
-  assert.deepEqual((await app.triggers.list({ kind: 'manual' })).map(({ name }) => name), ['greet']);
+  assert.deepEqual(
+    (await app.triggers.history('greet', { limit: 1 })).map(({ task }) => task),
+    [once.id],
+  );
+  assert.deepEqual(
+    (await app.triggers.list({ kind: 'manual' })).map(({ name }) => name),
+    ['greet'],
+  );
   await assert.rejects(app.triggers.put('paid', { kind: 'webhook', push: { queue: 'q' } }), /only a node/);
   await assert.rejects(app.triggers.rotate('greet'), /is no webhook/);
   await app.triggers.remove('greet');
@@ -69,7 +75,14 @@ test('an event starts a run in the loop of the process that has seen it, and doe
 }, async (t) => {
   const app = await program(t);
   const run = { machine: MACHINE };
-  await app.triggers.put('on-mail', { kind: 'event', on: 'work_added', queues: ['mail'], run, execution: 'loop', input: { n: 4 } });
+  await app.triggers.put('on-mail', {
+    kind: 'event',
+    on: 'work_added',
+    queues: ['mail'],
+    run,
+    execution: 'loop',
+    input: { n: 4 },
+  });
   await app.engine.push({ queue: 'mail', handler: 'mail', input: {} });
   for (;;) {
     const [last] = await app.triggers.history('on-mail');

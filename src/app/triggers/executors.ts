@@ -70,7 +70,14 @@ export class Executors {
     const ready = (await this.#options.engine.stats(queue)).ready;
     if (all >= MOST_PROCESSES || ready <= (this.#processes.get(queue) ?? 0) || this.#closed) return;
     const { store, builtin } = this.#options;
-    const args = [PROGRAM, 'worker', '--once', `--queue=${queue}`, `--idle-exit=${PROCESS_IDLE}`, ...argumentsOf(builtin)];
+    const args = [
+      PROGRAM,
+      'worker',
+      '--once',
+      `--queue=${queue}`,
+      `--idle-exit=${PROCESS_IDLE}`,
+      ...argumentsOf(builtin),
+    ];
     const child = spawn(process.execPath, args, {
       detached: true,
       stdio: 'ignore',
@@ -81,7 +88,10 @@ export class Executors {
     this.#count(queue, 1);
     child.once('error', (error) => {
       this.#count(queue, -1);
-      this.#options.log.warn('a process for the run of a trigger could not be started', { queue, error: String(error) });
+      this.#options.log.warn('a process for the run of a trigger could not be started', {
+        queue,
+        error: String(error),
+      });
     });
     child.once('exit', () => {
       this.#count(queue, -1);

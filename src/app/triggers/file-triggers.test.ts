@@ -23,10 +23,21 @@ async function rig(t: TestContext, trigger: Partial<Trigger> = {}) {
   const store = await openSqlite({ file: join(root, 'store.db'), world });
   const engine = new Engine({ store, world });
   const warned: string[] = [];
-  const log: Log = { info: () => {}, warn: (_, fields) => void warned.push(String(fields?.['error'])), error: () => {} };
+  const log: Log = {
+    info: () => {},
+    warn: (_, fields) => void warned.push(String(fields?.['error'])),
+    error: () => {},
+  };
   // The times of files are those of the host, whose clock nobody can turn: what was there must be older by more than a tick of it.
   await sleep(50);
-  await engine.triggers.put({ name: 'papers', kind: 'file', folder, match: '*.pdf', push: { queue: 'papers' }, ...trigger });
+  await engine.triggers.put({
+    name: 'papers',
+    kind: 'file',
+    folder,
+    match: '*.pdf',
+    push: { queue: 'papers' },
+    ...trigger,
+  });
   const watcher = (roots = [root], node?: string): FileTriggers => new FileTriggers({ engine, log, roots, node });
   t.after(() => store.close());
   return {
@@ -141,7 +152,14 @@ test('a file whose push is refused is tried again, and more files than the rate 
   assert.deepEqual(outcomes, ['pushed', 'refused', 'refused'], 'three in a minute');
   assert.equal((await files()).length, 1);
   await engine.limits.remove('few');
-  await engine.triggers.put({ name: 'papers', kind: 'file', folder, match: '*.pdf', push: { queue: 'papers' }, rate: 60_000 });
+  await engine.triggers.put({
+    name: 'papers',
+    kind: 'file',
+    folder,
+    match: '*.pdf',
+    push: { queue: 'papers' },
+    rate: 60_000,
+  });
   for (let i = 0; i < 100 && (await files()).length < 5; i++) await looks(one);
   const names = await files();
   assert.deepEqual([names.length, new Set(names).size], [5, 5], 'each has fired in the end');

@@ -120,7 +120,9 @@ export class FileTriggers {
     const watch = await this.#watchOf(one);
     const files = await filesIn(folder, trigger, createdAt);
     const seen = new Map(files.map(({ key, version }) => [key, version]));
-    const ripe = files.filter(({ key, version }) => watch.seen.get(key) === version && watch.known.get(key) !== version);
+    const ripe = files.filter(
+      ({ key, version }) => watch.seen.get(key) === version && watch.known.get(key) !== version,
+    );
     watch.seen = seen;
     const forget = [...watch.known.keys()].filter((key) => !seen.has(key));
     if (ripe.length === 0 && forget.length === 0) return 0;
@@ -191,7 +193,8 @@ async function filesIn(folder: string, { match }: Trigger, createdAt: number): P
   const found: Found[] = [];
   let looked = 0;
   for await (const entry of await opendir(folder)) {
-    if (++looked > MOST_FILES) throw new Error(`${folder} has more than ${MOST_FILES} entries; move what is done elsewhere`);
+    if (++looked > MOST_FILES)
+      throw new Error(`${folder} has more than ${MOST_FILES} entries; move what is done elsewhere`);
     if (!entry.isFile() || (match !== undefined && !fits(match, entry.name))) continue;
     const path = join(folder, entry.name);
     // It may have gone since.

@@ -37,12 +37,17 @@ export const apply: Command = {
       for (const { name, cron } of schedules) out.line(`Would set the schedule ${name}: ${cron}.`);
       return EXIT.fine;
     }
-    await withOperator(config, (operator) => putAll(operator, registry, (put) => {
-      if (out.mode === 'json') return out.json(put);
-      if (!('kind' in put)) return out.line(`Set the schedule ${put.name}.`);
-      out.line(`Set the trigger ${put.name}: ${sourceText(put)}; ${actionText(put)}.`);
-      tellSecret(out, put);
-    }), { create: true });
+    await withOperator(
+      config,
+      (operator) =>
+        putAll(operator, registry, (put) => {
+          if (out.mode === 'json') return out.json(put);
+          if (!('kind' in put)) return out.line(`Set the schedule ${put.name}.`);
+          out.line(`Set the trigger ${put.name}: ${sourceText(put)}; ${actionText(put)}.`);
+          tellSecret(out, put);
+        }),
+      { create: true },
+    );
     return EXIT.fine;
   },
 };

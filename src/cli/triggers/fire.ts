@@ -23,9 +23,7 @@ export const fire: Command = {
     const hint = `Quote it for the shell: leasehold triggers fire NAME '{"key": "value"}'.`;
     const body = text === undefined ? {} : { input: parseInline(text, hint) };
     const out = outFor(config);
-    const answer = await withOperator(config, (operator) =>
-      operator.call('fireTrigger', { params: { name }, body }),
-    );
+    const answer = await withOperator(config, (operator) => operator.call('fireTrigger', { params: { name }, body }));
     const { id, outcome } = answer;
     if (out.mode === 'json') out.json(answer);
     else if (id !== undefined) out.line(out.mode === 'plain' ? id : `Fired ${name}: ${out.paint('bold', id)}.`);

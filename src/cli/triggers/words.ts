@@ -21,7 +21,11 @@ export function sourceText({ kind, on, queues, states, folder, match, path, sign
 export function actionText({ push, run, check, execution }: TriggerView): string {
   if (check !== undefined) return `check ${check}`;
   if (push !== undefined) return `push ${(push as { readonly queue: string }).queue}`;
-  const { use, workflow, title } = run as { readonly use?: string; readonly workflow?: string; readonly title?: string };
+  const { use, workflow, title } = run as {
+    readonly use?: string;
+    readonly workflow?: string;
+    readonly title?: string;
+  };
   const by = execution === undefined || execution === 'task' ? '' : ` by a ${execution}`;
   return `run ${use ?? workflow ?? title ?? 'a machine of its own'}${by}`;
 }

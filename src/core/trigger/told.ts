@@ -3,10 +3,7 @@ import { isFinal } from '../task/task.ts';
 import type { Trigger, TriggerKind } from './trigger.ts';
 
 /** Whether an event trigger takes an event of the feed. Lost workers are no events of the feed. */
-export function takes(
-  { on, queues, states }: Pick<Trigger, 'on' | 'queues' | 'states'>,
-  event: FeedEvent,
-): boolean {
+export function takes({ on, queues, states }: Pick<Trigger, 'on' | 'queues' | 'states'>, event: FeedEvent): boolean {
   if (!isTaskEvent(event)) return on === 'worker_registered' && event.change === 'registered';
   if (queues !== undefined && !queues.includes(event.queue)) return false;
   switch (on) {
@@ -29,7 +26,10 @@ const NAMES: Readonly<Record<Exclude<TriggerKind, 'manual'>, string>> = {
 };
 
 /** The input of the action. */
-export function inputOf({ kind, input = {}, tell = true }: Pick<Trigger, 'kind' | 'input' | 'tell'>, told: unknown): unknown {
+export function inputOf(
+  { kind, input = {}, tell = true }: Pick<Trigger, 'kind' | 'input' | 'tell'>,
+  told: unknown,
+): unknown {
   if (told === undefined || !tell) return input;
   if (kind !== 'manual') return isMap(input) ? { ...input, [NAMES[kind]]: told } : input;
   return isMap(input) && isMap(told) ? { ...input, ...told } : told;

@@ -34,7 +34,10 @@ test('all that is wrong with a trigger is told at once, each with its field', ()
   const hook = { ...HOOK, signature: 'md5', window: '10ms', secret: { env: 'PATH' }, push: undefined };
   assert.deepEqual(fields(hook), ['signature', 'window', 'secret', 'push']);
   assert.deepEqual(fields({ ...HOOK, window: 'soon', secret: 'x' }), ['window', 'secret']);
-  assert.deepEqual(fields({ ...HOOK, window: '2d', secret: { env: 'LEASEHOLD_HOOK_A', sealed: 'x' } }), ['window', 'secret']);
+  assert.deepEqual(fields({ ...HOOK, window: '2d', secret: { env: 'LEASEHOLD_HOOK_A', sealed: 'x' } }), [
+    'window',
+    'secret',
+  ]);
   assert.deepEqual(fields({ ...EVENT, on: 'sunrise', queues: [], states: ['odd'], together: 1 }), [
     'on',
     'queues',
@@ -55,16 +58,31 @@ test('all that is wrong with a trigger is told at once, each with its field', ()
     'rate',
   ]);
   assert.deepEqual(fields({ ...HOOK, push: [], execution: 'loop', rate: 1.5 }), ['push', 'execution', 'rate']);
-  assert.throws(() => checkTrigger({ ...HOOK, rate: -1 }), (error) => isEngineError(error, 'INVALID_INPUT'));
+  assert.throws(
+    () => checkTrigger({ ...HOOK, rate: -1 }),
+    (error) => isEngineError(error, 'INVALID_INPUT'),
+  );
 });
 
 test('the defaults: five minutes, and one firing for many events only of a check', () => {
   assert.deepEqual([windowOf({}), windowOf({ window: '1m' })], [300_000, 60_000]);
-  assert.deepEqual([isTogether({}), isTogether({ check: 'p' }), isTogether({ check: 'p', together: false })], [false, true, false]);
+  assert.deepEqual(
+    [isTogether({}), isTogether({ check: 'p' }), isTogether({ check: 'p', together: false })],
+    [false, true, false],
+  );
 });
 
 test('an event trigger takes the events that it names', () => {
-  const task = { seq: 1, at: 1, queue: 'q', change: 'created', state: 'ready', task: 1, attempt: 0, createdAt: 1 } as const;
+  const task = {
+    seq: 1,
+    at: 1,
+    queue: 'q',
+    change: 'created',
+    state: 'ready',
+    task: 1,
+    attempt: 0,
+    createdAt: 1,
+  } as const;
   const worker = { seq: 1, at: 1, change: 'registered', worker: 1, name: 'w', createdAt: 1 } as const;
   assert.ok(takes({ on: 'work_added' }, task));
   assert.ok(takes({ on: 'work_added', queues: ['q'] }, task));

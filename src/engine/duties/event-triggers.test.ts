@@ -38,8 +38,7 @@ interface Rig extends Process {
 
 async function rig(t: TestContext, kind: 'sqlite' | 'postgres', triggerHost?: TriggerHost): Promise<Rig> {
   const world = new VirtualWorld({ wall: Date.parse('2026-01-05T12:00:00Z') });
-  const store =
-    kind === 'sqlite' ? await openSqlite({ file: 'memory:', world }) : await contract.open({ world });
+  const store = kind === 'sqlite' ? await openSqlite({ file: 'memory:', world }) : await contract.open({ world });
   // Deadlines of the network are in real time; what waits for a rate goes by the clock of the test.
   const own = kind === 'sqlite' ? world : { ...onTheNetwork(world), clock: world.clock };
   const process = (holder: string, host?: TriggerHost): Process => {
@@ -78,7 +77,9 @@ async function rig(t: TestContext, kind: 'sqlite' | 'postgres', triggerHost?: Tr
       await engine.pushMany(Array.from({ length: count }, () => one));
     },
     inputs: async (queue = 'next') =>
-      (await engine.list({ queue, limit: 1000 })).map(({ payload }) => JSON.parse(payload) as Record<string, unknown>).reverse(),
+      (await engine.list({ queue, limit: 1000 }))
+        .map(({ payload }) => JSON.parse(payload) as Record<string, unknown>)
+        .reverse(),
     outcomes: async (name = 'on-mail') => (await engine.triggers.history(name)).map(({ outcome }) => outcome).reverse(),
     other: process,
   };
@@ -214,7 +215,10 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     await add('mail', 25);
     assert.equal(await pass(), 10);
     assert.equal(await pass(), 0);
-    assert.deepEqual((await outcomes()).filter((outcome) => outcome !== 'pushed'), ['held']);
+    assert.deepEqual(
+      (await outcomes()).filter((outcome) => outcome !== 'pushed'),
+      ['held'],
+    );
     for (let i = 0; i < 5; i++) {
       await elapse(MINUTE);
       await pass();
@@ -228,7 +232,9 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     await put({ together: true });
     await add('mail', 120);
     assert.equal(await pass(), 1);
-    const [{ event }] = (await inputs()) as unknown as readonly [{ event: { count: number; some: readonly unknown[] } }];
+    const [{ event }] = (await inputs()) as unknown as readonly [
+      { event: { count: number; some: readonly unknown[] } },
+    ];
     assert.deepEqual([event.count, event.some.length], [120, 20]);
   });
 

@@ -103,7 +103,8 @@ export class EventTriggers implements Duty {
   async #fire(term: DutyTenure, one: Stored, place: Place, page: Page): Promise<PassResult> {
     const { trigger } = one;
     const first = page.read[0]?.number ?? page.last + 1;
-    if (page.reset && (place.at < first - 1 || place.at > page.last)) return this.#tellLost(term, one, place, first - 1);
+    if (page.reset && (place.at < first - 1 || place.at > page.last))
+      return this.#tellLost(term, one, place, first - 1);
     const news = page.read.filter(({ number }) => number > place.at);
     const taken = news.filter(({ event }) => takesAny(trigger, event));
     if (taken.length === 0) return this.#readOn(term, one, place, Math.max(place.at, page.last));
@@ -120,7 +121,10 @@ export class EventTriggers implements Duty {
   }
 
   /** How many of them may fire now, and when the next one may. */
-  #paced(trigger: Trigger, batches: readonly (readonly Read[])[]): { readonly now: readonly (readonly Read[])[]; readonly waitMs: number } {
+  #paced(
+    trigger: Trigger,
+    batches: readonly (readonly Read[])[],
+  ): { readonly now: readonly (readonly Read[])[]; readonly waitMs: number } {
     for (let i = 0; i < batches.length; i++) {
       const waitMs = this.#engine.triggers.takePace(trigger);
       if (waitMs > 0) return { now: batches.slice(0, i), waitMs };
@@ -186,13 +190,29 @@ export class EventTriggers implements Duty {
     return batches.map((batch) => {
       const most = Math.max(0, ...batch.map(({ event }) => ('task' in event ? (linksOf.get(event.task) ?? 0) : 0)));
       const told = batch.map((read) => this.#told(trigger, read, (task) => byTask.get(task)?.handler));
-      return isTogether(trigger) ? together(trigger, batch, told, most) : single(trigger, batch[0] as Read, told[0], most);
+      return isTogether(trigger)
+        ? together(trigger, batch, told, most)
+        : single(trigger, batch[0] as Read, told[0], most);
     });
   }
 
   #told({ on }: Trigger, { number, event }: Read, handlerOf: (task: number) => string | undefined): Told {
-    if ('n' in event) return { on, number, at: event.at, worker: event.name, ...(event.host === undefined ? {} : { host: event.host }) };
-    if (!isTaskEvent(event)) return { on, number, at: event.at, worker: event.name, ...(event.host === undefined ? {} : { host: event.host }) };
+    if ('n' in event)
+      return {
+        on,
+        number,
+        at: event.at,
+        worker: event.name,
+        ...(event.host === undefined ? {} : { host: event.host }),
+      };
+    if (!isTaskEvent(event))
+      return {
+        on,
+        number,
+        at: event.at,
+        worker: event.name,
+        ...(event.host === undefined ? {} : { host: event.host }),
+      };
     const { at, queue, state, attempt } = event;
     const handler = handlerOf(event.task);
     const task = this.#engine.idOf(event);
@@ -204,7 +224,8 @@ export class EventTriggers implements Duty {
     this.#serveAt = this.#now() + SERVE_MS;
     for (const { trigger } of stored) {
       const served = servedQueue(trigger);
-      if (served !== undefined && (await this.#engine.stats(served.queue)).ready > 0) this.#engine.triggers.serve(trigger);
+      if (served !== undefined && (await this.#engine.stats(served.queue)).ready > 0)
+        this.#engine.triggers.serve(trigger);
     }
   }
 

@@ -1,4 +1,5 @@
 import { fault, isEngineError } from '../../core/errors.ts';
+import { checkRunTitle } from '../../core/graph/run.ts';
 import { inputOf } from '../../core/trigger/told.ts';
 import { MOST_LINKS, type Trigger, type TriggerOutcome } from '../../core/trigger/trigger.ts';
 import type { World } from '../../core/world.ts';
@@ -6,7 +7,6 @@ import type { ReactionDelivery } from '../../store/store.ts';
 import type { PushRequest } from '../push/push.ts';
 import type { TaskInterner } from '../push/pushes.ts';
 import { fingerprintOf, readDefinition } from '../trees/runs.ts';
-import { checkRunTitle } from '../../core/graph/run.ts';
 import type { TriggerHost } from './trigger-host.ts';
 
 /** Something that a trigger listens to has happened. */
@@ -47,7 +47,9 @@ export function ownQueue({ name }: Pick<Trigger, 'name'>): string {
 }
 
 /** The queue that a trigger's own executor serves; undefined: workers do. */
-export function servedQueue(trigger: Trigger): { readonly execution: 'loop' | 'process'; readonly queue: string } | undefined {
+export function servedQueue(
+  trigger: Trigger,
+): { readonly execution: 'loop' | 'process'; readonly queue: string } | undefined {
   const { execution, run } = trigger;
   if (execution !== 'loop' && execution !== 'process') return undefined;
   const { queue = ownQueue(trigger) } = run as { readonly queue?: string };
@@ -74,11 +76,17 @@ export class Firing {
     if (trigger.check !== undefined) return { delivery: { ...base, outcome: 'accepted' }, error: undefined };
     try {
       const input = inputOf(byHand ? { ...trigger, kind: 'manual' } : trigger, what.told);
-      return { delivery: { ...base, outcome: 'pushed', links: links + 1, ...(await this.act(trigger, input)) }, error: undefined };
+      return {
+        delivery: { ...base, outcome: 'pushed', links: links + 1, ...(await this.act(trigger, input)) },
+        error: undefined,
+      };
     } catch (error) {
       if (isEngineError(error) && error.retryable) throw error;
       // It may come again when somebody has put it right, so its key is not taken.
-      return { delivery: { ...base, key: undefined, outcome: 'failed', detail: wordsOf(error) }, error: error as Error };
+      return {
+        delivery: { ...base, key: undefined, outcome: 'failed', detail: wordsOf(error) },
+        error: error as Error,
+      };
     }
   }
 
@@ -100,7 +108,11 @@ export class Firing {
   }
 
   /** Never rejects: what went wrong is told. */
-  async check(trigger: Trigger, told: unknown, byHand = false): Promise<{ readonly outcome: TriggerOutcome; readonly detail?: string }> {
+  async check(
+    trigger: Trigger,
+    told: unknown,
+    byHand = false,
+  ): Promise<{ readonly outcome: TriggerOutcome; readonly detail?: string }> {
     const input = inputOf(byHand ? { ...trigger, kind: 'manual' } : trigger, told);
     let cancel = (): void => {};
     try {
@@ -112,7 +124,10 @@ export class Firing {
         );
       });
       const answer = await Promise.race([this.#host().check(trigger.check as string, input), late]);
-      return { outcome: 'done', ...(answer === undefined ? {} : { detail: JSON.stringify(answer).slice(0, MOST_DETAIL) }) };
+      return {
+        outcome: 'done',
+        ...(answer === undefined ? {} : { detail: JSON.stringify(answer).slice(0, MOST_DETAIL) }),
+      };
     } catch (error) {
       return { outcome: 'failed', detail: wordsOf(error) };
     } finally {

@@ -61,7 +61,9 @@ export interface FireOptions {
   readonly cursor?: { readonly from: number; readonly to: number } | undefined;
   readonly forget?: readonly string[] | undefined;
   /** Lines beside those of what has happened. */
-  readonly notes?: readonly { readonly outcome: TriggerOutcome; readonly about: string; readonly detail: string }[] | undefined;
+  readonly notes?:
+    | readonly { readonly outcome: TriggerOutcome; readonly about: string; readonly detail: string }[]
+    | undefined;
 }
 
 export interface TriggersDeps {
@@ -163,7 +165,10 @@ export class Triggers {
   /** The newest first. */
   async history(
     name: string,
-    { limit = FIRINGS_KEPT, before }: { readonly limit?: number | undefined; readonly before?: number | undefined } = {},
+    {
+      limit = FIRINGS_KEPT,
+      before,
+    }: { readonly limit?: number | undefined; readonly before?: number | undefined } = {},
   ): Promise<readonly TriggerFiring[]> {
     whole('limit', limit, 1, 500);
     if (before !== undefined) whole('before', before, 0, Number.MAX_SAFE_INTEGER);
@@ -174,7 +179,10 @@ export class Triggers {
   }
 
   /** Somebody asks for it, whatever kind it is and also while it is off. A repeat under the same key answers as the first. */
-  async fire(name: string, { input, key }: { readonly input?: unknown; readonly key?: string | undefined } = {}): Promise<Fired> {
+  async fire(
+    name: string,
+    { input, key }: { readonly input?: unknown; readonly key?: string | undefined } = {},
+  ): Promise<Fired> {
     const what = {
       key: key === undefined ? undefined : `hand:${key}`,
       keepMs: DAY_MS,
@@ -247,7 +255,11 @@ export class Triggers {
     this.#firing.serve(trigger);
   }
 
-  async #checkAll(trigger: Trigger, happenings: readonly Happening[], planned: readonly Planned[]): Promise<readonly Planned[]> {
+  async #checkAll(
+    trigger: Trigger,
+    happenings: readonly Happening[],
+    planned: readonly Planned[],
+  ): Promise<readonly Planned[]> {
     const made: Planned[] = [];
     for (const [i, one] of planned.entries()) {
       const told = (happenings[i] as Happening).told;
@@ -258,7 +270,12 @@ export class Triggers {
   }
 
   /** Without making anybody wait. */
-  #checkLater(trigger: Trigger, happenings: readonly Happening[], fired: readonly Fired[], byHand: boolean | undefined): void {
+  #checkLater(
+    trigger: Trigger,
+    happenings: readonly Happening[],
+    fired: readonly Fired[],
+    byHand: boolean | undefined,
+  ): void {
     for (const [i, { fresh, outcome, n }] of fired.entries()) {
       if (!fresh || outcome !== 'accepted') continue;
       const { told } = happenings[i] as Happening;
@@ -331,7 +348,11 @@ function defined(given: Trigger): Trigger {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as unknown as Trigger;
 }
 
-function refusal(refused: { readonly limit?: string; readonly key?: string | undefined; readonly conflict?: number }): Error {
+function refusal(refused: {
+  readonly limit?: string;
+  readonly key?: string | undefined;
+  readonly conflict?: number;
+}): Error {
   if (refused.limit !== undefined) return fault('LIMIT_REACHED', { limit: refused.limit, key: refused.key });
   return fault('UNIQUE_CONFLICT', { task: refused.conflict });
 }

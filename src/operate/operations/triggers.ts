@@ -82,7 +82,9 @@ function hooksOf({ hooks }: EngineSnapshot): HookSecrets {
   throw fault(
     'INVALID_INPUT',
     { field: 'secret', problem: 'only a node can keep the secret of a webhook' },
-    { hint: 'Ask a node that runs ("leasehold up", or --server URL), or name a variable of the nodes: LEASEHOLD_HOOK_….' },
+    {
+      hint: 'Ask a node that runs ("leasehold up", or --server URL), or name a variable of the nodes: LEASEHOLD_HOOK_….',
+    },
   );
 }
 

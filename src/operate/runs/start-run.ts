@@ -28,11 +28,7 @@ type Start = RequestOf<'startRun'>;
 const MOST_TOLD = 20;
 
 /** Starts a run, or goes on with the one that has the name. */
-export async function startRun(
-  snapshot: EngineSnapshot,
-  start: Start,
-  op: string | undefined,
-): Promise<StartedRun> {
+export async function startRun(snapshot: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
   const { task } = start;
   if (task !== undefined) return startTask(snapshot, { ...start, task }, op);
   return snapshot.engine.runs.start(await runRequestOf(snapshot, start, op));
@@ -102,11 +98,7 @@ export interface GraphStart {
   readonly title: string;
 }
 
-export function startRead(
-  { engine }: EngineSnapshot,
-  start: GraphStart,
-  op: string | undefined,
-): Promise<StartedRun> {
+export function startRead({ engine }: EngineSnapshot, start: GraphStart, op: string | undefined): Promise<StartedRun> {
   return engine.runs.start(readGraphRun(start, op));
 }
 

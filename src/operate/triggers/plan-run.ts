@@ -31,7 +31,9 @@ export async function planRun(snapshot: EngineSnapshot, run: object, input: unkn
   if (unknown !== undefined) throw refuse(`run.${unknown}`, 'there is no such field');
   const { workflow, ...start } = run as TriggerRun;
   if (workflow === undefined) return runRequestOf(snapshot, { ...start, input } as RequestOf<'startRun'>);
-  const other = (['machine', 'bundle', 'use', 'graph', 'channels'] as const).find((field) => start[field] !== undefined);
+  const other = (['machine', 'bundle', 'use', 'graph', 'channels'] as const).find(
+    (field) => start[field] !== undefined,
+  );
   if (other !== undefined) throw refuse(`run.${other}`, 'a stored workflow is named already');
   const { version, definition } = await findWorkflow(snapshot, workflow);
   const graph = graphOf(workflow, readJson(await textOf(snapshot, definition)) as never);

@@ -112,7 +112,11 @@ test('all that is wrong with a registry is told at once, each with its place', (
       'triggers[7].timezone',
     ],
   );
-  assert.deepEqual([triggers.length, schedules.length], [1, 0], 'what is put is decided by the caller, who sees the problems');
+  assert.deepEqual(
+    [triggers.length, schedules.length],
+    [1, 0],
+    'what is put is decided by the caller, who sees the problems',
+  );
 });
 
 test('a file with more problems than anybody reads is told of up to a bound', () => {

@@ -1,5 +1,5 @@
-import { expressionOf } from '../../core/schedule/expression.ts';
 import { isEngineError } from '../../core/errors.ts';
+import { expressionOf } from '../../core/schedule/expression.ts';
 import { type Execution, TRIGGER_EVENTS, triggerProblems } from '../../core/trigger/trigger.ts';
 import { runPermissions } from '../../flow/machine/bundle/run-permissions.ts';
 import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES } from '../../flow/machine/machine-run.ts';

@@ -78,12 +78,11 @@ export const TriggerInput = z
     ...SOURCE,
     ...ACTION,
     secret: z
-      .union([
-        z.strictObject({ env: z.string().max(200) }),
-        z.strictObject({ value: z.string().min(16).max(500) }),
-      ])
+      .union([z.strictObject({ env: z.string().max(200) }), z.strictObject({ value: z.string().min(16).max(500) })])
       .optional()
-      .describe('Of a webhook: a variable LEASEHOLD_HOOK_… of the nodes, or a text that is sealed; default: one is made'),
+      .describe(
+        'Of a webhook: a variable LEASEHOLD_HOOK_… of the nodes, or a text that is sealed; default: one is made',
+      ),
     enabled: z.boolean().optional().describe('Default: as it is, and on for a new one'),
   })
   .meta({ id: 'TriggerInput' });

@@ -74,7 +74,9 @@ export class HookService {
     if (retryAfterMs > 0) {
       throw fault('TOO_MANY', { problem: `the trigger ${trigger.name} fires too often`, retryAfterMs });
     }
-    const { queue } = { queue: `trigger.${trigger.name}`, ...trigger.run, ...trigger.push } as { readonly queue: string };
+    const { queue } = { queue: `trigger.${trigger.name}`, ...trigger.run, ...trigger.push } as {
+      readonly queue: string;
+    };
     await guard.admit(`trigger:${trigger.name}`, new Map([[queue, 1]]));
   }
 

@@ -56,7 +56,8 @@ function timed(header: string | undefined): Pick<Claimed, 'time' | 'signatures'>
   const times = parts.flatMap(([name, value]) => (name === 't' ? (value ?? '') : []));
   const signatures = parts.flatMap(([name, value]) => (name === 'v1' ? (value ?? '') : []));
   const [time = ''] = times;
-  const fine = times.length === 1 && SECONDS.test(time) && signatures.length > 0 && signatures.length <= MOST_SIGNATURES;
+  const fine =
+    times.length === 1 && SECONDS.test(time) && signatures.length > 0 && signatures.length <= MOST_SIGNATURES;
   return fine && signatures.every((one) => HEX.test(one)) ? { time, signatures } : undefined;
 }
 
@@ -84,7 +85,10 @@ export function deliveryKey(style: Signature, { id, time }: Claimed, body: strin
   if (id !== undefined) return `hook:${id}`;
   const own = style === 'stripe' ? idIn(parsed) : undefined;
   if (own !== undefined) return `hook:${own}`;
-  const digest = createHash('sha256').update(`${time ?? ''}.`).update(body).digest('hex');
+  const digest = createHash('sha256')
+    .update(`${time ?? ''}.`)
+    .update(body)
+    .digest('hex');
   return `body:${digest}`;
 }
 

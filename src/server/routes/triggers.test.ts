@@ -16,7 +16,10 @@ test('a trigger is put, listed, read, turned off and on, fired, told of and remo
   const fired = await scene.call('fireTrigger', `${PATH}/greet/fire`, { body: { input: { by: 'me' } } });
   assert.deepEqual([fired.fresh, fired.n, fired.outcome], [true, 1, 'pushed']);
   const task = await scene.call('getTask', `/api/v1/tasks/${fired.id}`);
-  assert.deepEqual([task.queue, task.handler, task.maxAttempts, task.input], ['mail', 'mail', 2, { to: 'Ada', by: 'me' }]);
+  assert.deepEqual(
+    [task.queue, task.handler, task.maxAttempts, task.input],
+    ['mail', 'mail', 2, { to: 'Ada', by: 'me' }],
+  );
   await scene.call('enableTrigger', `${PATH}/greet/enable`, { body: {} });
   const read = await scene.call('getTrigger', `${PATH}/greet`);
   assert.deepEqual([read.enabled, read.fired, read.last.task, read.last.state], [true, 1, fired.id, 'ready']);
@@ -88,7 +91,10 @@ test('a trigger starts a run of a graph, a machine or a stored workflow, in its 
   const second = await run('stored');
   assert.deepEqual([first.labels.version, second.labels.version, second.title], ['1', '2', 'flow']);
   const known = await run('known');
-  assert.deepEqual([known.kind, known.title, known.labels, known.queue], ['machine', 'ingest', { of: 'me' }, 'machines']);
+  assert.deepEqual(
+    [known.kind, known.title, known.labels, known.queue],
+    ['machine', 'ingest', { of: 'me' }, 'machines'],
+  );
   assert.deepEqual(known.input, { a: 1, b: 2 });
   assert.deepEqual([(await run('own')).title, (await run('own')).kind], ['Mine', 'graph']);
 });

@@ -69,11 +69,14 @@ async function killed(t: TestContext, store: StoreName): Promise<void> {
   assert.equal(files.size, wanted.files, 'each file once');
   const workers = new Set((await inputs(app, 'losses')).map(({ event }) => (event as { worker: string }).worker));
   assert.equal(workers.size, wanted.losses, 'each loss once');
-  assert.deepEqual((await app.triggers.list()).map(({ name, fired }) => [name, fired]), [
-    ['added', wanted.next],
-    ['files', wanted.files],
-    ['lost', wanted.losses],
-  ]);
+  assert.deepEqual(
+    (await app.triggers.list()).map(({ name, fired }) => [name, fired]),
+    [
+      ['added', wanted.next],
+      ['files', wanted.files],
+      ['lost', wanted.losses],
+    ],
+  );
 }
 
 async function acted(app: App): Promise<{ next: number; files: number; losses: number }> {
@@ -102,5 +105,7 @@ async function until(app: App, wanted: { next: number; files: number; losses: nu
 }
 
 for (const store of ['sqlite', 'postgres'] as const) {
-  test(`each event is acted on once, however its node is killed (${store})`, { timeout: 900_000 }, (t) => killed(t, store));
+  test(`each event is acted on once, however its node is killed (${store})`, { timeout: 900_000 }, (t) =>
+    killed(t, store),
+  );
 }

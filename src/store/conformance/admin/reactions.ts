@@ -53,22 +53,21 @@ export const REACTIONS: Topic = {
       assert.equal(await store.reactionFind({ name: 'c' }), undefined);
     },
 
-    'a reaction that is put again has another revision, and keeps its switch, its cursor, its lines and its keys': async (
-      scene,
-    ) => {
-      const { store } = scene;
-      const first = await reaction(scene, 'hook', 5);
-      done(await fire(scene, first, [await delivery(scene)]));
-      await store.reactionEnable({ name: 'hook', enabled: false, cursor: 9 });
-      const second = await store.reactionPut({ name: 'hook', kind: 'event', body: '{"b":2}' });
-      assert.ok(second > first);
-      const found = await store.reactionFind({ name: 'hook' });
-      assert.deepEqual([found?.body, found?.enabled, found?.cursor, found?.lines], ['{"b":2}', false, 5, 1]);
-      const [again] = done(await fire(scene, second, [await delivery(scene)], { byHand: true }));
-      assert.equal(again?.fresh, false);
-      await store.reactionPut({ name: 'hook', kind: 'event', body: '{}', cursor: 30 });
-      assert.equal((await store.reactionFind({ name: 'hook' }))?.cursor, 30);
-    },
+    'a reaction that is put again has another revision, and keeps its switch, its cursor, its lines and its keys':
+      async (scene) => {
+        const { store } = scene;
+        const first = await reaction(scene, 'hook', 5);
+        done(await fire(scene, first, [await delivery(scene)]));
+        await store.reactionEnable({ name: 'hook', enabled: false, cursor: 9 });
+        const second = await store.reactionPut({ name: 'hook', kind: 'event', body: '{"b":2}' });
+        assert.ok(second > first);
+        const found = await store.reactionFind({ name: 'hook' });
+        assert.deepEqual([found?.body, found?.enabled, found?.cursor, found?.lines], ['{"b":2}', false, 5, 1]);
+        const [again] = done(await fire(scene, second, [await delivery(scene)], { byHand: true }));
+        assert.equal(again?.fresh, false);
+        await store.reactionPut({ name: 'hook', kind: 'event', body: '{}', cursor: 30 });
+        assert.equal((await store.reactionFind({ name: 'hook' }))?.cursor, 30);
+      },
 
     'a delivery pushes its task and leaves a line, in one write': async (scene) => {
       const revision = await reaction(scene);
@@ -120,7 +119,10 @@ export const REACTIONS: Topic = {
       const of = (version: string): Promise<ReactionDelivery> => delivery(scene, { key: 'file:a', version });
       const fresh = async (version: string): Promise<boolean | undefined> =>
         done(await fire(scene, revision, [await of(version)]))[0]?.fresh;
-      assert.deepEqual([await fresh('1'), await fresh('1'), await fresh('2'), await fresh('2')], [true, false, true, false]);
+      assert.deepEqual(
+        [await fresh('1'), await fresh('1'), await fresh('2'), await fresh('2')],
+        [true, false, true, false],
+      );
       assert.deepEqual(await scene.store.reactionKeys({ name: 'hook', prefix: 'file:', after: '', limit: 10 }), [
         { key: 'file:a', version: '2' },
       ]);
@@ -137,7 +139,11 @@ export const REACTIONS: Topic = {
       await scene.pass(MINUTE);
       done(await fire(scene, revision, [await delivery(scene, { key: 'd2' })]));
       const known = await scene.store.reactionKeys({ name: 'hook', prefix: '', after: '', limit: 10 });
-      assert.deepEqual(known.map(({ key }) => key), ['d2'], 'what is over is removed');
+      assert.deepEqual(
+        known.map(({ key }) => key),
+        ['d2'],
+        'what is over is removed',
+      );
     },
 
     'keys are listed by their beginning, in order and in pages, and can be forgotten': async (scene) => {
@@ -195,7 +201,10 @@ export const REACTIONS: Topic = {
         ],
       );
       const older = await scene.store.reactionLines({ name: 'hook', limit: 10, before: 3 });
-      assert.deepEqual(older.map(({ n }) => n), [2, 1]);
+      assert.deepEqual(
+        older.map(({ n }) => n),
+        [2, 1],
+      );
     },
 
     'a task of a delivery is a run where it is to be one, with its definition, in the same write': async (scene) => {
@@ -238,7 +247,8 @@ export const REACTIONS: Topic = {
       await scene.pass(2 * MINUTE);
       await scene.duty('triggers', MINUTE);
       const one = await delivery(scene);
-      const late = (): Promise<ReactionAnswer> => fire(scene, revision, [one], { duty: old, cursor: { from: 10, to: 20 } });
+      const late = (): Promise<ReactionAnswer> =>
+        fire(scene, revision, [one], { duty: old, cursor: { from: 10, to: 20 } });
       assert.equal(await scene.unchanged(() => refusal(late())), 'DUTY_LOST');
     },
 
@@ -290,7 +300,14 @@ export const REACTIONS: Topic = {
       const { store } = scene;
       const revision = await reaction(scene);
       const note = { key: undefined, keepMs: 0, about: 'check', outcome: 'accepted' } as const;
-      for (let i = 0; i < 4; i++) done(await fire(scene, revision, Array.from({ length: 30 }, () => note)));
+      for (let i = 0; i < 4; i++)
+        done(
+          await fire(
+            scene,
+            revision,
+            Array.from({ length: 30 }, () => note),
+          ),
+        );
       const lines = await store.reactionLines({ name: 'hook', limit: 500 });
       assert.deepEqual([lines.length, lines[0]?.n, lines.at(-1)?.n], [FIRINGS_KEPT, 120, 21]);
       await store.reactionNote({ name: 'hook', n: 120, outcome: 'failed', detail: 'no such pool' });

@@ -286,11 +286,7 @@ export const TRANSFERS: readonly Transfer[] = [
   },
   {
     table: 'worker_loss',
-    columns: [
-      ...numbers('bigint', 'n', 'worker'),
-      ...texts('name', 'host'),
-      ...numbers('bigint', 'at'),
-    ],
+    columns: [...numbers('bigint', 'n', 'worker'), ...texts('name', 'host'), ...numbers('bigint', 'at')],
     select: 'SELECT n, worker, name, host, at FROM worker_loss ORDER BY n',
   },
   {

@@ -84,9 +84,7 @@ async function pushAll(
   const answers: PushAnswer[] = [];
   const open: number[] = [];
   for (const [i, item] of items.entries()) {
-    const refused = asks(item)
-      ? await admit(session, lanes.known(item.lane)?.rules?.uses ?? [], tried)
-      : undefined;
+    const refused = asks(item) ? await admit(session, lanes.known(item.lane)?.rules?.uses ?? [], tried) : undefined;
     if (refused === undefined) open.push(i);
     else answers[i] = { ok: false, ...refused };
   }

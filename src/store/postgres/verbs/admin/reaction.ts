@@ -259,7 +259,9 @@ export async function reactionLinks(
   tasks: readonly number[],
 ): Promise<readonly (number | undefined)[]> {
   if (tasks.length === 0) return [];
-  const rows = await session.all<{ task: number; links: number | null }>('reactionLinks', [numbers([...new Set(tasks)])]);
+  const rows = await session.all<{ task: number; links: number | null }>('reactionLinks', [
+    numbers([...new Set(tasks)]),
+  ]);
   const links = new Map(rows.map((row) => [row.task, row.links ?? undefined]));
   return tasks.map((task) => links.get(task));
 }
