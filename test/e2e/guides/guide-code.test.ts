@@ -16,6 +16,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   'client-library.md': ['Hello, Ada!', 'somebody greets Grace', 'created', 'claimed', 'completed', '2', 'true'],
   'writing-tasks.md': ['800.png', 'true false', '{ attempt: 1, tries: 1 }', 'gave_up', 'render was only defined'],
   'schedules.md': ["active { daily: '03:00' }", 'report of sales', 'paused', '5 run'],
+  'triggers.md': ['pushed a task of fragile has failed'],
   'waiting-and-remembering.md': [
     'receipt 1 over 24 charged 1 time',
     'good morning',
