@@ -11,7 +11,6 @@ import type { Worker } from '../worker/worker.ts';
 import { graphs } from './graphs/graph-handler.ts';
 import { agentHandler } from './library/agents.ts';
 import { machineHandler } from './machines/machine-handler.ts';
-import type { App } from './open.ts';
 import type { AppWorkerOptions } from './worker.ts';
 
 export interface BuiltinOptions {
@@ -43,7 +42,7 @@ export interface BuiltinOptions {
 export const BUILTIN_NAMES: readonly string[] = [...NAMES, MACHINE_HANDLER, GRAPH_HANDLER, AGENT_HANDLER];
 
 /** A worker with the built-in handlers and those of handlers files. Each task runs in a child process, but for machines. */
-export function builtinWorker(app: App, options: BuiltinOptions): Worker {
+export function builtinWorker(app: { worker(options: AppWorkerOptions): Worker }, options: BuiltinOptions): Worker {
   return app.worker(builtinWorkerOptions(options));
 }
 
