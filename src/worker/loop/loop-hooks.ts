@@ -94,7 +94,9 @@ async function decideNext({ context, input, host }: Acting): Promise<ValueMap> {
 
 /** What an action gives is kept with its step: what stays as it is would be kept with each. */
 function changed(context: HookContext, entries: ValueMap): ValueMap {
-  return Object.fromEntries(Object.entries(entries).filter(([name, value]) => !isDeepStrictEqual(context[name], value)));
+  return Object.fromEntries(
+    Object.entries(entries).filter(([name, value]) => !isDeepStrictEqual(context[name], value)),
+  );
 }
 
 /** How the phase before has ended; undefined: it was decided on already. */
