@@ -177,7 +177,7 @@ class LanesByPriority {
   }
 
   *urgent(): Generator<number> {
-    for (const { lanes } of [...this.#levels]) yield* lanes;
+    for (const { lanes } of this.#levels) yield* lanes;
   }
 
   oldest(): Iterable<number> {

@@ -288,7 +288,7 @@ test('whatever commit is the last of its process, another one ends the loop in t
 test('a loop of as many iterations as there are by default is kept whole, however much everybody says', async (t) => {
   let said = 0;
   const talker: AgentFunction = ({ phase }) => {
-    const words = Array.from({ length: 10_000 }, (_, i) => `${phase} ${++said} ${i * said}`);
+    const words = Array.from({ length: 10_000 }, (_, i) => `${String(phase)} ${++said} ${i * said}`);
     return words.join('\n');
   };
   const scene = await loopScene(t, { coder: talker });
