@@ -5,7 +5,7 @@ import { environment } from '../config/environment.ts';
 import { fault } from '../core/errors.ts';
 import { GRAPH_HANDLER } from '../flow/graph/graph-run.ts';
 import { MACHINE_HANDLER } from '../flow/machine/machine-run.ts';
-import { AGENT_HANDLER } from '../worker/agent-run/agent-input.ts';
+import { AGENT_HANDLER } from '../flow/agent/definition.ts';
 import { BUILTIN_NAMES as NAMES, settingsEnvironment } from '../worker/handlers/settings.ts';
 import type { Worker } from '../worker/worker.ts';
 import { graphs } from './graphs/graph-handler.ts';
