@@ -1,5 +1,5 @@
-import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import type { Run } from '../../engine/trees/runs.ts';
+import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import type { RunView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 
