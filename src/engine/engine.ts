@@ -41,6 +41,7 @@ import type { Limits } from './limits.ts';
 import { type EngineListener, Listeners } from './listeners.ts';
 import { type EngineParts, makeParts } from './parts.ts';
 import { wholeStore } from './plain-queue.ts';
+import type { Pools } from './pools.ts';
 import type { GraphRequest } from './push/graphs.ts';
 import type { Interner } from './push/interner.ts';
 import type { PushRequest } from './push/push.ts';
@@ -94,6 +95,8 @@ export class Engine {
   readonly budgets: Budgets;
   readonly limits: Limits;
   readonly logs: TaskLogs;
+  /** How many workers there should be. */
+  readonly pools: Pools;
   /** Root tasks that have a name, a kind and a definition. */
   readonly runs: Runs;
   /** Tasks that are pushed by a clock. */
@@ -123,6 +126,7 @@ export class Engine {
     this.budgets = parts.budgets;
     this.limits = parts.limits;
     this.logs = parts.logs;
+    this.pools = parts.pools;
     this.runs = parts.runs;
     this.schedules = parts.schedules;
     this.workflows = parts.workflows;

@@ -10,6 +10,7 @@ import { WorkerProfiles } from './claim/worker-profiles.ts';
 import { Coalescer } from './coalescer.ts';
 import { Limits } from './limits.ts';
 import type { Listeners } from './listeners.ts';
+import { Pools } from './pools.ts';
 import { Graphs } from './push/graphs.ts';
 import { Interner } from './push/interner.ts';
 import { Pushes } from './push/pushes.ts';
@@ -44,6 +45,7 @@ export interface EngineParts {
   readonly budgets: Budgets;
   readonly limits: Limits;
   readonly logs: TaskLogs;
+  readonly pools: Pools;
   readonly profiles: WorkerProfiles;
   readonly pushes: Pushes;
   readonly readyLanes: ReadyLanes;
@@ -190,6 +192,14 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
       readyLanes.hint();
     },
   });
+  const pools = new Pools({
+    store,
+    staleMs: settings.workerStaleMs,
+    onDrained: () => {
+      profiles.forget();
+      readyLanes.hint();
+    },
+  });
   const budgets = new Budgets({ store, onChange: () => readyLanes.hint() });
   const limits = new Limits({ store, onChange: () => readyLanes.hint() });
   const documents = new Documents({ store, graphs });
@@ -205,6 +215,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     budgets,
     limits,
     logs,
+    pools,
     profiles,
     pushes,
     readyLanes,

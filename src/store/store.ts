@@ -6,6 +6,7 @@ import type { InsightStore } from './port/insight-store.ts';
 import type { LaneWish } from './port/lane-store.ts';
 import type { LimitStore } from './port/limit-store.ts';
 import type { NodeStore } from './port/node-store.ts';
+import type { PoolStore } from './port/pool-store.ts';
 import type { NewTask, PushAnswer } from './port/push-store.ts';
 import type { ResultStore } from './port/result-store.ts';
 import type { RunStore } from './port/run-store.ts';
@@ -25,6 +26,7 @@ export type * from './port/document-store.ts';
 export type * from './port/insight-store.ts';
 export type * from './port/limit-store.ts';
 export type * from './port/node-store.ts';
+export type * from './port/pool-store.ts';
 export type * from './port/result-store.ts';
 export type * from './port/run-store.ts';
 export type * from './port/setting-store.ts';
@@ -52,6 +54,7 @@ export interface Store
     ResultStore,
     TriggerStore,
     WorkflowStore,
+    PoolStore,
     SettingStore,
     TokenStore,
     BrowserSessionStore,

@@ -11,6 +11,7 @@ import { insightStatements } from './statements/insight.ts';
 import { laneStatements } from './statements/lanes.ts';
 import { limitStatements } from './statements/limits.ts';
 import { nodeStatements } from './statements/nodes.ts';
+import { poolStatements } from './statements/pools.ts';
 import { pruneStatements } from './statements/prune.ts';
 import { pushStatements } from './statements/push.ts';
 import { readStatements } from './statements/reads.ts';
@@ -64,6 +65,7 @@ export function statements(schema: string) {
     ...pruneStatements(all),
     ...triggerStatements(all),
     ...workflowStatements(all),
+    ...poolStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
     ...browserSessionStatements(all),

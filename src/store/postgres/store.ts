@@ -14,6 +14,7 @@ import { leaseStore } from './stores/lease-store.ts';
 import { limitStore } from './stores/limit-store.ts';
 import { logStore } from './stores/log-store.ts';
 import { nodeStore } from './stores/node-store.ts';
+import { poolStore } from './stores/pool-store.ts';
 import { pushStore } from './stores/push-store.ts';
 import { queueStore } from './stores/queue-store.ts';
 import { resultStore } from './stores/result-store.ts';
@@ -78,6 +79,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...resultStore(shared),
     ...triggerStore(shared),
     ...workflowStore(shared),
+    ...poolStore(shared),
     ...settingStore(shared),
     ...tokenStore(shared),
     ...browserSessionStore(shared),

@@ -13,6 +13,7 @@ import { HANDLER_SCHEMAS } from '../admin/handler-schemas.ts';
 import { INSIGHT } from '../admin/insight.ts';
 import { LOGS } from '../admin/logs.ts';
 import { NODES } from '../admin/nodes.ts';
+import { POOLS } from '../admin/pools.ts';
 import { PRUNE } from '../admin/prune.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
 import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
@@ -109,6 +110,7 @@ export const TOPICS: readonly Topic[] = [
   AUDIT,
   TRIGGERS,
   WORKFLOWS,
+  POOLS,
   PLACING,
   LIMITS,
   EDITS,

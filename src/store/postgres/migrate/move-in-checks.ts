@@ -68,6 +68,9 @@ export const CHECKS: readonly Check[] = [
   both('schemas of handlers', 'count(*), max(told_at), sum(length(schema))', 'worker_schema'),
   both('kept results', 'count(*), sum(task), sum(length(value)), max(expires_at)', 'kept_result'),
   both('definitions', 'count(*), max(used_at), sum(length(hash)), sum(length(body))', 'definition'),
+  both('pools', 'count(*), sum(revision), sum(length(body))', 'pools'),
+  both('tickets of pools', 'count(*), sum(state), sum(length(id)), sum(length(hash)), sum(worker)', 'pool_tickets'),
+  both('decisions of pools', 'count(*), sum(n), sum(length(body)), sum(launched), sum(drained)', 'pool_decisions'),
   both('workflows', 'count(*), sum(version), sum(revision), sum(enabled), max(changed_at)', 'workflow'),
   both(
     'versions of workflows',

@@ -186,10 +186,12 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('int', 'own_priority', 'revision'),
       ...texts('address', 'pool'),
       ...numbers('bigint', 'beat_ms', 'stale_ms'),
+      ...texts('ticket'),
+      ...numbers('bigint', 'leaving_at'),
     ],
     select: `SELECT id, name, incarnation, state, enabled, slots, tags, beat_at - :lease + :server, host, pid, started_at,
         handlers, status, metadata, priority, version, queues, own_tags,
-        own_priority, revision, address, pool, beat_ms, stale_ms FROM worker`,
+        own_priority, revision, address, pool, beat_ms, stale_ms, ticket, leaving_at - :lease + :server FROM worker`,
   },
   {
     table: 'worker_total',
@@ -321,6 +323,40 @@ export const TRANSFERS: readonly Transfer[] = [
       ...numbers('bigint', 'restored'),
     ],
     select: 'SELECT workflow, version, definition, at, author, restored FROM workflow_version',
+  },
+  {
+    table: 'pools',
+    columns: [
+      ...texts('name', 'body'),
+      ...numbers('bigint', 'revision', 'created_at', 'changed_at'),
+      ...texts('changed_by'),
+      ...numbers('bigint', 'up_at', 'down_at'),
+    ],
+    select: `SELECT name, body, revision, created_at, changed_at, changed_by, up_at - :lease + :server, down_at - :lease + :server
+      FROM pools`,
+  },
+  {
+    // Their numbers are given anew, in the same order.
+    table: 'pool_tickets',
+    columns: [
+      ...texts('id', 'pool', 'hash'),
+      ...numbers('smallint', 'state'),
+      ...numbers('bigint', 'at', 'made_at', 'expires_at', 'ended_at'),
+      ...texts('started', 'error'),
+      ...numbers('bigint', 'worker', 'idle_since', 'ended'),
+    ],
+    select: `SELECT id, pool, hash, state, at, made_at - :lease + :server, expires_at - :lease + :server, ended_at - :lease + :server,
+        started, error, worker, idle_since - :lease + :server, ended FROM pool_tickets ORDER BY n`,
+  },
+  {
+    table: 'pool_decisions',
+    columns: [
+      ...texts('pool'),
+      ...numbers('bigint', 'n', 'at'),
+      ...texts('body'),
+      ...numbers('bigint', 'launched', 'drained'),
+    ],
+    select: 'SELECT pool, n, at, body, launched, drained FROM pool_decisions',
   },
   {
     table: 'run',

@@ -1,7 +1,9 @@
 import { WORKER_STATES, type WorkerState } from '../../../../core/placement/worker.ts';
+import { checkTicket } from '../../../../core/pools/ticket.ts';
 import { mergeBeats } from '../../../beats.ts';
+import { factsOf, type HeldTicketRow } from '../../../rows/pool-rows.ts';
 import { type WorkerRow, workerOf } from '../../../rows/records.ts';
-import type { FleetMember, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
+import type { FleetMember, Forgotten, NewTicket, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
@@ -12,6 +14,7 @@ import { findSetting } from './worker-setting.ts';
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
   if (worker.takes !== undefined) requireName(tx, name, worker.takes);
+  const brought = worker.redeems === undefined ? undefined : redeem(tx, worker.redeems, incarnation);
   const setting = findSetting(tx.sql, name);
   const known = tx.sql.get('workerKnown').get(incarnation) !== undefined;
   const row = tx.sql
@@ -33,15 +36,34 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
       setting.priority ?? worker.priority ?? 0,
       worker.priority ?? 0,
       worker.address ?? null,
-      worker.pool ?? null,
+      brought?.pool ?? worker.pool ?? null,
       worker.beatMs ?? null,
       worker.staleMs ?? null,
+      worker.redeems?.id ?? null,
     );
   if (row === undefined) throw takenIncarnation(name);
   const { id } = row as { id: number };
+  if (worker.redeems !== undefined && brought?.fresh === true)
+    tx.sql.get('ticketUse').run(tx.leaseNow, id, worker.redeems.id);
   if (worker.takes !== undefined) takeName(tx, worker, worker.takes);
   if (worker.told === true && !known) tx.ledger.noteWorker('registered', id, tx.now);
   return id;
+}
+
+/**
+ * Refuses a ticket that is not good. The incarnation that has redeemed it may register again: its answer may have been lost, or its
+ * connection.
+ */
+function redeem(
+  { sql, leaseNow }: Transaction,
+  { id, hash }: NewTicket,
+  incarnation: string,
+): { readonly pool: string; readonly fresh: boolean } {
+  const before = sql.get('workerBrought').get(incarnation, id) as { pool: string } | undefined;
+  if (before !== undefined) return { pool: before.pool, fresh: false };
+  const row = sql.get('ticketHeld').get(id, hash) as HeldTicketRow | undefined;
+  checkTicket(row && factsOf(row), leaseNow);
+  return { pool: (row as HeldTicketRow).pool, fresh: true };
 }
 
 export function forgetWorker(tx: Transaction, name: string): Forgotten {
