@@ -117,3 +117,11 @@ export {
 } from './universal-agent/run-functions.ts';
 export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './universal-agent/runs.ts';
 export type { LeaseToken, RuntimeDb, RuntimeDbOptions } from './universal-agent/runtime-db.ts';
+export {
+  acquireSessionLease,
+  getSessionLease,
+  heartbeatSessionLease,
+  releaseSessionLease,
+  type SessionLease,
+  type SessionStatus,
+} from './universal-agent/sessions.ts';

@@ -24,7 +24,7 @@ export {
 export type { TaskState } from '../../core/task/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../../engine/check.ts';
 export { idempotencyKey } from '../../engine/settle/idempotency.ts';
-export type { AttemptRecord, Grant, StoreTime, TaskRecord, WorkerRecord } from '../../store/store.ts';
+export type { AttemptRecord, DutyRecord, Grant, StoreTime, TaskRecord, WorkerRecord } from '../../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}
 

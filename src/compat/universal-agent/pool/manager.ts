@@ -177,7 +177,9 @@ export class WorkerPoolManager {
   }
 
   #restMs(): number {
-    return Math.max(0, this.#failedAt + backoffMs(this.#failures) - this.#world.clock.monotonic());
+    // The first is replaced at once.
+    const rest = backoffMs(Math.max(0, this.#failures - 1));
+    return Math.max(0, this.#failedAt + rest - this.#world.clock.monotonic());
   }
 
   async #spawn(): Promise<void> {

@@ -105,7 +105,10 @@ function verdictOf(parts: RunTaskParts, context: TaskContext, run: Run, answer: 
   const { success, result = null, error } = readAnswer(answer);
   if (success) return result;
   const words = error === undefined || error === null ? 'the run handler said that it failed' : wordsOf(error);
-  return failed(parts, context, run, new RunFailure('run_handler_failed', words));
+  const failure = new RunFailure('run_handler_failed', words);
+  // Nothing was thrown: our own frames help nobody.
+  delete failure.stack;
+  return failed(parts, context, run, failure);
 }
 
 function readAnswer(answer: unknown): Exclude<RunAnswer, boolean> {
