@@ -1,5 +1,6 @@
 /** The program of a worker that is a process: it does what its pool tells it, and ends with it. */
-import { RuntimeDb } from '../runtime-db.ts';
+import { connectRuntimeDb } from '../run-functions.ts';
+import type { RuntimeDb } from '../runtime-db.ts';
 import type { ChildStart, FromPoolChild, ToPoolChild } from './child-messages.ts';
 import { WorkerConfig } from './configs.ts';
 import { handlerFor } from './load-handler.ts';
@@ -23,7 +24,7 @@ async function begin({ dbPath, queue, config, handlerModule }: ChildStart): Prom
   const checked = new WorkerConfig(config);
   const handler = await handlerFor(checked.gatewayUrl, handlerModule);
   const log = { info: () => {}, warn, error: warn };
-  conn = await RuntimeDb.open(dbPath, { queue, duties: false, housekeeping: false, log });
+  conn = await connectRuntimeDb(dbPath, { queue, duties: false, housekeeping: false, log });
   const own = new Worker(checked, conn, handler, { log, onChange: () => tell(stateOf(own)) });
   worker = own;
   if (stopped) await own.stop({ drain: false });
