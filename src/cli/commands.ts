@@ -314,6 +314,15 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  pool: {
+    doc: 'Run a pool of workers',
+    commands: {
+      run: {
+        doc: 'Run a pool of workers for the runs of agents: more as runs wait, fewer when there are none, dead ones replaced',
+        load: async () => (await import('./pool/run.ts')).run,
+      },
+    },
+  },
   limits: {
     doc: 'See and change how much may run or start at once',
     commands: {
