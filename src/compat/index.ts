@@ -114,6 +114,7 @@ export {
   queueRun,
   releaseRunLease,
   requestCancel,
+  waitForRun,
 } from './universal-agent/run-functions.ts';
 export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './universal-agent/runs.ts';
 export type { LeaseToken, RuntimeDb, RuntimeDbOptions } from './universal-agent/runtime-db.ts';

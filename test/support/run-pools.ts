@@ -10,6 +10,7 @@ import {
   type RuntimeDb,
   type WorkerConfigFields,
   WorkerPoolManager,
+  waitForRun,
 } from '../../src/compat/index.ts';
 import { freshDatabase } from './postgres.ts';
 
@@ -61,14 +62,7 @@ export async function sceneAt(t: TestContext, path: string): Promise<PoolScene> 
       return pool;
     },
     ended: async (...runIds) => {
-      for (const runId of runIds) {
-        const found = await conn.app.engine.runs.get(runId);
-        if (found === undefined) throw new Error(`there is no run ${runId}`);
-        await conn.app
-          .handle(found.id)
-          .result()
-          .catch(() => {});
-      }
+      await Promise.all(runIds.map((runId) => waitForRun(conn, runId)));
     },
   };
 }

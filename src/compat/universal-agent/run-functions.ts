@@ -27,6 +27,11 @@ export function getRun(conn: RuntimeDb, runId: string): Promise<Run | null> {
   return conn.get(runId);
 }
 
+/** Resolves to the run when it has ended, however. */
+export function waitForRun(conn: RuntimeDb, runId: string): Promise<Run> {
+  return conn.ended(runId);
+}
+
 /** The attempts at a run, oldest first; the one to come is `queued`. */
 export function listRunAttempts(conn: RuntimeDb, runId: string): Promise<readonly RunAttempt[]> {
   return conn.attempts(runId);

@@ -115,6 +115,21 @@ export class RuntimeDb {
     return task === undefined ? null : this.#run(task, runId);
   }
 
+  /** Resolves to the run when it has ended, however. */
+  async ended(runId: string): Promise<Run> {
+    const record = await this.#find(checkKey('run_id', runId));
+    if (record === undefined) throw unknownRun(runId);
+    try {
+      await this.app.handle(this.app.engine.idOf(record)).result();
+    } catch (error) {
+      // That it failed or was cancelled is an end as well.
+      const run = await this.#require(runId);
+      if (run.status !== 'failed' && run.status !== 'cancelled') throw error;
+      return run;
+    }
+    return this.#require(runId);
+  }
+
   /** The run that is this task, and its name. */
   async runOfTask(task: number): Promise<Run | null> {
     const record = await this.app.engine.get(task);

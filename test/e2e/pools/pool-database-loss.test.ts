@@ -55,7 +55,7 @@ test('a database that is stopped under a run and started again costs neither the
 
 test('workers that are processes wait for a database that is away for longer than a lease, and come back', async (t) => {
   const { conn, pool: make, ended, server } = await stage(t);
-  const handler_module = fileURLToPath(new URL('./run-handler.ts', import.meta.url));
+  const handler_module = fileURLToPath(new URL('./runs-child.ts', import.meta.url));
   const pool = make({ min_workers: 2, processes: true, handler_module }, undefined, {
     lease_ttl_seconds: 1,
     heartbeat_interval_seconds: 0.3,

@@ -8,7 +8,7 @@ import { tempFolder } from '../../../src/store/conformance/kit/temp-folder.ts';
 import { onBothStores } from '../../support/run-pools.ts';
 
 const folder = tempFolder('pool-processes');
-const handler_module = fileURLToPath(new URL('./run-handler.ts', import.meta.url));
+const handler_module = fileURLToPath(new URL('./runs-child.ts', import.meta.url));
 const PROCESSES = { processes: true, handler_module } as const;
 
 /** Resolves when the log of the run has this line. */

@@ -114,7 +114,7 @@ onBothStores(
     t.after(() => other.close());
     await queueRun(other, { run_id: 'job_0', prompt: 'x' });
     await nowhere.start();
-    await ended('job_0');
+    await waitForRun(other, 'job_0');
     assert.equal((await listRunAttempts(other, 'job_0'))[0]?.failure_class, 'gateway_error');
     const pool = make({}, undefined, { gateway_url: server.url });
     for (const run_id of ['job_1', 'job_2']) await queueRun(conn, { run_id, prompt: 'x' });
