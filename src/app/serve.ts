@@ -8,7 +8,7 @@ import type { Allowance } from '../server/rpc/budget.ts';
 import { Server } from '../server/server.ts';
 import type { NodeDoing, QueueRecord } from '../store/store.ts';
 import type { Worker } from '../worker/worker.ts';
-import { type BuiltinOptions, builtinWorker } from './builtin-worker.ts';
+import { type BuiltinOptions, builtinWorker, builtinWorkerOptions } from './builtin-worker.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { admitNode, type NodeSecret } from './data/node-secret.ts';
 import type { SecretSource } from './data/secret-source.ts';
@@ -139,6 +139,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     });
     const token = adminToken();
     const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
+    if (wanted !== undefined) app.poolWorkers(builtinWorkerOptions(wanted));
     await worker?.start();
     if (wanted !== undefined) app.executeTriggers(wanted);
     const log = rest.log ?? SILENT;
@@ -215,6 +216,7 @@ class RunningService implements Service {
     }
     const next = builtinWorker(this.app, options);
     await next.start();
+    this.app.poolWorkers(builtinWorkerOptions(options));
     const before = this.#worker;
     this.#worker = next;
     this.#workerOptions = options;

@@ -5,7 +5,7 @@ import { pause } from '../../core/pause.ts';
 import { takeBack } from '../../engine/duties/take-back.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { RenewalAddress } from '../../protocol/link.ts';
-import type { DutyTenure, OverdueLease, TaskRecord } from '../../store/store.ts';
+import type { DutyTenure, NewTicket, OverdueLease, TaskRecord } from '../../store/store.ts';
 import { LeaseKeeper } from '../link/lease-keeper.ts';
 import { type Node, type NodeOptions, openNode } from '../node.ts';
 import { App, renewalOf } from '../open.ts';
@@ -24,7 +24,15 @@ export {
 export type { TaskState } from '../../core/task/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../../engine/check.ts';
 export { idempotencyKey } from '../../engine/settle/idempotency.ts';
-export type { AttemptRecord, DutyRecord, Grant, StoreTime, TaskRecord, WorkerRecord } from '../../store/store.ts';
+export type {
+  AttemptRecord,
+  DutyRecord,
+  Grant,
+  NewTicket,
+  StoreTime,
+  TaskRecord,
+  WorkerRecord,
+} from '../../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}
 
@@ -68,6 +76,8 @@ export class Manual {
     readonly pid?: number | undefined;
     readonly handlers?: readonly string[];
     readonly pool?: string | undefined;
+    /** The start that was reserved for it. */
+    readonly redeems?: NewTicket | undefined;
     readonly beatMs?: number | undefined;
     readonly staleMs?: number | undefined;
   }): Promise<number> {

@@ -12,6 +12,7 @@ import {
   whole,
 } from '../library/manual.ts';
 import { type BackendConfig, storeUrl } from './backend-config.ts';
+import { placeIn } from './place.ts';
 import { incarnationOf, newestOf, statedStart } from './worker-rows.ts';
 
 /** The states of FlatMachines; any other text is kept too. */
@@ -129,6 +130,7 @@ class EngineRegistrationBackend implements RegistrationBackend {
       throw refuse('started_at', 'it must be a date as text, such as 2026-01-31T12:00:00Z');
     }
     const beatMs = heartbeat_interval === undefined ? undefined : intervalMs(heartbeat_interval);
+    const place = pool_id === undefined ? undefined : await placeIn(this.#manual.engine, pool_id, worker_id);
     const number = await this.#manual.register({
       name: worker_id,
       incarnation: checkKey('started_at', incarnationOf(started_at)),
@@ -136,11 +138,14 @@ class EngineRegistrationBackend implements RegistrationBackend {
       host: host === undefined ? undefined : checkKey('host', host),
       pid: pid === undefined ? undefined : whole('pid', pid, 0, MAX_COUNT),
       pool: pool_id === undefined ? undefined : checkKey('pool_id', pool_id),
+      redeems: place?.ticket,
       beatMs,
       // In the row, so that it holds for every process that looks for lost workers.
       staleMs: MISSES * (beatMs ?? DEFAULT_INTERVAL_SECONDS * 1000),
     });
     this.#own.set(worker_id, number);
+    // It has taken over the place of its predecessor, which counts no more.
+    if (place?.before !== undefined) await this.#manual.engine.workers.beat({ worker: place.before, state: 'offline' });
     await this.#manual.engine.workers.beat({ worker: number, state: 'online' });
     const record = await this.get(worker_id);
     if (record === null) throw unknown(worker_id);

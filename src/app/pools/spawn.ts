@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fault } from '../library/manual.ts';
+import { fault, isEngineError } from '../library/manual.ts';
 import { HOOKS_NAME } from './hooks-name.ts';
 import type { Backends } from './open-backends.ts';
 import { FILE_VARIABLE } from './open-backends.ts';
@@ -60,7 +60,7 @@ async function startAll(backends: Backends, request: SpawnRequest): Promise<read
   const started: string[] = [];
   while (started.length < Math.min(count, room, MOST_SPAWNED)) {
     const worker_id = newWorkerId();
-    await registration.register({ worker_id, pool_id });
+    if (!(await hasRegistered(registration, { worker_id, pool_id }))) break;
     await registration.updateStatus(worker_id, 'starting');
     try {
       await launch({ pool_id, worker_id });
@@ -71,6 +71,20 @@ async function startAll(backends: Backends, request: SpawnRequest): Promise<read
     started.push(worker_id);
   }
   return started;
+}
+
+/** False: the pool has its most workers, whatever the machine has asked for. */
+async function hasRegistered(
+  registration: Backends['registration'],
+  worker: { readonly worker_id: string; readonly pool_id: string },
+): Promise<boolean> {
+  try {
+    await registration.register(worker);
+    return true;
+  } catch (error) {
+    if (isEngineError(error, 'LIMIT_REACHED')) return false;
+    throw error;
+  }
 }
 
 type Launch = (input: { readonly pool_id: string; readonly worker_id: string }) => Promise<unknown>;
