@@ -7,12 +7,14 @@ import { describe, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { remoteKinds } from '../../../src/fleet/launch/remote-kinds.ts';
 import type { Launcher, LauncherHost, LaunchRequest } from '../../../src/fleet/launcher.ts';
-import { LauncherKinds, type LauncherSetting } from '../../../src/fleet/registry.ts';
+import { LauncherKinds } from '../../../src/fleet/registry.ts';
 import { kubernetesApi } from '../../support/fleet/kubernetes-api.ts';
 import { hostOf, listening, PATH, requestOf, TICKET } from '../../support/fleet/launching.ts';
 import { BIN, ROOT, run, temporaryFolder } from '../../support/leasehold.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/guides/launchers.md'), 'utf8');
+type LauncherSetting = Parameters<LauncherKinds['make']>[0];
+
 const NOW = hostOf().now();
 const KINDS = ['command', 'ssh', 'webhook', 'kubernetes'];
 
