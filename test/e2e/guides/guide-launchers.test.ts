@@ -14,6 +14,8 @@ import { hostOf, listening, PATH, requestOf, TICKET } from '../../support/fleet/
 import { BIN, ROOT, run, temporaryFolder } from '../../support/leasehold.ts';
 
 const PAGE = readFileSync(join(ROOT, 'docs/guides/launchers.md'), 'utf8');
+type LauncherSetting = Parameters<LauncherKinds['make']>[0];
+
 const NOW = hostOf().now();
 const KINDS = ['command', 'ssh', 'webhook', 'kubernetes'];
 
