@@ -16,7 +16,7 @@ const FORCED_MS = 1000;
 /** `leasehold pool run`: the pool manager of Universal Agent as a program. */
 export const run: Command = {
   name: 'pool run',
-  doc: 'Run a pool of workers for the runs of agents: more as runs wait, fewer when there are none, dead ones replaced',
+  doc: 'Run a pool of workers for runs of agents: more as runs wait, fewer as none do',
   options: [
     'leastWorkers',
     'mostWorkers',
