@@ -4,7 +4,7 @@ import type { WorkerPoolManager } from '../../compat/index.ts';
 import { loadConfig, sourceOf } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import { PoolDisplay } from '../display/pool.ts';
+import { PoolDisplay } from './pool-display.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { ownFolder } from '../kit/own-folder.ts';

@@ -11,8 +11,8 @@ import {
   type WorkerConfigFields,
   WorkerPoolManager,
   waitForRun,
-} from '../../src/compat/index.ts';
-import { freshDatabase } from './postgres.ts';
+} from '../../../src/compat/index.ts';
+import { freshDatabase } from '../postgres.ts';
 
 export interface PoolScene {
   readonly path: string;
