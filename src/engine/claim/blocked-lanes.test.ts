@@ -96,5 +96,8 @@ test('of lanes that one counter blocks the most urgent is tried first, also when
   held.update(3, { mark: 2, priority: 9 });
   held.remove(2, false);
   assert.deepEqual(may(), [3, 4, 1]);
-  assert.deepEqual([...held.unblocked((lane) => lane !== 3)].map(([lane]) => lane), [4, 1]);
+  assert.deepEqual(
+    [...held.unblocked((lane) => lane !== 3)].map(([lane]) => lane),
+    [4, 1],
+  );
 });
