@@ -32,6 +32,8 @@ export interface BuiltinOptions {
   readonly loopRoots?: Readonly<Record<string, string>> | undefined;
   /** Modules of the `js` handler must be in this folder. */
   readonly root: string;
+  /** The ticket that its pool has started it with. */
+  readonly ticket?: string | undefined;
   readonly once?: boolean;
   readonly idleExitMs?: number | undefined;
   readonly onSettled?: NonNullable<AppWorkerOptions['onSettled']>;
@@ -58,6 +60,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     allowEnv,
     root,
     loopRoots = {},
+    ticket,
     once,
     idleExitMs,
     onSettled,
@@ -95,6 +98,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     tags,
     priority,
     ...(queues.length === 0 ? {} : { queues }),
+    ...(ticket === undefined ? {} : { ticket }),
     ...(once === undefined ? {} : { once }),
     ...(idleExitMs === undefined ? {} : { idleExit: idleExitMs }),
     ...(onSettled === undefined ? {} : { onSettled }),

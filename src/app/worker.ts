@@ -26,6 +26,8 @@ export interface AppWorkerOptions {
   readonly version?: string;
   /** Only these queues; default all. */
   readonly queues?: readonly string[];
+  /** The ticket that its pool has started it with. */
+  readonly ticket?: string;
   /** The name that people see; default host and process id. */
   readonly name?: string;
   /** Modules that export tasks: each runs in a child process. */
@@ -50,6 +52,12 @@ export interface AppWorkerOptions {
   readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
 }
 
+/** What a worker of a pool is made of; the rest is said by the pool. */
+export type PoolWorkerOptions = Omit<
+  AppWorkerOptions,
+  'slots' | 'tags' | 'queues' | 'name' | 'ticket' | 'once' | 'idleExit'
+>;
+
 export interface KnownModule {
   readonly module: string;
   /** The names of its tasks. What their input looks like is not announced: only a process that has loaded them knows. */
@@ -63,6 +71,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'priority',
   'version',
   'queues',
+  'ticket',
   'name',
   'modules',
   'known',
@@ -133,6 +142,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.priority === undefined ? {} : { priority: options.priority }),
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(queues === undefined ? {} : { queues }),
+    ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
     ...(once ? { once } : {}),
     ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),
     ...(options.lookahead === undefined ? {} : { lookahead: whole('lookahead', options.lookahead, 0, 10_000) }),

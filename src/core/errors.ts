@@ -141,6 +141,20 @@ export const CATALOGUE = Object.freeze({
     message: 'The duty {duty|in question} is held by another process.',
     hint: 'Stop acting for this duty; the process that holds it goes on.',
   },
+  TICKET_REFUSED: {
+    family: 'ownership',
+    status: 403,
+    retryable: false,
+    message: 'The ticket of this worker is refused: {problem|it is not good}.',
+    hint: 'A ticket is good for one worker, once, and for a short time. The pool starts another worker if there is use for one.',
+  },
+  WORKER_LEAVING: {
+    family: 'ownership',
+    status: 403,
+    retryable: false,
+    message: 'The worker {worker|in question} was sent home by its pool and gets no more tasks.',
+    hint: 'End this worker; the pool starts another one if there is use for it.',
+  },
   WORKER_DISABLED: {
     family: 'ownership',
     status: 403,

@@ -41,6 +41,7 @@ import type { Limits } from './limits.ts';
 import { type EngineListener, Listeners } from './listeners.ts';
 import { type EngineParts, makeParts } from './parts.ts';
 import { wholeStore } from './plain-queue.ts';
+import type { Pools } from './pools.ts';
 import type { GraphRequest } from './push/graphs.ts';
 import type { Interner } from './push/interner.ts';
 import type { PushRequest } from './push/push.ts';
@@ -64,6 +65,7 @@ import type { Budgets } from './trees/budgets.ts';
 import type { Documents } from './trees/documents.ts';
 import type { Runs } from './trees/runs.ts';
 import type { Trees } from './trees/trees.ts';
+import type { Triggers } from './triggers/triggers.ts';
 import type { Workers } from './workers.ts';
 import type { Workflows } from './workflows.ts';
 
@@ -94,10 +96,14 @@ export class Engine {
   readonly budgets: Budgets;
   readonly limits: Limits;
   readonly logs: TaskLogs;
+  /** How many workers there should be. */
+  readonly pools: Pools;
   /** Root tasks that have a name, a kind and a definition. */
   readonly runs: Runs;
   /** Tasks that are pushed by a clock. */
   readonly schedules: Schedules;
+  /** What starts work when something happens. */
+  readonly triggers: Triggers;
   readonly workflows: Workflows;
   readonly trees: Trees;
   readonly waits: Waits;
@@ -114,7 +120,14 @@ export class Engine {
     this.retentionMs = settings.retentionMs;
     this.workerStaleMs = settings.workerStaleMs;
     this.cleanupMs = settings.cleanupMs;
-    const parts = makeParts({ store: this.store, world: this.world, settings, listeners: this.#listeners });
+    const { triggerHost } = options;
+    const parts = makeParts({
+      store: this.store,
+      world: this.world,
+      settings,
+      listeners: this.#listeners,
+      triggerHost,
+    });
     this.#parts = parts;
     this.readyLanes = parts.readyLanes;
     this.profiles = parts.profiles;
@@ -123,8 +136,10 @@ export class Engine {
     this.budgets = parts.budgets;
     this.limits = parts.limits;
     this.logs = parts.logs;
+    this.pools = parts.pools;
     this.runs = parts.runs;
     this.schedules = parts.schedules;
+    this.triggers = parts.triggers;
     this.workflows = parts.workflows;
     this.trees = parts.trees;
     this.waits = parts.waits;
@@ -482,6 +497,7 @@ export class Engine {
   changed(): void {
     this.#parts.feed.nudge();
     this.logs.hint();
+    this.#listeners.changed();
   }
 
   #committed(): void {

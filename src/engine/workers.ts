@@ -4,6 +4,7 @@ import type { NewWorker, Store, WorkerBeat, WorkerRecord, WorkerSetting } from '
 import { Beats, type WorkerReport } from './beats.ts';
 import { type Beat, checkBeat, checkNewWorker, checkSchemas, checkWorkerSetting } from './check.ts';
 import type { Batcher, Coalescer } from './coalescer.ts';
+import { ticketOf } from './pools.ts';
 
 export interface WorkersDeps {
   readonly store: Pick<
@@ -20,7 +21,11 @@ export interface WorkersDeps {
 
 /** What a worker reports when it starts. */
 export type WorkerRequest = Omit<NewWorker, 'tags'> &
-  Partial<Pick<NewWorker, 'tags'>> & { readonly schemas?: readonly HandlerSchema[] | undefined };
+  Partial<Pick<NewWorker, 'tags'>> & {
+    readonly schemas?: readonly HandlerSchema[] | undefined;
+    /** The text of the ticket that it was started with. */
+    readonly ticket?: string | undefined;
+  };
 
 /** The workers of a cluster: registered, kept alive, set and listed. */
 export class Workers {
@@ -40,12 +45,13 @@ export class Workers {
   }
 
   /** A new incarnation. Resolves to the number that claims are made with. */
-  async register(worker: WorkerRequest): Promise<number> {
+  async register({ ticket, ...worker }: WorkerRequest): Promise<number> {
     const known = checkNewWorker(worker);
     const schemas = checkSchemas(worker.schemas, known.handlers);
+    const brought = ticket === undefined ? {} : { redeems: ticketOf(ticket) };
     // The schemas come first: a reader that sees the worker sees the schemas of its handlers.
     if (schemas.length > 0) await this.#deps.store.schemaPut({ worker: known.name, schemas });
-    return this.#deps.store.workerRegister(known);
+    return this.#deps.store.workerRegister({ ...known, ...brought });
   }
 
   /** A heartbeat that shares its write with those of other workers. It resolves at once unless the state is new. */

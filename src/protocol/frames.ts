@@ -49,6 +49,8 @@ export const Connect = z.object({
   schemas: HandlerSchemas.optional(),
   queues: names.optional(),
   priority: z.number().int().optional(),
+  /** The ticket that its pool has started it with. */
+  ticket: z.string().max(100).optional(),
   version: z.string().max(100).optional(),
   host: z.string().max(255).optional(),
   pid: z.number().int().min(1).optional(),

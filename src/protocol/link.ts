@@ -33,6 +33,8 @@ export interface Hello {
   readonly queues: readonly string[] | undefined;
   /** Workers with a higher priority get work first. */
   readonly priority?: number | undefined;
+  /** The ticket that its pool has started it with: it is good once. Refused with `TICKET_REFUSED` otherwise. */
+  readonly ticket?: string | undefined;
   readonly version?: string | undefined;
   /** The host that it runs on; default: the host at the other end of the link. */
   readonly host?: string | undefined;

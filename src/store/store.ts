@@ -6,7 +6,9 @@ import type { InsightStore } from './port/insight-store.ts';
 import type { LaneWish } from './port/lane-store.ts';
 import type { LimitStore } from './port/limit-store.ts';
 import type { NodeStore } from './port/node-store.ts';
+import type { PoolStore } from './port/pool-store.ts';
 import type { NewTask, PushAnswer } from './port/push-store.ts';
+import type { ReactionStore } from './port/reaction-store.ts';
 import type { ResultStore } from './port/result-store.ts';
 import type { RunStore } from './port/run-store.ts';
 import type { SettingStore } from './port/setting-store.ts';
@@ -25,6 +27,8 @@ export type * from './port/document-store.ts';
 export type * from './port/insight-store.ts';
 export type * from './port/limit-store.ts';
 export type * from './port/node-store.ts';
+export type * from './port/pool-store.ts';
+export type * from './port/reaction-store.ts';
 export type * from './port/result-store.ts';
 export type * from './port/run-store.ts';
 export type * from './port/setting-store.ts';
@@ -52,6 +56,8 @@ export interface Store
     ResultStore,
     TriggerStore,
     WorkflowStore,
+    PoolStore,
+    ReactionStore,
     SettingStore,
     TokenStore,
     BrowserSessionStore,

@@ -19,6 +19,8 @@ export interface WorkerOptions {
   readonly priority?: number;
   readonly version?: string;
   readonly queues?: readonly string[];
+  /** The ticket that its pool has started it with. */
+  readonly ticket?: string;
   /** Claims one task, runs it, and ends. */
   readonly once?: boolean;
   /** Ends when nothing came for this long. */

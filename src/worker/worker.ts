@@ -132,11 +132,12 @@ export class Worker {
   }
 
   async #open(): Promise<Session> {
-    const { link, name, incarnation, slots, tags = [], queues, priority, version } = this.#options;
+    const { link, name, incarnation, slots, tags = [], queues, priority, version, ticket } = this.#options;
     await this.#runners.start();
     const { handlers } = this.#runners;
     const schemas = this.#runners.schemas();
-    const hello: Hello = { name, incarnation, slots, tags, handlers, schemas, queues, priority, version };
+    const plain = { name, incarnation, slots, tags, handlers, schemas, queues, priority, version };
+    const hello: Hello = ticket === undefined ? plain : { ...plain, ticket };
     return link.open(hello, this.#stopOpening.signal);
   }
 

@@ -50,6 +50,11 @@ const READS: ReadonlySet<string> = new Set([
   'workflowGet',
   'workflowList',
   'workflowVersions',
+  'poolGet',
+  'poolList',
+  'poolLook',
+  'ticketList',
+  'decisionList',
 ] satisfies Verb[]);
 
 const HARMLESS: ReadonlySet<string> = new Set([

@@ -200,7 +200,10 @@ describe('an agent run', () => {
     const long = 'x'.repeat(1_100_000);
     let asked = 0;
     const app = await working(t, { agents: { talker: () => (asked++, long) } });
-    assert.match(await failing(app, { gateway: 'talker', prompt: 'Talk', backoffs: [] }), /TOO_LARGE|too large|more than/);
+    assert.match(
+      await failing(app, { gateway: 'talker', prompt: 'Talk', backoffs: [] }),
+      /TOO_LARGE|too large|more than/,
+    );
     assert.equal(asked, 1);
     const endpoint = await openAiServer(t, completion(long));
     const gateway = { type: 'llm', name: 'm', base_url: endpoint.baseUrl, stream: false };

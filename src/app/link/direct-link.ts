@@ -108,6 +108,7 @@ export class DirectLink implements Link {
       address,
       beatMs: this.#terms.heartbeatMs,
       told: true,
+      ...(hello.ticket === undefined ? {} : { ticket: hello.ticket }),
       ...(this.#place === undefined || hello.holder === undefined
         ? {}
         : { takes: { ...this.#place, holder: hello.holder } }),

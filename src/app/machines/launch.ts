@@ -2,12 +2,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { environment } from '../../config/environment.ts';
 import { findMachine } from './find.ts';
 import { problemsOf, refuseProblems } from './problems.ts';
-
-const PROGRAM = fileURLToPath(new URL('../../../bin/leasehold.js', import.meta.url));
+import { PROGRAM } from './program.ts';
 
 export interface LaunchMachineOptions {
   readonly executionId?: string | undefined;

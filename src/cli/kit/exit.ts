@@ -20,6 +20,8 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
   UNAUTHENTICATED: EXIT.refused,
   FORBIDDEN: EXIT.refused,
   WORKER_DISABLED: EXIT.refused,
+  TICKET_REFUSED: EXIT.refused,
+  WORKER_LEAVING: EXIT.refused,
   LEASE_LOST: EXIT.leaseLost,
 };
 

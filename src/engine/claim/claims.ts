@@ -1,3 +1,4 @@
+import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { ClaimAnswer, Grant, Lane, LaneAsk, NewClaim, Store } from '../../store/store.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
@@ -87,6 +88,7 @@ export class Claims {
 
   /** Answers with what there is, or waits up to `waitMs` for the first tasks. */
   async claim(request: ClaimRequest, waitMs: number, signal?: AbortSignal): Promise<readonly Grant[]> {
+    this.#refuseLeaving(request.worker);
     if (waitMs <= 0) return signal?.aborted ? [] : this.#batcher.submit(request);
     const { monotonic } = this.#world.clock;
     const deadline = monotonic() + waitMs;
@@ -105,6 +107,7 @@ export class Claims {
         if (signal?.aborted) return [];
         waiting.looking();
         const grants = await this.#batcher.submit(request);
+        if (grants.length === 0) this.#refuseLeaving(request.worker);
         const leftMs = deadline - monotonic();
         if (grants.length > 0 || leftMs <= 0) return grants;
         await waiting.nextHint(leftMs);
@@ -112,6 +115,12 @@ export class Claims {
     } finally {
       waiting.leave();
     }
+  }
+
+  /** A worker that was sent home learns it from its claim: it finishes what it has, and ends. */
+  #refuseLeaving(worker: number): void {
+    const { leaving = false, candidate } = this.#profiles.profile(worker) ?? {};
+    if (leaving) throw fault('WORKER_LEAVING', { worker: candidate?.name });
   }
 
   async #send(requests: readonly ClaimRequest[]): Promise<readonly (readonly Grant[])[]> {

@@ -8,6 +8,8 @@ export interface Profile {
   readonly candidate: Candidate;
   readonly revision: number;
   readonly slots: number;
+  /** Its pool has sent it home. */
+  readonly leaving: boolean;
 }
 
 const LOOK_MS = 1000;
@@ -122,8 +124,9 @@ export class WorkerProfiles {
         this.#verdicts.delete(member.worker);
         changed = true;
       }
-      const { revision, slots } = member;
-      this.#profiles.set(member.worker, same ? known : { candidate: candidateOf(member), revision, slots });
+      const { revision, slots, leaving = false } = member;
+      const fresh = { candidate: candidateOf(member), revision, slots, leaving };
+      this.#profiles.set(member.worker, same ? known : fresh);
     }
     if (changed) this.#changes++;
   }

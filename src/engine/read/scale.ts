@@ -14,16 +14,31 @@ const PAGE = 1000;
 /** The most index entries that are counted for the lanes of a queue, however long they are: a few ms on both stores. */
 const MOST_COUNTED = 5000;
 const LEAST_EACH = 100;
+/** Of a lane that others serve. More than so many count as if they were for anybody. */
+const MOST_FOREIGN = 100_000;
 
 /**
  * How many slots a queue could use now. It reads the queue's counter, lanes and limits, and not its tasks.
- * Undefined: there is no such queue.
+ * Undefined: there is no such queue. `serves`: only lanes that certain workers may serve are counted.
  */
-export async function queueScale(store: ScaleStore, queue: string): Promise<QueueScale | undefined> {
+export async function queueScale(
+  store: ScaleStore,
+  queue: string,
+  serves: (lane: Lane) => boolean = () => true,
+): Promise<QueueScale | undefined> {
   const known = (await store.queueList()).find(({ name }) => name === queue);
   if (known === undefined) return undefined;
-  const { paused, stats } = known;
-  const lanes = stats.ready === 0 || paused ? [] : await readyLanes(store, queue);
+  const { paused } = known;
+  const all = known.stats.ready === 0 || paused ? [] : await readyLanes(store, queue);
+  const lanes = all.filter(serves);
+  const foreign =
+    all.length === lanes.length
+      ? 0
+      : await readyIn(
+          store,
+          all.filter((lane) => !serves(lane)),
+        );
+  const stats = { ...known.stats, ready: Math.max(0, known.stats.ready - foreign) };
   const limited = lanes.filter(isLimited);
   const most = Math.max(LEAST_EACH, Math.ceil(MOST_COUNTED / Math.max(1, limited.length)));
   const depths = await store.laneDepth({ lanes: limited.map(({ id }) => id), most });
@@ -41,6 +56,11 @@ export async function queueScale(store: ScaleStore, queue: string): Promise<Queu
   });
   const open = [...free, ...depths.filter((_, i) => (rooms[i] as LimitedDepth).room > 0)];
   return { ...scale, oldestAgeMs: scale.runnable === 0 ? 0 : await ageOf(store, open) };
+}
+
+async function readyIn(store: ScaleStore, lanes: readonly Lane[]): Promise<number> {
+  const depths = await store.laneDepth({ lanes: lanes.map(({ id }) => id), most: MOST_FOREIGN });
+  return depths.reduce((sum, { ready }) => sum + ready, 0);
 }
 
 /** How long the oldest of these lanes has had a ready task. */

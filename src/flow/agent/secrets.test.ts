@@ -17,7 +17,10 @@ test('a short one is found in words that are none, and is left', () => {
 test('in a value all texts and names are looked at, and nothing else', () => {
   const secrets = new Secrets([KEY, '12345678', 'disabled']);
   const given = { [KEY]: [`<${KEY}>`, 12345678, null, true], deep: { at: 'disabled' } };
-  assert.deepEqual(secrets.hideIn(given), { '[secret]': ['<[secret]>', 12345678, null, true], deep: { at: '[secret]' } });
+  assert.deepEqual(secrets.hideIn(given), {
+    '[secret]': ['<[secret]>', 12345678, null, true],
+    deep: { at: '[secret]' },
+  });
 });
 
 test('a value without any is given back as it is', () => {

@@ -1,6 +1,7 @@
 import type { NameTaker } from '../../core/placement/name-hold.ts';
 import type { WorkerState } from '../../core/placement/worker.ts';
 import type { DutyTerm } from './duty-store.ts';
+import type { NewTicket } from './pool-store.ts';
 
 /** The part of the port for workers: which are there, and which have fallen silent. */
 export interface WorkerStore {
@@ -45,6 +46,8 @@ export interface NewWorker {
   readonly staleMs?: number | undefined;
   /** Adds an event to the feed. */
   readonly told?: boolean | undefined;
+  /** The ticket that it was started with: it is redeemed in the same write, and gives the pool. Refused with `TICKET_REFUSED`. */
+  readonly redeems?: NewTicket | undefined;
   /** It takes its name: one name has one connection in the whole cluster. Undefined: it works on the store itself. */
   readonly takes?: NameTaker | undefined;
 }
@@ -89,6 +92,7 @@ export interface WorkerRecord
     | 'staleMs'
     | 'told'
     | 'takes'
+    | 'redeems'
   > {
   readonly worker: number;
   readonly state: WorkerState;
@@ -111,6 +115,8 @@ export interface WorkerRecord
   readonly pool: string | undefined;
   readonly beatMs: number | undefined;
   readonly staleMs: number | undefined;
+  /** It was sent home by its pool, or came back after it was lost: it gets no task any more. */
+  readonly leaving?: true;
   /** Tasks that all workers of its name have ended, by their beats. */
   readonly totalTasks: number;
 }

@@ -43,7 +43,7 @@ const FAULTS: readonly Fault[] = [
 
 /** The tables that a schedule may have filled. Queues, lanes and the tables of days stay. */
 const TABLES =
-  'task done outbox event uniq op log attempt body worker worker_setting flight qstat trigger_def trigger_fire dep dep_carry wait signal journal kept_result run definition workflow workflow_version'.split(
+  'task done outbox event uniq op log attempt body worker worker_setting flight qstat trigger_def trigger_fire dep dep_carry wait signal journal kept_result run definition workflow workflow_version pools pool_tickets pool_decisions'.split(
     ' ',
   );
 const RESET = `${TABLES.map((table) => `DELETE FROM ${SCHEMA}.${table};`).join('')}

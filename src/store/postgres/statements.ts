@@ -11,8 +11,10 @@ import { insightStatements } from './statements/insight.ts';
 import { laneStatements } from './statements/lanes.ts';
 import { limitStatements } from './statements/limits.ts';
 import { nodeStatements } from './statements/nodes.ts';
+import { poolStatements } from './statements/pools.ts';
 import { pruneStatements } from './statements/prune.ts';
 import { pushStatements } from './statements/push.ts';
+import { reactionStatements } from './statements/reactions.ts';
 import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
 import { runStatements } from './statements/runs.ts';
@@ -64,6 +66,8 @@ export function statements(schema: string) {
     ...pruneStatements(all),
     ...triggerStatements(all),
     ...workflowStatements(all),
+    ...poolStatements(all),
+    ...reactionStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
     ...browserSessionStatements(all),

@@ -42,6 +42,7 @@ export interface WorkerRow {
   readonly pool: string | null;
   readonly beat_ms: number | null;
   readonly stale_ms: number | null;
+  readonly leaving_at: number | null;
   /** Tasks that all workers of its name have ended. */
   readonly total: number | null;
 }
@@ -70,6 +71,7 @@ export function workerOf(row: WorkerRow): WorkerRecord {
     pool: row.pool ?? undefined,
     beatMs: row.beat_ms ?? undefined,
     staleMs: row.stale_ms ?? undefined,
+    ...(row.leaving_at === null ? {} : { leaving: true }),
     totalTasks: row.total ?? 0,
   };
 }

@@ -32,7 +32,7 @@ class WsSession extends NodeSession {
   constructor(options: WsLinkOptions, hello: Hello) {
     super(options, hello);
     const { url, others = [], secret, world, log } = options;
-    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version } = hello;
+    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version, ticket } = hello;
     this.#wire = new Wire({
       urls: [url, ...others],
       world,
@@ -49,6 +49,7 @@ class WsSession extends NodeSession {
         ...(queues === undefined ? {} : { queues: [...queues] }),
         ...(priority === undefined ? {} : { priority }),
         ...(version === undefined ? {} : { version }),
+        ...(ticket === undefined ? {} : { ticket }),
         host: hostname(),
         pid: process.pid,
         holding: [...this.holding.all()],

@@ -71,7 +71,10 @@ test('however much and however many fail, the notes have room in a prompt, and s
 test('a line without an end is told of, and not kept', async () => {
   const { reports, lines } = await verified(['head -c 50000000 /dev/zero; echo; echo over']);
   assert.equal(reports[0]?.ok, true);
-  assert.ok(lines.some((line) => line.startsWith('the rest of it is not told: a line has more than')), lines.join().slice(0, 200));
+  assert.ok(
+    lines.some((line) => line.startsWith('the rest of it is not told: a line has more than')),
+    lines.join().slice(0, 200),
+  );
   assert.ok(lines.every((line) => line.length < 5_000_000));
 });
 

@@ -1,3 +1,4 @@
+import { isEngineError } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
 import type { Assignment } from '../../protocol/link.ts';
 import { Attempt, type AttemptDeps } from '../attempt.ts';
@@ -79,6 +80,8 @@ export class Intake {
     } catch (error) {
       claims.finish();
       if (signal.aborted) return;
+      // Sent home by its pool: what it has it finishes.
+      if (isEngineError(error, 'WORKER_LEAVING')) return this.stop();
       warn('tasks cannot be claimed', error);
       const { timers, random } = this.#deps.options.world;
       await pause(timers, FAULT_PAUSE_MS * (0.5 + random()), { signal: claims.stopSignal });

@@ -172,7 +172,8 @@ test('the first end counts, and a stream that stays open holds up nobody', async
 test('one that says nothing, nothing new, or never ends, is given up when its time is over, and told so', async (t) => {
   const ways: Readonly<Record<string, Lie>> = {
     'no head': () => {},
-    'no body': ({ response }) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hi\n\n'),
+    'no body': ({ response }) =>
+      void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hi\n\n'),
     pings: ({ response }) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const pinging = setInterval(() => response.write(': ping\n\n'), 20);
@@ -190,7 +191,9 @@ test('one that says nothing, nothing new, or never ends, is given up when its ti
   }
 });
 
-test('a flood is cut off: of events, of bytes, of one event, of an answer without an end', { timeout: 120_000 }, async (t) => {
+test('a flood is cut off: of events, of bytes, of one event, of an answer without an end', {
+  timeout: 120_000,
+}, async (t) => {
   const large = 'x'.repeat(1024 * 1024);
   const pour = async (response: ServerResponse, text: string): Promise<void> => {
     response.setMaxListeners(0);
@@ -235,8 +238,7 @@ test('a flood is cut off: of events, of bytes, of one event, of an answer withou
 
 test('a redirect is not followed, with the card or with a call', async (t) => {
   const other = await liar(t, ({ answer }) => answer({ task: task('COMPLETED') }));
-  const away = (response: ServerResponse): void =>
-    void response.writeHead(302, { location: `${other.url}/rpc` }).end();
+  const away = (response: ServerResponse): void => void response.writeHead(302, { location: `${other.url}/rpc` }).end();
   const calls = await scene(t, ({ response }) => away(response));
   assert.doesNotMatch(await calls.run(), /^completed/);
   const cards = await scene(t, () => {}, away);
@@ -246,7 +248,8 @@ test('a redirect is not followed, with the card or with a call', async (t) => {
 
 test('one that asks the same for ever has asked a person once, and is not told again and again', async (t) => {
   const { app, asked, url } = await scene(t, ({ method, say, answer, response }) => {
-    if (method === 'GetTask') return answer(task('INPUT_REQUIRED', { status: status('INPUT_REQUIRED', 'Which year?') }));
+    if (method === 'GetTask')
+      return answer(task('INPUT_REQUIRED', { status: status('INPUT_REQUIRED', 'Which year?') }));
     say({ task: task('INPUT_REQUIRED', { status: status('INPUT_REQUIRED', 'Which year?') }) });
     response.end();
   });
@@ -278,12 +281,22 @@ test('ids, cards and answers that are none are errors, and what they say is not 
     });
     assert.doesNotMatch(await run({ timeout: 2 }), /^completed/, JSON.stringify(id).slice(0, 40));
   }
-  for (const said of ['{}', '{"jsonrpc":"2.0"}', 'null', deep, '{"jsonrpc":"2.0","id":1,"result":{"task":{"status":7}}}']) {
+  for (const said of [
+    '{}',
+    '{"jsonrpc":"2.0"}',
+    'null',
+    deep,
+    '{"jsonrpc":"2.0","id":1,"result":{"task":{"status":7}}}',
+  ]) {
     const { run } = await scene(t, ({ response }) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${said}\n\n`);
     });
     assert.doesNotMatch(await run({ timeout: 2 }), /^completed/, said.slice(0, 40));
-    const cards = await scene(t, () => {}, (response) => void response.writeHead(200).end(said));
+    const cards = await scene(
+      t,
+      () => {},
+      (response) => void response.writeHead(200).end(said),
+    );
     assert.doesNotMatch(await cards.run({ timeout: 2 }), /^completed/, said.slice(0, 40));
   }
 });

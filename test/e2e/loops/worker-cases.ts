@@ -62,48 +62,47 @@ export const WORKER_CASES: Readonly<Record<string, Case>> = {
     await scene.limit('loop.runs', { concurrent: null });
   },
 
-  '10. an agent is asked again as often as it is said, is ended when it takes too long, and at once by a cancel': async (
-    scene,
-  ) => {
-    const broken = 'echo "I am broken" >&2; exit 3';
-    const passing = 'echo "API Error: 503 Service Unavailable" >&2; exit 1';
-    const asked = async (turns: readonly string[], settings: readonly string[]) => {
-      const place = scene.workspace(turns);
-      const id = await scene.start(place, [...BARE, ...settings]);
-      const { status, reason } = await scene.ended(id);
-      return { place, said: [status, place.asked], reason, steps: await scene.steps(id) };
-    };
-    const [mended, exhausted, once, passed, late] = await Promise.all([
-      asked([broken, broken, DONE], ['claude_retries=2']),
-      asked([broken], ['claude_retries=2']),
-      asked([broken], ['claude_retries=0']),
-      asked([passing, passing, passing, passing, DONE], ['claude_retries=0']),
-      asked([HANG], ['claude_timeout_sec=1', 'claude_retries=0']),
-    ]);
-    assert.deepEqual(
-      [mended, exhausted, once, passed, late].map(({ said }) => said),
-      [
-        ['COMPLETED', 3],
-        ['FAILED', 3],
-        ['FAILED', 1],
-        ['COMPLETED', 5],
-        ['FAILED', 1],
-      ],
-    );
-    assert.equal(mended.steps[0].attempt, 1, 'all tries are one phase');
-    for (const { reason, steps } of [exhausted, once]) {
-      assert.match(reason, /^implementation_failed: .*I am broken/);
-      assert.deepEqual([steps.length, steps[0].exit_code], [1, 3]);
-    }
-    assert.match(late.reason, /^implementation_failed: TimeoutError/);
-    assert.ok(isGone(late.place), 'nothing of it is left');
+  '10. an agent is asked again as often as it is said, is ended when it takes too long, and at once by a cancel':
+    async (scene) => {
+      const broken = 'echo "I am broken" >&2; exit 3';
+      const passing = 'echo "API Error: 503 Service Unavailable" >&2; exit 1';
+      const asked = async (turns: readonly string[], settings: readonly string[]) => {
+        const place = scene.workspace(turns);
+        const id = await scene.start(place, [...BARE, ...settings]);
+        const { status, reason } = await scene.ended(id);
+        return { place, said: [status, place.asked], reason, steps: await scene.steps(id) };
+      };
+      const [mended, exhausted, once, passed, late] = await Promise.all([
+        asked([broken, broken, DONE], ['claude_retries=2']),
+        asked([broken], ['claude_retries=2']),
+        asked([broken], ['claude_retries=0']),
+        asked([passing, passing, passing, passing, DONE], ['claude_retries=0']),
+        asked([HANG], ['claude_timeout_sec=1', 'claude_retries=0']),
+      ]);
+      assert.deepEqual(
+        [mended, exhausted, once, passed, late].map(({ said }) => said),
+        [
+          ['COMPLETED', 3],
+          ['FAILED', 3],
+          ['FAILED', 1],
+          ['COMPLETED', 5],
+          ['FAILED', 1],
+        ],
+      );
+      assert.equal(mended.steps[0].attempt, 1, 'all tries are one phase');
+      for (const { reason, steps } of [exhausted, once]) {
+        assert.match(reason, /^implementation_failed: .*I am broken/);
+        assert.deepEqual([steps.length, steps[0].exit_code], [1, 3]);
+      }
+      assert.match(late.reason, /^implementation_failed: TimeoutError/);
+      assert.ok(isGone(late.place), 'nothing of it is left');
 
-    const place = scene.workspace([HANG, PIECE]);
-    const id = await scene.start(place, [...BARE, 'claude_retries=5']);
-    await scene.until(() => place.has('up'), 'the agent works');
-    assert.equal(await scene.act(id, 'cancel'), 204);
-    assert.equal((await scene.ended(id)).status, 'CANCELED');
-    assert.ok(isGone(place), 'nothing of it is left');
-    assert.equal(place.asked, 1, 'what was cancelled is not tried again');
-  },
+      const place = scene.workspace([HANG, PIECE]);
+      const id = await scene.start(place, [...BARE, 'claude_retries=5']);
+      await scene.until(() => place.has('up'), 'the agent works');
+      assert.equal(await scene.act(id, 'cancel'), 204);
+      assert.equal((await scene.ended(id)).status, 'CANCELED');
+      assert.ok(isGone(place), 'nothing of it is left');
+      assert.equal(place.asked, 1, 'what was cancelled is not tried again');
+    },
 };

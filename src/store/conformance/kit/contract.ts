@@ -13,7 +13,9 @@ import { HANDLER_SCHEMAS } from '../admin/handler-schemas.ts';
 import { INSIGHT } from '../admin/insight.ts';
 import { LOGS } from '../admin/logs.ts';
 import { NODES } from '../admin/nodes.ts';
+import { POOLS } from '../admin/pools.ts';
 import { PRUNE } from '../admin/prune.ts';
+import { REACTIONS } from '../admin/reactions.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
 import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
@@ -108,7 +110,9 @@ export const TOPICS: readonly Topic[] = [
   PRUNE,
   AUDIT,
   TRIGGERS,
+  REACTIONS,
   WORKFLOWS,
+  POOLS,
   PLACING,
   LIMITS,
   EDITS,

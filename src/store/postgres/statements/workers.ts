@@ -8,8 +8,8 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
   return {
     // States: 0 starting, 1 online, 2 draining, 3 offline, 4 lost.
     workerAdd: `INSERT INTO ${s}.worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-        version, tags, enabled, priority, own_priority, address, pool, beat_ms, stale_ms)
-      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+        version, tags, enabled, priority, own_priority, address, pool, beat_ms, stale_ms, ticket)
+      VALUES ($1, $2, 0, $3, $4, ${NOW}, $5, $6, ${NOW}, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
       ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at, address = coalesce(excluded.address, worker.address)
         WHERE worker.name = excluded.name RETURNING id, started_at, xmax = 0 AS fresh`,
     /** Events of workers; they change no counter. */
@@ -30,9 +30,11 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
         HAVING count(*) > 0)
       SELECT id FROM u`,
     workerReap: `WITH ${HELD},
-      x AS (UPDATE ${s}.worker SET state = 4, status = NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
+      x AS (UPDATE ${s}.worker SET state = 4, status = NULL,
+          leaving_at = CASE WHEN ticket IS NULL THEN leaving_at ELSE beat_at END, enabled = enabled AND ticket IS NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
           WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - coalesce(stale_ms, greatest($3::bigint, 2 * beat_ms))
-            AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
+            AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id, name, host),
+      y AS (INSERT INTO ${s}.worker_loss (worker, name, host, at) SELECT id, name, host, ${NOW} FROM x ORDER BY id)
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
     workerList: `SELECT w.*, ${total} FROM ${s}.worker w ORDER BY w.id`,
     workerIn: `SELECT w.*, ${total} FROM ${s}.worker w WHERE w.state = $1 ORDER BY w.id`,

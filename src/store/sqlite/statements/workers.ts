@@ -6,8 +6,8 @@ const SILENT = 'state IN (0, 1, 2) AND beat_at < ? - coalesce(stale_ms, max(?, 2
 
 export const WORKER_STATEMENTS = {
   workerAdd: `INSERT INTO worker (name, incarnation, state, slots, own_tags, beat_at, host, pid, started_at, handlers, queues,
-      version, tags, enabled, priority, own_priority, address, pool, beat_ms, stale_ms)
-    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      version, tags, enabled, priority, own_priority, address, pool, beat_ms, stale_ms, ticket)
+    VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (incarnation) DO UPDATE SET beat_at = excluded.beat_at, address = coalesce(excluded.address, address)
       WHERE worker.name = excluded.name RETURNING id`,
   workerKnown: 'SELECT 1 FROM worker WHERE incarnation = ?',
@@ -41,8 +41,9 @@ export const WORKER_STATEMENTS = {
   totalAdd: `INSERT INTO worker_total (name, ended) SELECT name, ? FROM worker WHERE id = ?
     ON CONFLICT (name) DO UPDATE SET ended = ended + excluded.ended`,
   workerSilent: `SELECT 1 FROM worker INDEXED BY worker_live WHERE ${SILENT} LIMIT 1`,
-  // The status that it reported no longer holds.
-  workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL
+  // The status that it reported no longer holds. Of a pool another one takes its place: should it come back, it gets no task.
+  workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL,
+      leaving_at = iif(ticket IS NULL, leaving_at, beat_at), enabled = iif(ticket IS NULL, enabled, 0)
     WHERE ${SILENT} RETURNING id`,
   workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,
   workerIn: `SELECT w.*, ${TOTAL} FROM worker w WHERE w.state = ? ORDER BY w.id`,

@@ -1,7 +1,18 @@
 import { WORKER_STATES, type WorkerState } from '../../../../core/placement/worker.ts';
+import { checkTicket } from '../../../../core/pools/ticket.ts';
 import { mergeBeats } from '../../../beats.ts';
+import { factsOf, type HeldTicketRow } from '../../../rows/pool-rows.ts';
+import { LOSSES_KEPT } from '../../../rows/reaction-rows.ts';
 import { type WorkerRow, workerKind, workerOf } from '../../../rows/records.ts';
-import type { DutyTerm, FleetSnapshot, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
+import type {
+  DutyTerm,
+  FleetSnapshot,
+  Forgotten,
+  NewTicket,
+  NewWorker,
+  WorkerBeat,
+  WorkerRecord,
+} from '../../../store.ts';
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
@@ -18,6 +29,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
   // exist yet.
   await lockName(session, name);
   if (worker.takes !== undefined) await requireName(session, name, worker.takes);
+  const brought = worker.redeems === undefined ? undefined : await redeem(session, worker.redeems, incarnation);
   const setting = await findSetting(session, name);
   const values = [
     name,
@@ -34,17 +46,36 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
     setting.priority ?? worker.priority ?? 0,
     worker.priority ?? 0,
     worker.address ?? null,
-    worker.pool ?? null,
+    brought?.pool ?? worker.pool ?? null,
     worker.beatMs ?? null,
     worker.staleMs ?? null,
+    worker.redeems?.id ?? null,
   ];
   const [row] = await session.all<{ id: number; started_at: number; fresh: boolean }>('workerAdd', values);
   if (row === undefined) throw takenIncarnation(name);
+  if (worker.redeems !== undefined && brought?.fresh === true)
+    await session.rows('ticketUse', [worker.redeems.id, row.id]);
   if (worker.takes !== undefined) await takeName(session, worker, worker.takes);
   if (worker.told === true && row.fresh) {
     await session.rows('workerTell', [workerKind('registered'), numbers([row.id]), numbers([row.started_at])]);
   }
   return row.id;
+}
+
+/**
+ * Refuses a ticket that is not good, and locks one that is. The incarnation that has redeemed it may register again: its answer may have
+ * been lost, or its connection.
+ */
+async function redeem(
+  session: Session,
+  { id, hash }: NewTicket,
+  incarnation: string,
+): Promise<{ readonly pool: string; readonly fresh: boolean }> {
+  const [before] = await session.all<{ pool: string }>('workerBrought', [incarnation, id]);
+  if (before !== undefined) return { pool: before.pool, fresh: false };
+  const [row] = await session.all<HeldTicketRow & { readonly now: number }>('ticketHeld', [id, hash]);
+  checkTicket(row && factsOf(row), row?.now ?? 0);
+  return { pool: (row as HeldTicketRow).pool, fresh: true };
 }
 
 /** In a transaction. It locks in the order of `setWorker`: the setting, then the live workers. */
@@ -85,7 +116,9 @@ export async function beatAll(session: Session, beats: readonly WorkerBeat[]): P
 export async function reapWorkers(session: Session, duty: DutyTerm, staleMs: number): Promise<readonly number[]> {
   const rows = await session.all<{ id: number | null }>('workerReap', [duty.name, duty.epoch, staleMs]);
   requireRow(duty, rows[0]);
-  return rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  const lost = rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  if (lost.length > 0) await session.rows('workerLossDrop', [LOSSES_KEPT]);
+  return lost;
 }
 
 export async function listWorkers(session: Session, state?: WorkerState): Promise<readonly WorkerRecord[]> {

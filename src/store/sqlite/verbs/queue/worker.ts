@@ -1,7 +1,10 @@
 import { WORKER_STATES, type WorkerState } from '../../../../core/placement/worker.ts';
+import { checkTicket } from '../../../../core/pools/ticket.ts';
 import { mergeBeats } from '../../../beats.ts';
+import { factsOf, type HeldTicketRow } from '../../../rows/pool-rows.ts';
+import { LOSSES_KEPT } from '../../../rows/reaction-rows.ts';
 import { type WorkerRow, workerOf } from '../../../rows/records.ts';
-import type { FleetMember, Forgotten, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
+import type { FleetMember, Forgotten, NewTicket, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
@@ -12,6 +15,7 @@ import { findSetting } from './worker-setting.ts';
 export function registerWorker(tx: Transaction, worker: NewWorker): number {
   const { name, incarnation, slots, tags, host = null, pid = null, handlers = [], queues, version = null } = worker;
   if (worker.takes !== undefined) requireName(tx, name, worker.takes);
+  const brought = worker.redeems === undefined ? undefined : redeem(tx, worker.redeems, incarnation);
   const setting = findSetting(tx.sql, name);
   const known = tx.sql.get('workerKnown').get(incarnation) !== undefined;
   const row = tx.sql
@@ -33,15 +37,34 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
       setting.priority ?? worker.priority ?? 0,
       worker.priority ?? 0,
       worker.address ?? null,
-      worker.pool ?? null,
+      brought?.pool ?? worker.pool ?? null,
       worker.beatMs ?? null,
       worker.staleMs ?? null,
+      worker.redeems?.id ?? null,
     );
   if (row === undefined) throw takenIncarnation(name);
   const { id } = row as { id: number };
+  if (worker.redeems !== undefined && brought?.fresh === true)
+    tx.sql.get('ticketUse').run(tx.leaseNow, id, worker.redeems.id);
   if (worker.takes !== undefined) takeName(tx, worker, worker.takes);
   if (worker.told === true && !known) tx.ledger.noteWorker('registered', id, tx.now);
   return id;
+}
+
+/**
+ * Refuses a ticket that is not good. The incarnation that has redeemed it may register again: its answer may have been lost, or its
+ * connection.
+ */
+function redeem(
+  { sql, leaseNow }: Transaction,
+  { id, hash }: NewTicket,
+  incarnation: string,
+): { readonly pool: string; readonly fresh: boolean } {
+  const before = sql.get('workerBrought').get(incarnation, id) as { pool: string } | undefined;
+  if (before !== undefined) return { pool: before.pool, fresh: false };
+  const row = sql.get('ticketHeld').get(id, hash) as HeldTicketRow | undefined;
+  checkTicket(row && factsOf(row), leaseNow);
+  return { pool: (row as HeldTicketRow).pool, fresh: true };
 }
 
 export function forgetWorker(tx: Transaction, name: string): Forgotten {
@@ -108,7 +131,10 @@ export function someSilent(sql: Prepared, leaseNow: number, staleMs: number): bo
 
 export function reapWorkers(tx: Transaction, staleMs: number): readonly number[] {
   const rows = tx.sql.get('workerReap').all(tx.leaseNow, staleMs) as unknown as { id: number }[];
-  return rows.map(({ id }) => id).sort((a, b) => a - b);
+  const ids = rows.map(({ id }) => id).sort((a, b) => a - b);
+  for (const id of ids) tx.sql.get('workerLossAdd').run(id, tx.now);
+  if (ids.length > 0) tx.sql.get('workerLossDrop').run(LOSSES_KEPT);
+  return ids;
 }
 
 export function listFleet(sql: Prepared): readonly FleetMember[] {
