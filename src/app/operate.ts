@@ -33,7 +33,7 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
   });
   const engine = new Engine({ store, world });
   // A check that somebody asks for starts workers from here; by itself this process looks at no pool.
-  new AppFleet({ engine, url, log: SILENT, rounds: false });
+  new AppFleet({ engine, url, log: SILENT, rounds: false, alone: true });
   return new EngineOperator(engine, silence);
 }
 

@@ -315,7 +315,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   pools: {
-    doc: 'See and change how many workers there are, and how they are started',
+    doc: 'See and change how many workers there are',
     commands: {
       list: {
         doc: 'List pools: how many workers there are, what waits, and what a check would do',
@@ -344,8 +344,12 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   pool: {
-    doc: 'Scale by a cron alone, in the words of FlatMachines',
+    doc: 'Pools in the words of FlatMachines and Universal Agent',
     commands: {
+      run: {
+        doc: 'Run a pool of workers for the runs of agents: more as runs wait, fewer when there are none, dead ones replaced',
+        load: async () => (await import('./pool/run.ts')).run,
+      },
       seed: {
         doc: 'Add tasks to the queue of a pool, to try it out',
         load: async () => (await import('./pool/seed.ts')).seed,

@@ -78,9 +78,30 @@ export {
   InProcessGateway,
   type NewSession,
 } from './universal-agent/gateways.ts';
-export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './universal-agent/runs.ts';
+export { type NewRun } from './universal-agent/new-run.ts';
+export {
+  PoolConfig,
+  type PoolConfigFields,
+  type PoolScaling,
+  WorkerConfig,
+  type WorkerConfigFields,
+} from './universal-agent/pool/configs.ts';
+export type { ScalingDecision, WorkerStatus as RunWorkerStatus } from './universal-agent/pool/decide.ts';
+export { gatewayHandler } from './universal-agent/pool/gateway-handler.ts';
+export { type PoolOptions, WorkerPoolManager } from './universal-agent/pool/manager.ts';
+export { type RunAnswer, type RunContext, RunFailure, type RunHandler } from './universal-agent/pool/run-handler.ts';
+export type { PoolStats, WorkerStats } from './universal-agent/pool/stats.ts';
+export {
+  type PoolWorker,
+  Worker,
+  type WorkerParts,
+  type WorkerState,
+  type WorkerStop,
+} from './universal-agent/pool/worker.ts';
+export type { RunAttempt } from './universal-agent/run-attempts.ts';
 export {
   acknowledgeCancel,
+  acquireNextRun,
   acquireRunLease,
   acquireRunLeaseInfo,
   completeRun,
@@ -89,10 +110,19 @@ export {
   getRun,
   heartbeatRunLease,
   heartbeatRunLeaseInfo,
-  type LeaseToken,
-  type NewRun,
+  listRunAttempts,
   queueRun,
-  type RuntimeDb,
   releaseRunLease,
   requestCancel,
-} from './universal-agent/runtime-db.ts';
+  waitForRun,
+} from './universal-agent/run-functions.ts';
+export { type Run, type RunSpec, type RunStatus, runStateOf, taskStatesOf } from './universal-agent/runs.ts';
+export type { LeaseToken, RuntimeDb, RuntimeDbOptions } from './universal-agent/runtime-db.ts';
+export {
+  acquireSessionLease,
+  getSessionLease,
+  heartbeatSessionLease,
+  releaseSessionLease,
+  type SessionLease,
+  type SessionStatus,
+} from './universal-agent/sessions.ts';

@@ -9,6 +9,7 @@ import { NODE_OPTIONS } from './options/node.ts';
 import type { Option, OptionTable } from './options/option.ts';
 import { POOL_OPTIONS } from './options/pools.ts';
 import { PUSH_OPTIONS } from './options/push.ts';
+import { RUN_POOL_OPTIONS } from './options/run-pools.ts';
 import { RUN_OPTIONS } from './options/runs.ts';
 import { SCHEDULE_OPTIONS } from './options/schedules.ts';
 import { WORKER_OPTIONS } from './options/worker.ts';
@@ -31,6 +32,7 @@ export const OPTIONS = Object.freeze({
   ...MACHINE_OPTIONS,
   ...SCHEDULE_OPTIONS,
   ...RUN_OPTIONS,
+  ...RUN_POOL_OPTIONS,
 } satisfies OptionTable);
 
 export type OptionKey = keyof typeof OPTIONS;

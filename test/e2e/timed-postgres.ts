@@ -45,6 +45,8 @@ export async function startTimedPostgres(): Promise<TimedServer> {
     pid: server.pid,
     folder: server.folder,
     restart: () => server.restart(),
+    down: () => server.down(),
+    up: () => server.up(),
     stop: async () => {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });

@@ -17,6 +17,9 @@ export interface PostgresServer {
   readonly folder: string;
   /** Ends it at once, as the loss of power would, and starts it again on the same data. */
   readonly restart: () => Promise<void>;
+  /** Ends it at once, and leaves it so until `up`. */
+  readonly down: () => Promise<void>;
+  readonly up: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -92,7 +95,15 @@ class Server implements PostgresServer {
   }
 
   async restart(): Promise<void> {
+    await this.down();
+    await this.up();
+  }
+
+  async down(): Promise<void> {
     await this.#end('SIGQUIT');
+  }
+
+  async up(): Promise<void> {
     await this.started();
   }
 

@@ -16,6 +16,8 @@ export interface FleetOptions {
   readonly rounds: boolean;
   /** Workers of the pools look at them too: this process is one of them, or one beside them. */
   readonly crowded?: boolean;
+  /** Before a check it does what is due in the store: for a process that ends after it, and beside which there may be no other. */
+  readonly alone?: boolean;
   readonly inProcess?: LauncherHost['inProcess'];
   /** Destinations of the webhooks that start workers, beside the Internet; default none. */
   readonly allowHttp?: readonly string[] | undefined;
@@ -45,6 +47,10 @@ export class AppFleet {
   }
 
   async #checked(name: string, terms: { readonly dryRun?: boolean }): Promise<PoolCheck> {
+    if (this.#options.alone === true) {
+      const { doDueHousekeeping } = await import('./due-housekeeping.ts');
+      await doDueHousekeeping(this.#options.engine);
+    }
     return (await this.#load()).check(name, terms);
   }
 

@@ -1,6 +1,7 @@
 import { pause } from '../../core/pause.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { WorkerRecord } from '../../store/store.ts';
+import { rosterFor } from './due-housekeeping.ts';
 
 export interface Reaped {
   /** Workers that were marked as lost. */
@@ -11,7 +12,7 @@ export interface Reaped {
   readonly left: number;
 }
 
-const LOOK_MS = 50;
+const LOOK_MS = 100;
 const MOST = 10_000;
 
 /**
@@ -20,20 +21,28 @@ const MOST = 10_000;
  */
 export async function reapNow(engine: Engine, patienceMs: number): Promise<Reaped> {
   const { store, world } = engine;
-  const silent = new Map((await silentOf(engine)).map(({ worker, name }) => [worker, name]));
+  const before = await lostIn(engine);
   const { leases } = await store.leaseOverdue({ limit: MOST });
   const until = world.clock.monotonic() + patienceMs;
-  for (;;) {
-    const there = new Set((await silentOf(engine)).map(({ worker }) => worker));
-    const lost = [...silent].filter(([worker]) => !there.has(worker)).map(([, name]) => name);
-    const records = await store.taskGet({ tasks: leases.map(({ task }) => task) });
-    const held = leases.filter(({ attempt }, i) => {
-      const record = records[i];
-      return record?.state === 'running' && record.attempt === attempt;
-    });
-    const left = held.length + silent.size - lost.length;
-    if (left === 0 || world.clock.monotonic() >= until) return { lost, released: leases.length - held.length, left };
-    await pause(world.timers, LOOK_MS);
+  const roster = rosterFor(engine);
+  try {
+    for (;;) {
+      await roster.tick('reaper');
+      const silent = await silentOf(engine);
+      const records = await store.taskGet({ tasks: leases.map(({ task }) => task) });
+      const held = leases.filter(({ attempt }, i) => {
+        const record = records[i];
+        return record?.state === 'running' && record.attempt === attempt;
+      });
+      const left = held.length + silent.length;
+      if (left === 0 || world.clock.monotonic() >= until) {
+        const lost = [...(await lostIn(engine))].filter(([worker]) => !before.has(worker)).map(([, name]) => name);
+        return { lost, released: leases.length - held.length, left };
+      }
+      await pause(world.timers, LOOK_MS);
+    }
+  } finally {
+    await roster.stop();
   }
 }
 
@@ -43,4 +52,8 @@ async function silentOf({ store, workerStaleMs }: Engine): Promise<readonly Work
   return members.filter(({ seenAt, staleMs, beatMs = 0 }) => {
     return seenAt < now - (staleMs ?? Math.max(workerStaleMs, 2 * beatMs));
   });
+}
+
+async function lostIn({ store }: Engine): Promise<ReadonlyMap<number, string>> {
+  return new Map((await store.workerList({ state: 'lost' })).map(({ worker, name }) => [worker, name]));
 }

@@ -13,7 +13,7 @@ import { App, renewalOf } from '../open.ts';
 /** What `compat` needs of other folders: it imports nothing but this one. */
 export { fault, isEngineError } from '../../core/errors.ts';
 export { type LimitInput, type LimitUseInput, normalizeLimit, normalizeUses } from '../../core/limits/limit.ts';
-export { checkKey } from '../../core/names.ts';
+export { checkKey, checkName } from '../../core/names.ts';
 export { normalizePlacement, type PlacementInput } from '../../core/placement/placement.ts';
 export {
   type Capabilities,
@@ -24,7 +24,7 @@ export {
 export type { TaskState } from '../../core/task/task.ts';
 export { checkOptions, MAX_COUNT, whole } from '../../engine/check.ts';
 export { idempotencyKey } from '../../engine/settle/idempotency.ts';
-export type { Grant, StoreTime, TaskRecord, WorkerRecord } from '../../store/store.ts';
+export type { AttemptRecord, DutyRecord, Grant, StoreTime, TaskRecord, WorkerRecord } from '../../store/store.ts';
 
 export interface ManualOptions extends NodeOptions {}
 
@@ -103,8 +103,14 @@ export class Manual {
    * holds. True: nobody holds it now, or it has ended. False: it is held.
    */
   async takeOver(task: number): Promise<boolean> {
+    return this.takeOverOne((lease) => lease.task === task);
+  }
+
+  /** The same for the first of the expired leases that is meant. */
+  async takeOverOne(isMeant: (lease: OverdueLease) => boolean): Promise<boolean> {
     for (;;) {
-      const lease = await this.#overdue(task);
+      const { leases } = await this.engine.store.leaseOverdue({ limit: MOST_OVERDUE });
+      const lease = leases.find(isMeant);
       if (lease === undefined) return false;
       const { store, world } = this.engine;
       const term = await store.dutyTake({ name: 'takeover', holder: this.#holder, ttlMs: TAKEOVER_MS });
@@ -175,11 +181,6 @@ export class Manual {
   async close(): Promise<void> {
     await this.leases.close();
     await this.app.close();
-  }
-
-  async #overdue(task: number): Promise<OverdueLease | undefined> {
-    const { leases } = await this.engine.store.leaseOverdue({ limit: MOST_OVERDUE });
-    return leases.find((lease) => lease.task === task);
   }
 
   async #reapOne(lease: OverdueLease, term: DutyTenure): Promise<boolean> {

@@ -25,7 +25,7 @@ export const reap: Command = {
     const { store, staleThreshold: workerStaleMs, leaseDuration: leaseMs } = config;
     if (sourceOf(config, 'store') === 'default') ownFolder(config);
     const out = outFor(config);
-    const app = await open(store, { workerStaleMs, leaseMs, pools: false });
+    const app = await open(store, { workerStaleMs, leaseMs, duties: false });
     try {
       const { lost, released, left } = await reapNow(app.engine, leaseMs + MORE_MS);
       if (out.mode === 'json') out.json({ lost, released, left });

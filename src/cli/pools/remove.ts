@@ -13,8 +13,11 @@ export const remove: Command = {
   args: [NAME],
   options: ['by', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'pools set papers --no-enabled', does: 'first, so that its workers go home' },
-    { line: 'pools remove papers', does: 'its tasks stay in their queues' },
+    {
+      line: 'pools remove papers',
+      does: 'its tasks stay in their queues; "pools set --no-enabled" sends workers home before',
+    },
+    { line: 'pools remove papers --json', does: 'with what it was, for programs' },
   ],
 
   async run(args) {

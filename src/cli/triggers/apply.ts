@@ -1,9 +1,9 @@
+import { readRegistryFile } from '../../app/triggers/registry-file.ts';
 import { loadCall } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
 import type { Operator } from '../../operate/operator.ts';
-import { type Registry, readRegistry } from '../../operate/triggers/registry.ts';
+import type { Registry } from '../../operate/triggers/registry.ts';
 import type { PutTriggerView } from '../../operate/views.ts';
-import { readMachineFile } from '../../worker/machine/load-machine.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
@@ -28,8 +28,7 @@ export const apply: Command = {
       const hint = 'Give the triggers: -f FILE.';
       throw fault('INVALID_INPUT', { field: '--file', problem: 'it is missing' }, { hint });
     }
-    const registry = readRegistry((await readMachineFile(file)).value);
-    refuseProblems(file, registry);
+    const registry = await readRegistryFile(file);
     const out = outFor(config);
     const { triggers, schedules } = registry;
     if (dryRun) {
@@ -61,14 +60,4 @@ async function putAll(operator: Operator, { triggers, schedules }: Registry, tol
     told({ name });
   }
   for (const body of triggers) told(await operator.call('putTrigger', { body }));
-}
-
-function refuseProblems(file: string, { problems }: Registry): void {
-  if (problems.length === 0) return;
-  const said = problems.map(({ place, problem }) => `${place}: ${problem}`);
-  throw fault(
-    'INVALID_INPUT',
-    { field: file, problem: said.length === 1 ? said[0] : `it has ${said.length} problems`, problems },
-    said.length === 1 ? {} : { hint: said.join('\n') },
-  );
 }

@@ -1,6 +1,5 @@
 import { loadCall } from '../../config/load.ts';
-import { checkTrigger, type Trigger } from '../../core/trigger/trigger.ts';
-import type { RequestOf } from '../../protocol/paths.ts';
+import type { TriggerRequest } from '../../operate/triggers/registry.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
@@ -37,9 +36,7 @@ export const set: Command = {
     const [name, text] = words as [string, string];
     const hint = `Quote it for the shell: leasehold triggers set NAME '{"kind": "manual", "push": {"queue": "mail"}}'.`;
     const given = parseInline(text, hint);
-    const body = { ...(given as object), name } as RequestOf<'putTrigger'>;
-    const { secret: _secret, enabled: _enabled, ...trigger } = body;
-    checkTrigger(trigger as Trigger);
+    const body = { ...(given as object), name } as TriggerRequest;
     const out = outFor(config);
     const put = await withOperator(config, (operator) => operator.call('putTrigger', { body }), { create: true });
     if (out.mode === 'json') out.json(put);

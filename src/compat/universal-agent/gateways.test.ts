@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type GatewayScript, gatewayServer, saying, text } from '../../../test/support/agents/gateway-server.ts';
 import { ExternalGateway, gatewayRunHandler, InProcessGateway } from './gateways.ts';
-import { connectRuntimeDb, queueRun } from './runtime-db.ts';
+import { connectRuntimeDb, queueRun } from './run-functions.ts';
 
 const call = { type: 'tool_call', data: { id: 't1', name: 'search', input: {} } };
 

@@ -11,7 +11,8 @@ import {
   type GatewaySession,
   ResultOfEvents,
 } from './gateway-shapes.ts';
-import { getRun, type RuntimeDb } from './runtime-db.ts';
+import { getRun } from './run-functions.ts';
+import type { RuntimeDb } from './runtime-db.ts';
 
 export interface NewSession {
   readonly user_id: string;
@@ -37,6 +38,8 @@ export interface AgentGateway {
 
 export interface ExecuteOptions {
   readonly signal?: AbortSignal;
+  /** The same for what is the same request asked again; default: one of its own. */
+  readonly key?: string;
 }
 
 export interface QueryOptions extends ExecuteOptions {
@@ -124,14 +127,14 @@ export class ExternalGateway extends BaseGateway implements AgentGateway {
   async *execute(
     { session_id }: GatewaySession,
     fields: GatewayRequestFields,
-    { signal }: ExecuteOptions = {},
+    { signal, key = randomUUID() }: ExecuteOptions = {},
   ): AsyncIterable<GatewayEvent> {
     const { user_input, force_complex, metadata, context, max_iterations } = new GatewayRequest(fields);
     const stop = new AbortController();
     const events = new EventQueue<GatewayEvent>();
     const asked = {
       prompt: user_input,
-      key: randomUUID(),
+      key,
       forceComplex: force_complex,
       maxIterations: max_iterations ?? undefined,
       metadata: { ...metadata, ...(context === null ? {} : { context }) } as ValueMap,
@@ -159,6 +162,8 @@ export class ExternalGateway extends BaseGateway implements AgentGateway {
 export interface InProcessCall {
   readonly session: GatewaySession;
   readonly signal: AbortSignal;
+  /** The same for what is the same request asked again. */
+  readonly key: string;
 }
 
 /** Gives events, or the whole answer: a text or a result. */
@@ -204,12 +209,12 @@ export class InProcessGateway extends BaseGateway implements AgentGateway {
   async *execute(
     session: GatewaySession,
     fields: GatewayRequestFields,
-    { signal }: ExecuteOptions = {},
+    { signal, key = randomUUID() }: ExecuteOptions = {},
   ): AsyncIterable<GatewayEvent> {
     const over = this.#over.signal;
     const stop = signal === undefined ? over : AbortSignal.any([signal, over]);
     stop.throwIfAborted();
-    const given = await this.#agent(new GatewayRequest(fields), { session, signal: stop });
+    const given = await this.#agent(new GatewayRequest(fields), { session, signal: stop, key });
     if (typeof given === 'object' && given !== null && Symbol.asyncIterator in given) {
       for await (const event of given as AsyncIterable<GatewayEvent>) {
         stop.throwIfAborted();

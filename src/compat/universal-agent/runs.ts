@@ -1,4 +1,5 @@
 import type { TaskRecord, TaskState } from '../../app/library/manual.ts';
+import { attemptId, currentAttempt } from './run-attempts.ts';
 
 /** The states of a Universal Agent run. */
 export type RunStatus = 'queued' | 'running' | 'cancel_requested' | 'completed' | 'failed' | 'cancelled';
@@ -35,6 +36,11 @@ export interface Run {
   readonly error: unknown;
   /** Why a run ended that was not completed. */
   readonly terminal_reason: string | null;
+  /** `RUN:attempt:N`, the one to come while it waits. */
+  readonly latest_attempt_id: string;
+  readonly last_success_attempt_id: string | null;
+  /** The one whose result counts. */
+  readonly canonical_attempt_id: string | null;
 }
 
 /** Universal Agent's word for the state of a task. */
@@ -90,6 +96,7 @@ export function runOf(task: TaskRecord, { runId, holder, ahead, cancelReason }: 
   const { state, createdAt, startedAt, finishedAt, cancelRequestedAt, leaseUntil, reason } = task;
   const outcome = task.result === undefined ? null : (JSON.parse(task.result) as unknown);
   const running = state === 'running' ? holder : undefined;
+  const latest = attemptId(runId, currentAttempt(task));
   return {
     run_id: runId,
     status: runStateOf(task),
@@ -111,6 +118,9 @@ export function runOf(task: TaskRecord, { runId, holder, ahead, cancelReason }: 
     result: state === 'completed' ? outcome : null,
     error: state === 'completed' ? null : outcome,
     terminal_reason: reason === 'none' ? null : reason,
+    latest_attempt_id: latest,
+    last_success_attempt_id: state === 'completed' ? latest : null,
+    canonical_attempt_id: state === 'completed' ? latest : null,
   };
 }
 

@@ -72,6 +72,9 @@ onEach('a queued run is shown with the columns of Universal Agent', async (t, gr
     result: null,
     error: null,
     terminal_reason: null,
+    latest_attempt_id: 'job_1:attempt:1',
+    last_success_attempt_id: null,
+    canonical_attempt_id: null,
   };
   assert.deepEqual(await getRun(two, 'job_1'), expected);
   assert.equal(await getRun(two, 'job_2'), null);

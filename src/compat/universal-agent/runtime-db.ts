@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import {
   checkKey,
+  checkName,
   checkOptions,
   fault,
   type Grant,
@@ -8,45 +10,23 @@ import {
   type ManualOptions,
   openManual,
   type TaskRecord,
-  whole,
 } from '../../app/library/manual.ts';
 import type { App } from '../../app/open.ts';
 import { WorkerRows } from '../../app/pools/worker-rows.ts';
 import { refuse } from '../refuse.ts';
+import { type NewRun, readNewRun } from './new-run.ts';
+import { attemptsOf, type RunAttempt } from './run-attempts.ts';
 import { type Run, type RunStatus, runOf, runStateOf, type StoredSpec } from './runs.ts';
+import { makeWorkspace } from './workspace.ts';
 
-const QUEUE = 'runs';
-const HANDLER = 'run';
-const DEFAULT_PATH = './runtime.db';
-const DEFAULT_MAX_ATTEMPTS = 3;
-const MOST_ATTEMPTS = 32_767;
-/** A run whose lease ran out is queued again at once. */
-const AT_ONCE = { baseMs: 0 } as const;
+const DEFAULT_QUEUE = 'runs';
+/** The handler of runs. */
+export const RUN_HANDLER = 'run';
 
-export interface NewRun {
-  readonly run_id?: string;
-  readonly runId?: string;
-  readonly prompt: string;
-  readonly workspace_dir?: string | null;
-  readonly workspaceDir?: string | null;
-  readonly max_iterations?: number | null;
-  readonly maxIterations?: number | null;
-  /** How many of its leases may run out before it fails; default 3. */
-  readonly max_attempts?: number;
-  readonly maxAttempts?: number;
+export interface RuntimeDbOptions extends ManualOptions {
+  /** Where the runs of this connection wait; default `runs`, which the view of that name shows. */
+  readonly queue?: string;
 }
-
-const NEW_RUN: ReadonlySet<string> = new Set([
-  'run_id',
-  'runId',
-  'prompt',
-  'workspace_dir',
-  'workspaceDir',
-  'max_iterations',
-  'maxIterations',
-  'max_attempts',
-  'maxAttempts',
-] satisfies (keyof NewRun)[]);
 
 /** One of several leases of the same owner, by the number that `acquireRunLeaseInfo` answered. */
 export interface LeaseToken {
@@ -64,15 +44,34 @@ interface Held {
 /** A store for runs. Leases belong to the connection that acquired them: nobody else can speak for them, whatever the name. */
 export class RuntimeDb {
   readonly app: App;
+  /** Where its runs wait. */
+  readonly queueName: string;
   readonly #manual: Manual;
+  readonly #again: (options: RuntimeDbOptions) => Promise<RuntimeDb>;
   readonly #rows: WorkerRows;
   readonly #held = new Map<string, Held>();
   readonly #tasks = new Map<string, number>();
 
-  constructor(manual: Manual) {
+  private constructor(manual: Manual, queue: string, again: (options: RuntimeDbOptions) => Promise<RuntimeDb>) {
     this.#manual = manual;
+    this.#again = again;
     this.app = manual.app;
-    this.#rows = new WorkerRows(manual, [HANDLER]);
+    this.queueName = queue;
+    this.#rows = new WorkerRows(manual, [RUN_HANDLER]);
+  }
+
+  static async open(url: string, options: RuntimeDbOptions = {}): Promise<RuntimeDb> {
+    const { queue = DEFAULT_QUEUE, ...rest } = options;
+    checkName('queue', queue);
+    // Named here, so that another connection finds the same memory.
+    const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
+    const again = (more: RuntimeDbOptions): Promise<RuntimeDb> => RuntimeDb.open(named, { ...options, ...more });
+    return new RuntimeDb(await openManual(named, rest), queue, again);
+  }
+
+  /** Another connection to the same store, with the options of this one where no others are given. */
+  connect(options: RuntimeDbOptions = {}): Promise<RuntimeDb> {
+    return this.#again(options);
   }
 
   /** Leases that are still held run out by themselves. */
@@ -86,21 +85,24 @@ export class RuntimeDb {
   }
 
   async queue(run: NewRun): Promise<Run> {
-    const { runId, spec, maxAttempts } = readNewRun(run);
+    const { runId, isKeyed, spec, maxAttempts, backoffMs, priority, scaffold } = readNewRun(run);
+    if (scaffold && typeof spec.workspace_dir === 'string') await makeWorkspace(spec.workspace_dir, 1);
     const known = await this.#find(runId);
-    if (known !== undefined) return this.#same(known, spec, runId);
+    if (known !== undefined) return isKeyed ? this.#run(known, runId) : this.#same(known, spec, runId);
     const { engine } = this.#manual;
     const { run: started } = await engine.runs.start({
       request: {
-        queue: QUEUE,
-        handler: HANDLER,
+        queue: this.queueName,
+        handler: RUN_HANDLER,
         input: spec,
         maxAttempts,
-        retry: AT_ONCE,
+        priority,
+        // By default a run whose lease ran out is queued again at once.
+        retry: { baseMs: backoffMs },
         // The view `runs`, and programs that know no names, find it by its key.
         unique: { key: runId, window: engine.retentionMs },
       },
-      run: { name: runId, kind: 'agent', title: HANDLER },
+      run: { name: runId, kind: 'agent', title: RUN_HANDLER },
       // To queue a run that exists never changes it.
       revive: false,
     });
@@ -111,6 +113,59 @@ export class RuntimeDb {
   async get(runId: string): Promise<Run | null> {
     const task = await this.#find(checkKey('run_id', runId));
     return task === undefined ? null : this.#run(task, runId);
+  }
+
+  /** Resolves to the run when it has ended, however. */
+  async ended(runId: string): Promise<Run> {
+    const record = await this.#find(checkKey('run_id', runId));
+    if (record === undefined) throw unknownRun(runId);
+    try {
+      await this.app.handle(this.app.engine.idOf(record)).result();
+    } catch (error) {
+      // That it failed or was cancelled is an end as well.
+      const run = await this.#require(runId);
+      if (run.status !== 'failed' && run.status !== 'cancelled') throw error;
+      return run;
+    }
+    return this.#require(runId);
+  }
+
+  /** The run that is this task, and its name. */
+  async runOfTask(task: number): Promise<Run | null> {
+    const record = await this.app.engine.get(task);
+    return record === undefined ? null : this.#run(record, record.unique ?? String(task));
+  }
+
+  /** Oldest first, with the one to come while it waits. */
+  async attempts(runId: string): Promise<readonly RunAttempt[]> {
+    const task = await this.#find(checkKey('run_id', runId));
+    if (task === undefined) throw unknownRun(runId);
+    const { engine } = this.#manual;
+    const [past, workers] = await Promise.all([engine.attempts(task.task), engine.workers.list()]);
+    const names = new Map(workers.map(({ worker, name }) => [worker, name]));
+    return attemptsOf(runId, task, past, (worker) => names.get(worker) ?? null);
+  }
+
+  /** The next run in the order of claims, with its attempt. One whose lease has expired is taken back first. */
+  async acquireNext(
+    owner: string,
+    ttlSeconds: number,
+  ): Promise<{ readonly runId: string; readonly attempt: number } | undefined> {
+    const ttlMs = checkTtl(ttlSeconds);
+    const worker = await this.#rows.numberOf(owner);
+    const { engine } = this.#manual;
+    for (let looks = 0; ; looks++) {
+      // Once more, because another process may have queued a run a moment ago.
+      if (looks === 1) engine.hint();
+      const claim = { worker, max: 1, handlers: [RUN_HANDLER], queues: [this.queueName], leaseMs: ttlMs };
+      const [grant] = await engine.claim(claim);
+      if (grant !== undefined) {
+        const runId = (await engine.get(grant.task))?.unique ?? String(grant.task);
+        this.#held.set(runId, { owner, worker, grant });
+        return { runId, attempt: grant.attempt };
+      }
+      if (looks > 0 && !(await this.#takeOverAny())) return undefined;
+    }
   }
 
   /** The attempt of the lease; undefined while somebody holds it, and when the run has ended. */
@@ -204,6 +259,13 @@ export class RuntimeDb {
     }
   }
 
+  /** Takes back one expired lease of a run, if there is one. */
+  async #takeOverAny(): Promise<boolean> {
+    const expired = (await this.#manual.running(this.queueName)).filter(({ handler }) => handler === RUN_HANDLER);
+    const ours = new Set(expired.map(({ task }) => task));
+    return ours.size > 0 && this.#manual.takeOverOne(({ task }) => ours.has(task));
+  }
+
   #heldBy(runId: string, owner: string, token: LeaseToken = {}): Held | undefined {
     checkOptions('lease', token, TOKEN);
     const held = this.#held.get(runId);
@@ -223,7 +285,7 @@ export class RuntimeDb {
       if (record?.unique === runId) return record;
       this.#tasks.delete(runId);
     }
-    const task = await engine.store.taskByKey({ queue: QUEUE, key: runId });
+    const task = await engine.store.taskByKey({ queue: this.queueName, key: runId });
     if (task === undefined) return undefined;
     this.#tasks.set(runId, task);
     return engine.get(task);
@@ -261,124 +323,6 @@ export class RuntimeDb {
       problem: `the run ${runId} exists with another specification and is ${runStateOf(task)}`,
     });
   }
-}
-
-/** Opens the store of runs: a file, `postgres://…`, or `memory:` for one that ends with the process. */
-export async function connectRuntimeDb(path: string = DEFAULT_PATH, options: ManualOptions = {}): Promise<RuntimeDb> {
-  if (typeof path !== 'string' || path === '')
-    throw refuse('path', 'it must be the path of a file, or the URL of a store');
-  const url = /^(memory|sqlite|postgres|postgresql):/.test(path) ? path : `sqlite:${path}`;
-  return new RuntimeDb(await openManual(url, options));
-}
-
-/** Queues a run. An existing run with this id is the answer, or is refused when its specification differs. */
-export function queueRun(conn: RuntimeDb, run: NewRun): Promise<Run> {
-  return conn.queue(run);
-}
-
-export function getRun(conn: RuntimeDb, runId: string): Promise<Run | null> {
-  return conn.get(runId);
-}
-
-/** True: the lease is ours, whether nobody had it or it had run out. False while it is held, and after the end. */
-export async function acquireRunLease(
-  conn: RuntimeDb,
-  runId: string,
-  leaseOwner: string,
-  leaseTtlSeconds: number,
-): Promise<boolean> {
-  return (await conn.acquire(runId, leaseOwner, leaseTtlSeconds)) !== undefined;
-}
-
-/** The same, with the token of this lease. */
-export async function acquireRunLeaseInfo(
-  conn: RuntimeDb,
-  runId: string,
-  leaseOwner: string,
-  leaseTtlSeconds: number,
-): Promise<{ readonly acquired: boolean; readonly attempt?: number }> {
-  const attempt = await conn.acquire(runId, leaseOwner, leaseTtlSeconds);
-  return attempt === undefined ? { acquired: false } : { acquired: true, attempt };
-}
-
-/** Extends the lease. False: it is lost, and the work must stop. */
-export async function heartbeatRunLease(
-  conn: RuntimeDb,
-  runId: string,
-  leaseOwner: string,
-  leaseTtlSeconds: number,
-  token?: LeaseToken,
-): Promise<boolean> {
-  return (await conn.heartbeat(runId, leaseOwner, leaseTtlSeconds, token)).held;
-}
-
-/** The same, and whether somebody has asked the run to stop. */
-export function heartbeatRunLeaseInfo(
-  conn: RuntimeDb,
-  runId: string,
-  leaseOwner: string,
-  leaseTtlSeconds: number,
-  token?: LeaseToken,
-): Promise<{ readonly held: boolean; readonly cancelRequested: boolean }> {
-  return conn.heartbeat(runId, leaseOwner, leaseTtlSeconds, token);
-}
-
-/** Gives the run back to the queue, or ends it if it was asked to stop. Without the lease it does nothing. */
-export function releaseRunLease(conn: RuntimeDb, runId: string, leaseOwner: string, token?: LeaseToken): Promise<void> {
-  return conn.release(runId, leaseOwner, token);
-}
-
-/** Ends the run, as `cancelled` if it was asked to stop; rejects with `LEASE_LOST` when another has the lease. */
-export function completeRun(
-  conn: RuntimeDb,
-  runId: string,
-  leaseOwner: string,
-  result?: unknown,
-  token?: LeaseToken,
-): Promise<RunStatus> {
-  return conn.end(runId, leaseOwner, 'completed', result, token);
-}
-
-export function failRun(
-  conn: RuntimeDb,
-  runId: string,
-  leaseOwner: string,
-  error?: unknown,
-  token?: LeaseToken,
-): Promise<RunStatus> {
-  return conn.end(runId, leaseOwner, 'failed', error, token);
-}
-
-/** The worker has stopped because it was asked to. */
-export function acknowledgeCancel(
-  conn: RuntimeDb,
-  runId: string,
-  leaseOwner: string,
-  token?: LeaseToken,
-): Promise<RunStatus> {
-  return conn.end(runId, leaseOwner, 'cancelled', undefined, token);
-}
-
-/** Ends a waiting run; asks the worker of a running one. Answers the status after it. */
-export function requestCancel(conn: RuntimeDb, runId: string, reason?: string): Promise<RunStatus> {
-  return conn.cancel(runId, reason);
-}
-
-function readNewRun(run: NewRun): { runId: string; spec: StoredSpec; maxAttempts: number } {
-  checkOptions('run', run, NEW_RUN);
-  const workspace = run.workspace_dir ?? run.workspaceDir ?? null;
-  const iterations = run.max_iterations ?? run.maxIterations ?? null;
-  if (typeof run.prompt !== 'string') throw refuse('prompt', 'it must be a text');
-  if (workspace !== null && typeof workspace !== 'string') throw refuse('workspace_dir', 'it must be a path');
-  return {
-    runId: checkKey('run_id', run.run_id ?? run.runId),
-    spec: {
-      prompt: run.prompt,
-      workspace_dir: workspace,
-      max_iterations: iterations === null ? null : whole('max_iterations', iterations, 0, Number.MAX_SAFE_INTEGER),
-    },
-    maxAttempts: whole('max_attempts', run.max_attempts ?? run.maxAttempts ?? DEFAULT_MAX_ATTEMPTS, 1, MOST_ATTEMPTS),
-  };
 }
 
 function checkTtl(seconds: unknown): number {

@@ -1,21 +1,21 @@
-import { type FeedEvent, isTaskEvent } from '../task/event.ts';
+import { type FeedEvent, isTaskEvent, type TaskEvent } from '../task/event.ts';
 import { isFinal } from '../task/task.ts';
-import type { Trigger, TriggerKind } from './trigger.ts';
+import type { Trigger, TriggerEvent, TriggerKind } from './trigger.ts';
+
+/** What each kind of trigger takes of the events of tasks. Those of workers have no queue and no state. */
+const TAKES: Readonly<Partial<Record<TriggerEvent, (event: TaskEvent, trigger: Pick<Trigger, 'states'>) => boolean>>> =
+  {
+    work_added: ({ change }) => change === 'created',
+    task_started: ({ change }) => change === 'claimed',
+    task_finished: ({ state }, { states }) => isFinal(state) && (states === undefined || states.includes(state)),
+  };
 
 /** Whether an event trigger takes an event of the feed. Lost workers are no events of the feed. */
 export function takes({ on, queues, states }: Pick<Trigger, 'on' | 'queues' | 'states'>, event: FeedEvent): boolean {
+  if (on === undefined) return false;
   if (!isTaskEvent(event)) return on === 'worker_registered' && event.change === 'registered';
   if (queues !== undefined && !queues.includes(event.queue)) return false;
-  switch (on) {
-    case 'work_added':
-      return event.change === 'created';
-    case 'task_started':
-      return event.change === 'claimed';
-    case 'task_finished':
-      return isFinal(event.state) && (states === undefined || states.includes(event.state));
-    default:
-      return false;
-  }
+  return TAKES[on]?.(event, { states }) ?? false;
 }
 
 /** Under which name an action is told what has happened. What a person gives is merged with what the trigger has. */

@@ -97,6 +97,7 @@ test('an event trigger takes the events that it names', () => {
   assert.ok(takes({ on: 'worker_registered' }, worker));
   assert.ok(!takes({ on: 'worker_registered' }, { ...worker, change: 'beat' }));
   assert.ok(!takes({ on: 'worker_registered' }, task));
+  assert.ok(!takes({}, task));
 });
 
 test('an action is given its input and told what has happened, under a name of its own', () => {

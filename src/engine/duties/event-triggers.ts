@@ -1,6 +1,6 @@
 import { type FeedEvent, isTaskEvent, type TaskEvent } from '../../core/task/event.ts';
 import { takes } from '../../core/trigger/told.ts';
-import { isTogether, type Trigger } from '../../core/trigger/trigger.ts';
+import { DEFAULT_RATE, isTogether, type Trigger } from '../../core/trigger/trigger.ts';
 import type { DutyTenure, WorkerLoss } from '../../store/store.ts';
 import type { Engine } from '../engine.ts';
 import { type Happening, servedQueue } from '../triggers/firing.ts';
@@ -276,6 +276,6 @@ function together({ on }: Trigger, batch: readonly Read[], told: readonly Told[]
 const keyOf = (event: FeedEvent | WorkerLoss): string => ('n' in event ? 'loss' : 'event');
 
 function heldNote(left: number, { rate }: Trigger): NonNullable<FireOptions['notes']>[number] {
-  const detail = `it fires more than ${rate ?? 600} times in a minute; the events wait for their turn`;
+  const detail = `it fires more than ${rate ?? DEFAULT_RATE} times in a minute; the events wait for their turn`;
   return { outcome: 'held', about: `${left} or more events`, detail };
 }

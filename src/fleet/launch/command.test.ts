@@ -97,6 +97,7 @@ describe('a program that starts a worker', () => {
     await launch({ argv: sh('env > "$OUT"'), env: { OUT: out } });
     const plain = readFileSync(out, 'utf8');
     assert.match(plain, /^PATH=/m);
+    assert.match(plain, /^LEASEHOLD_ALLOW=none$/m);
     assert.doesNotMatch(plain, /NODE_SECRET|LEASEHOLD_STORE|LEASEHOLD_LEASE/);
     await launch({ argv: sh('env > "$OUT"'), env: { OUT: out }, pass: ['NODE_SECRET'], same_host: true });
     assert.match(readFileSync(out, 'utf8'), /^NODE_SECRET=canary$/m);
@@ -257,6 +258,17 @@ describe('settings', () => {
     assert.deepEqual(problemsOf(kind, {}), ['launcher.argv is missing']);
     assert.deepEqual(problemsOf(kind, { argv: 'docker run' }), ['launcher.argv must be a list, not a string']);
     assert.deepEqual(problemsOf(kind, { argv: ['{leasehold}', '{args}'], same_host: true }), []);
+  });
+
+  test('a secret among its arguments is refused', () => {
+    const [problem = ''] = problemsOf(kind, { argv: ['docker', 'run', '--env', 'DB_PASSWORD=canary'] });
+    assert.match(problem, /^launcher\.argv\.3 must not have a secret/);
+    assert.ok(!problem.includes('canary'));
+    const stdin = { env: { DB_PASSWORD: 'canary' }, clientToken: '{name}' };
+    assert.match(
+      problemsOf(kind, { argv: ['aws'], stdin }).join(),
+      /^launcher\.stdin\.env\.DB_PASSWORD must not have a secret/,
+    );
   });
 
   test('their size is bounded', () => {

@@ -1,7 +1,7 @@
 import { failure } from '../../worker/handlers/failure.ts';
 import { flag, object, optional, type Shape } from '../../worker/handlers/schema.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
-import { ownEnvironment } from './environment.ts';
+import { ownEnvironment, WORKER_DEFAULTS } from './environment.ts';
 import { argv, MOST_ARGUMENTS, textOrJson, variableNames, variables } from './fields.ts';
 import { CLOSED, OPEN, valuesOf } from './placeholders.ts';
 import { runProgram } from './program.ts';
@@ -79,6 +79,7 @@ class CommandLauncher implements Launcher {
       ...ownEnvironment(environment),
       ...Object.fromEntries(pass.map((name) => [name, environment[name]])),
       ...(sameHost ? wayToTheStore(this.#host.localEnv) : {}),
+      ...WORKER_DEFAULTS,
       ...request.env,
       ...Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value, values)])),
     };

@@ -2,7 +2,7 @@
 
 import { checkHeader, checkUrl } from '../../worker/handlers/http.ts';
 import { anything, type Field, list, text, texts } from '../../worker/handlers/schema.ts';
-import { isSecret } from './secrecy.ts';
+import { isSecret, isSecretQuery, secretArgument } from './secrecy.ts';
 import { problemOfTemplate } from './template.ts';
 
 type Path = Parameters<Field<unknown>['read']>[1];
@@ -10,6 +10,7 @@ type Report = Parameters<Field<unknown>['read']>[2];
 
 export const MOST_ARGUMENTS = 200;
 const LONGEST = 32 * 1024;
+const NO_SECRETS = 'must not have a secret: settings are shown and backed up, so name a variable that has it';
 /** Of the signature, of the body and of the authorization. */
 const OWN_HEADERS = /^(x-leasehold-.*|content-type|authorization|user-agent)$/i;
 const RESERVED: ReadonlySet<string> = new Set(['LEASEHOLD_TICKET', 'LEASEHOLD_POOL']);
@@ -28,7 +29,10 @@ export function textOrJson(known: readonly string[], about: string): Field<unkno
     if (typeof value === 'string') plain.read(value, at, report);
     else if (Array.isArray(value)) value.forEach((one, i) => check(one, [...at, i], report));
     else if (typeof value === 'object' && value !== null) {
-      for (const [key, one] of Object.entries(value)) check(one, [...at, key], report);
+      for (const [key, one] of Object.entries(value)) {
+        if (typeof one === 'string' && isSecret(key, one)) report([...at, key], NO_SECRETS);
+        else check(one, [...at, key], report);
+      }
     }
   };
   return {
@@ -42,7 +46,16 @@ export function textOrJson(known: readonly string[], about: string): Field<unkno
 
 /** A program and its arguments. */
 export function argv(known: readonly string[], about: string): Field<readonly string[], false> {
-  return list(template(known), { min: 1, about });
+  const plain = list(template(known), { min: 1, about });
+  return {
+    ...plain,
+    read(value, at, report) {
+      const given = plain.read(value, at, report);
+      const secret = given.every((one) => typeof one === 'string') ? secretArgument(given) : undefined;
+      if (secret !== undefined) report([...at, secret], NO_SECRETS);
+      return given;
+    },
+  };
 }
 
 /** Variables, whose values may have placeholders. */
@@ -52,7 +65,7 @@ export function variables(known: readonly string[], about: string): Field<Readon
     check(name, value) {
       if (!isVariable(name)) return 'is not the name of a variable';
       if (RESERVED.has(name)) return 'is set by the launcher';
-      if (isSecret(name, value)) return 'must not have a secret as its value: settings are shown and backed up';
+      if (isSecret(name, value)) return NO_SECRETS;
       return tooLong(value) ?? problemOfTemplate(value, known);
     },
   });
@@ -74,7 +87,18 @@ export function secretName(about: string): Field<string, false> {
 
 /** An address of http or https, without a password. */
 export function webAddress(about: string): Field<string, false> {
-  return text({ minLength: 1, about, check: (given) => tooLong(given) ?? checkUrl(given) });
+  return text({ minLength: 1, about, check: (given) => tooLong(given) ?? checkUrl(given) ?? checkQuery(given) });
+}
+
+/** Headers whose values are secrets of the process that launches, by the names of their variables. */
+export function secretHeaders(about: string): Field<Readonly<Record<string, string>>, false> {
+  return texts({
+    about,
+    check(name, value) {
+      if (OWN_HEADERS.test(name)) return 'is set by the launcher';
+      return checkHeader(name, '') ?? (isVariable(value) ? undefined : 'must have the name of a variable');
+    },
+  });
 }
 
 export function headers(about: string): Field<Readonly<Record<string, string>>, false> {
@@ -82,7 +106,7 @@ export function headers(about: string): Field<Readonly<Record<string, string>>, 
     about,
     check(name, value) {
       if (OWN_HEADERS.test(name)) return 'is set by the launcher';
-      if (isSecret(name, value)) return 'must not have a secret as its value: settings are shown and backed up';
+      if (isSecret(name, value)) return NO_SECRETS;
       return checkHeader(name, value);
     },
   });
@@ -99,6 +123,10 @@ export function path(about: string): Field<string, false> {
         : 'must have only letters, digits and any of . / @ + = : , - _';
     },
   });
+}
+
+function checkQuery(given: string): string | undefined {
+  return isSecretQuery(new URL(given)) ? NO_SECRETS : undefined;
 }
 
 function isVariable(name: string): boolean {

@@ -1,28 +1,34 @@
 /**
- * Settings of pools are shown to everybody who may read, and are in backups. So they name secrets and have none: values that look like one are
- * refused when they are written, and hidden when they are shown.
+ * Settings of pools are shown to everybody who may read, and are in backups. So they name secrets and have none: what looks like one, by its
+ * name or as the password of a URL, is refused when it is written.
  */
 import { namesIn } from './template.ts';
 
-const HIDDEN = '(hidden)';
 const SECRETIVE =
   /(^|[_-])(secret|token|password|passwd|passphrase|api_?key|access_?key|private_?key|key|credentials?|authorization|cookie)$/i;
+/** What clouds call the keys in their addresses. */
+const SECRET_QUERY = /^(code|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)$/i;
 
-/** Whether a variable or header of this name would have a secret as its value. */
+/** Whether a variable, a header or an option of this name would have a secret as its value. The path of a file is none. */
 export function isSecret(name: string, value: string): boolean {
-  return (SECRETIVE.test(name) && !isPlaceholder(value)) || hasPassword(value);
+  return (
+    (SECRETIVE.test(name) && value !== '' && !isPlaceholder(value) && !value.startsWith('/')) || hasPassword(value)
+  );
 }
 
-/** The settings as they are shown in lists and logs. */
-export function withoutSecrets<T>(settings: T): T {
-  return hide(settings, '') as T;
+/** The first of some arguments that has a secret: `--token x`, `--token=x`, `TOKEN=x`. */
+export function secretArgument(argv: readonly string[]): number | undefined {
+  const found = argv.findIndex((argument, i) => {
+    const [, name = '', value = ''] = /^(?:-{0,2})([\w.-]+)=(.*)$/s.exec(argument) ?? [];
+    const option = /^--([\w-]+)$/.exec(argv[i - 1] ?? '')?.[1] ?? '';
+    return isSecret(name, value) || hasPassword(argument) || (!argument.startsWith('-') && isSecret(option, argument));
+  });
+  return found === -1 ? undefined : found;
 }
 
-function hide(value: unknown, name: string): unknown {
-  if (typeof value === 'string') return isSecret(name, value) ? HIDDEN : withoutQuery(value);
-  if (Array.isArray(value)) return value.map((one) => hide(one, ''));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, hide(one, key)]));
+/** Whether the query of an address has a key. */
+export function isSecretQuery(url: URL): boolean {
+  return [...url.searchParams].some(([name, value]) => SECRET_QUERY.test(name) || isSecret(name, value));
 }
 
 function isPlaceholder(value: string): boolean {
@@ -30,15 +36,10 @@ function isPlaceholder(value: string): boolean {
 }
 
 function hasPassword(value: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*:[^/?#]*@/i.test(value);
-}
-
-/** Keys of functions in clouds are in the query of their addresses. */
-function withoutQuery(value: string): string {
-  return /^https?:\/\/\S+$/i.test(value) ? value.replace(/\?.*$/s, `?${HIDDEN}`) : value;
+  return /(^|=)[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]+@/i.test(value);
 }
 
 /** What a program or a server has said, without the ticket that it was told. */
 export function redact(text: string, ticket: string): string {
-  return ticket === '' ? text : text.replaceAll(ticket, HIDDEN);
+  return ticket === '' ? text : text.replaceAll(ticket, '(hidden)');
 }

@@ -68,9 +68,9 @@ describe('a worker on another host', { skip: noSshd() }, () => {
 
   test('it has the ticket in its environment, and no arguments have it on either host', async () => {
     const pipe = meeting();
-    const look = 'ps -eo args= > "$PIPE.ps"; echo "$LEASEHOLD_TICKET $LEASEHOLD_POOL $JOIN" > "$PIPE"';
-    await launch({ ...sh(look), env: { PIPE: pipe.path, JOIN: 'https://node:7420/{pool}' } });
-    assert.equal(await pipe.said(), `${TICKET} papers https://node:7420/papers\n`);
+    const look = 'ps -eo args= > "$PIPE.ps"; echo "$LEASEHOLD_TICKET $LEASEHOLD_POOL $LEASEHOLD_ALLOW $JOIN" > "$PIPE"';
+    await launch({ ...sh(look), env: { PIPE: pipe.path, JOIN: 'https://node:7420/{pool}', LEASEHOLD_ALLOW: 'shell' } });
+    assert.equal(await pipe.said(), `${TICKET} papers shell https://node:7420/papers\n`);
     const seen = readFileSync(`${pipe.path}.ps`, 'utf8');
     assert.ok(seen.includes('sshd') && !seen.includes(TICKET));
   });

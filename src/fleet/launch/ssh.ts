@@ -1,8 +1,8 @@
 import { failure } from '../../worker/handlers/failure.ts';
-import { list, object, optional, type Shape, text, whole } from '../../worker/handlers/schema.ts';
+import { object, optional, type Shape, text, whole } from '../../worker/handlers/schema.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
-import { ownEnvironment } from './environment.ts';
-import { path, template, variables } from './fields.ts';
+import { ownEnvironment, WORKER_DEFAULTS } from './environment.ts';
+import { argv, path, variables } from './fields.ts';
 import { OPEN, valuesOf } from './placeholders.ts';
 import { runProgram } from './program.ts';
 import { remoteScript } from './remote-script.ts';
@@ -33,9 +33,7 @@ const fields = {
   known_hosts_file: optional(path('The file with the keys of hosts; a host that is not in it is refused.')),
   config_file: optional(path('The configuration of ssh; default: that of the user who runs the node.')),
   connect_seconds: optional(whole({ min: 1, max: 300, about: `Default: ${CONNECT_SECONDS}.` })),
-  command: optional(
-    list(template(OPEN), { min: 1, about: 'The worker; default: leasehold {args}. No shell reads it.' }),
-  ),
+  command: optional(argv(OPEN, 'The worker; default: leasehold {args}. No shell reads it.')),
   env: optional(variables(OPEN, 'Variables of the worker, such as LEASEHOLD_JOIN.')),
   output_file: optional(path('A file of the host that gets what the worker writes; default: nobody keeps it.')),
 };
@@ -88,7 +86,7 @@ class SshLauncher implements Launcher {
     const filled = Object.entries(env).map(([name, value]) => [name, fill(value, values)] as const);
     return remoteScript({
       argv: fillArguments(command, values),
-      env: { ...Object.fromEntries(filled), ...request.env },
+      env: { ...WORKER_DEFAULTS, ...Object.fromEntries(filled), ...request.env },
       outputFile,
     });
   }

@@ -52,7 +52,11 @@ describe('a request for a worker', () => {
       response.statusCode = 202;
       response.end('{"started":"arn:aws:ecs:task/4f"}');
     });
-    const settings = { authorize: 'HOOK_TOKEN', headers: { 'x-team': 'blue' } };
+    const settings = {
+      authorize: 'HOOK_TOKEN',
+      headers: { 'x-team': 'blue' },
+      secret_headers: { 'x-functions-key': 'HOOK_TOKEN' },
+    };
     assert.deepEqual(await launchAt(peer.port, { settings }), { started: 'arn:aws:ecs:task/4f' });
     const [{ headers, body } = { headers: {}, body: '' }] = seen;
     const { args, env } = requestOf();
@@ -73,6 +77,7 @@ describe('a request for a worker', () => {
       .digest('hex');
     assert.equal(signature, `t=1614265330,v1=${hmac}`);
     assert.deepEqual([headers.authorization, headers['x-team']], ['Bearer canary-token', 'blue']);
+    assert.equal(headers['x-functions-key'], 'canary-token');
   });
 
   test('the same ticket has the same id, so that a receiver can start one worker for it', async (t) => {
@@ -241,7 +246,12 @@ describe('where a request may go', () => {
 describe('secrets', () => {
   test('without its key nothing is sent', async (t) => {
     const peer = await serve(t, (_request, response) => response.end());
-    for (const settings of [{ sign: 'NONE' }, { sign: 'EMPTY' }, { authorize: 'NONE' }]) {
+    for (const settings of [
+      { sign: 'NONE' },
+      { sign: 'EMPTY' },
+      { authorize: 'NONE' },
+      { secret_headers: { a: 'NONE' } },
+    ]) {
       const { code, message } = await refusalOf(launchAt(peer.port, { settings }));
       assert.equal(code, 'NO_SECRET');
       assert.match(message, /NONE|EMPTY/);
@@ -263,6 +273,7 @@ test('every problem of the settings is listed with its place', () => {
     url: 'ftp://a:b@c/',
     headers: { 'X-Leasehold-Id': 'mine', 'X-Api-Key': 'canary', 'Content-Length': '1', ok: 'a\nb' },
     authorize: 'a b',
+    secret_headers: { 'x-key': 'canary key', Authorization: 'A' },
     body: {},
   });
   assert.deepEqual(
@@ -276,7 +287,11 @@ test('every problem of the settings is listed with its place', () => {
       'launcher.headers.X-Api-Key',
       'launcher.headers.Content-Length',
       'launcher.headers.ok',
+      'launcher.secret_headers.x-key',
+      'launcher.secret_headers.Authorization',
     ],
   );
   assert.ok(!problems.join().includes('canary'));
+  const query = { url: 'https://f.example/launch?code=canary', sign: 'KEY' };
+  assert.match(problemsOf(webhookKind({ allowHttp: [] }), query).join(), /^launcher\.url must not have a secret/);
 });

@@ -12,7 +12,7 @@ import {
 import { object, optional, type Shape } from '../../worker/handlers/schema.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
 import { answeredText, quoted } from './answer.ts';
-import { headers, secretName, webAddress } from './fields.ts';
+import { headers, secretHeaders, secretName, webAddress } from './fields.ts';
 import { launchName } from './launch-name.ts';
 import { readSettings } from './settings.ts';
 import { signatureOf } from './signature.ts';
@@ -33,6 +33,7 @@ const fields = {
     secretName('The secret of the node that is sent as a bearer token, by the name of its variable.'),
   ),
   headers: optional(headers('More headers.')),
+  secret_headers: optional(secretHeaders('Headers that are secrets of the node, by the names of their variables.')),
 };
 
 const schema = object(fields);
@@ -74,13 +75,14 @@ class WebhookLauncher implements Launcher {
   }
 
   #headersOf(request: LaunchRequest, body: string): Readonly<Record<string, string>> {
-    const { sign, authorize, headers = {} } = this.#settings;
+    const { sign, authorize, headers = {}, secret_headers: secrets = {} } = this.#settings;
     const id = launchName(request);
     const bearer = authorize === undefined ? {} : { Authorization: `Bearer ${this.#secret(authorize)}` };
     return {
       'User-Agent': 'leasehold',
       'Content-Type': 'application/json',
       ...headers,
+      ...Object.fromEntries(Object.entries(secrets).map(([name, variable]) => [name, this.#secret(variable)])),
       ...bearer,
       ...signatureOf({ id, at: this.#host.now(), body, secret: this.#secret(sign) }),
     };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import type { Definition } from '../../core/graph/run.ts';
 import type { KnownDefinition, RunRequest, StartedRun } from '../../engine/trees/runs.ts';
+import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import type { Value } from '../../flow/expression/values.ts';
 import type { Graph } from '../../flow/graph/definition.ts';
 import { graphPermissions } from '../../flow/graph/graph-permissions.ts';
@@ -44,7 +45,7 @@ export function queueOf({ task, graph, queue }: Pick<Start, 'task' | 'graph' | '
   return task?.queue ?? queue ?? (graph === undefined ? MACHINE_QUEUE : GRAPH_QUEUE);
 }
 
-/** The task of a workflow: whoever has its code runs it. */
+/** The task of a workflow, which whoever has its code runs, or of an agent. */
 function startTask(
   { engine }: EngineSnapshot,
   { task, name, title, labels, budgets = [], ...others }: Start & { readonly task: NonNullable<Start['task']> },
@@ -56,7 +57,7 @@ function startTask(
   return engine.runs.start({
     request: { ...task, handler, ...(op === undefined || name !== undefined ? {} : { op }) },
     run: {
-      kind: 'workflow',
+      kind: handler === AGENT_HANDLER ? 'agent' : 'workflow',
       title: title ?? handler,
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels }),

@@ -5,6 +5,9 @@ import { runPermissions } from '../../flow/machine/bundle/run-permissions.ts';
 import { MACHINE_HANDLER, MACHINE_QUEUE, MACHINE_TRIES } from '../../flow/machine/machine-run.ts';
 import type { RequestOf } from '../../protocol/paths.ts';
 
+/** A trigger as it is put. */
+export type TriggerRequest = RequestOf<'putTrigger'>;
+
 /** What a file of triggers asks for: what listens is a trigger, what goes by a clock is a schedule. */
 export interface Registry {
   readonly triggers: readonly RequestOf<'putTrigger'>[];

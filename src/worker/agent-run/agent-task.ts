@@ -1,6 +1,7 @@
 /** The handler `agent`: one run of an AI agent as a task. */
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
+import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { AgentLoader } from '../agents/load-agent.ts';
 import type { AgentRegistry } from '../agents/registry.ts';
@@ -11,7 +12,7 @@ import { HooksRegistry } from '../machine/hooks-registry.ts';
 import type { AgentCall, RunnableMachine } from '../machine/inline-driver.ts';
 import { loadMachine } from '../machine/load-machine.ts';
 import type { AttemptSession, RunOutcome } from '../runner/runner.ts';
-import { AGENT_HANDLER, AGENT_TRIES, type AgentInput, agentInput, gatewayOf, iterationsOf } from './agent-input.ts';
+import { AGENT_TRIES, type AgentInput, agentInput, gatewayOf, iterationsOf } from './agent-input.ts';
 import { agentMachine, inputOf } from './agent-machine.ts';
 import { endOf, resultOf } from './agent-result.ts';
 import { alteredTurns } from './altered-turns.ts';

@@ -32,7 +32,7 @@ const BOUNDS = { line: 4 * 1024 * 1024, total: Number.POSITIVE_INFINITY };
 const KEPT_LINES = 60;
 const KEPT_TEXT = 8 * 1024;
 /** They are kept with the run, and are in the prompt of the next iteration. */
-const MOST_NOTES = 64 * 1024;
+const MOST_NOTES = 16 * 1024;
 const MOST_COMMAND = 500;
 const KILL_MS = 2_000;
 

@@ -18,9 +18,9 @@ interface Asked {
   /** The number of the call. */
   readonly n: number;
   /** One event of a stream. */
-  say(result: object): void;
+  readonly say: (result: object) => void;
   /** All of an answer that is no stream. */
-  answer(result: object): void;
+  readonly answer: (result: object) => void;
 }
 
 type Lie = (asked: Asked) => void | Promise<void>;

@@ -1,4 +1,5 @@
 import type { LauncherHost, LaunchRequest } from '../../launcher.ts';
+import { WORKER_DEFAULTS } from '../environment.ts';
 import { launchName } from '../launch-name.ts';
 import { valuesOf } from '../placeholders.ts';
 import { fill, fillArguments } from '../template.ts';
@@ -69,7 +70,12 @@ function containerOf(request: LaunchRequest, settings: JobSettings, host: Pick<L
   const { image, command, args = ['{args}'], env = {}, env_secrets: secrets, cpu, memory } = settings;
   const values = valuesOf(request, host);
   const filled = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value, values)]));
-  const variables: Readonly<Record<string, string>> = { LEASEHOLD_DATA_DIR: '/data', ...filled, ...request.env };
+  const variables: Readonly<Record<string, string>> = {
+    LEASEHOLD_DATA_DIR: '/data',
+    ...WORKER_DEFAULTS,
+    ...filled,
+    ...request.env,
+  };
   const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
   return {
     name: 'worker',

@@ -108,6 +108,7 @@ describe('a Job', () => {
     const job = jobFor(requestOf(), { image: IMAGE, namespace: 'work' }, hostOf());
     const text = JSON.stringify(job);
     assert.equal(text.split(TICKET).length, 2);
+    assert.ok(text.includes('{"name":"LEASEHOLD_ALLOW","value":"none"}'));
     assert.ok(text.includes(`{"name":"LEASEHOLD_TICKET","value":"${TICKET}"}`));
   });
 
@@ -214,10 +215,13 @@ describe('the cluster around a process', { skip: noOpenssl() }, () => {
     assert.equal(api.tokens.length, 1);
   });
 
-  test('elsewhere there is none, and the settings of such a pool are refused', () => {
+  test('elsewhere there is none: settings are read, and nothing is started', async () => {
     assert.equal(clusterAround({}, folder), undefined);
     assert.equal(clusterAround({ KUBERNETES_SERVICE_HOST: '10.0.0.1' }, join(folder, 'none')), undefined);
-    assert.match(problemsOf(kubernetesKind({ cluster: undefined }), { image: IMAGE }).join(), /runs in the cluster/);
+    const launcher = launcherOf(kubernetesKind({ cluster: undefined }), { image: IMAGE });
+    const { code, message } = await refusalOf(launcher.launch(requestOf()));
+    assert.equal(code, 'NO_CLUSTER');
+    assert.match(message, /does not run in a cluster/);
   });
 });
 

@@ -1,4 +1,3 @@
-import { fault } from '../../../core/errors.ts';
 import { failure } from '../../../worker/handlers/failure.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../../launcher.ts';
 import { answeredText, quoted } from '../answer.ts';
@@ -13,26 +12,24 @@ export interface KubernetesOptions {
   readonly cluster: Cluster | undefined;
 }
 
+const NO_CLUSTER =
+  'This process does not run in a cluster with a service account. Run the node there, or use the launcher "command" with kubectl.';
+
 /** Starts workers as Jobs of the cluster that the node runs in. */
 export function kubernetesKind({ cluster }: KubernetesOptions): LauncherKind {
   return {
     kind: 'kubernetes',
-    make(given, host) {
-      const settings = readSettings(jobSettings, given);
-      if (cluster !== undefined) return new KubernetesLauncher(settings, host, cluster);
-      const problem = 'kubernetes needs a process that runs in the cluster, and this one does not';
-      const hint = 'Run the node in the cluster with its service account, or use "command" with kubectl.';
-      throw fault('INVALID_INPUT', { field: 'launcher.kind', problem }, { hint });
-    },
+    // Whoever writes the settings of a pool may do so from anywhere.
+    make: (given, host) => new KubernetesLauncher(readSettings(jobSettings, given), host, cluster),
   };
 }
 
 class KubernetesLauncher implements Launcher {
   readonly #settings: JobSettings;
   readonly #host: LauncherHost;
-  readonly #cluster: Cluster;
+  readonly #cluster: Cluster | undefined;
 
-  constructor(settings: JobSettings, host: LauncherHost, cluster: Cluster) {
+  constructor(settings: JobSettings, host: LauncherHost, cluster: Cluster | undefined) {
     this.#settings = settings;
     this.#host = host;
     this.#cluster = cluster;
@@ -40,6 +37,7 @@ class KubernetesLauncher implements Launcher {
 
   async launch(request: LaunchRequest): Promise<Launched> {
     const { signal, ticket } = request;
+    if (this.#cluster === undefined) throw failure('NO_CLUSTER', NO_CLUSTER);
     const namespace = this.#settings.namespace ?? this.#cluster.namespace;
     const job = jobFor(request, { ...this.#settings, namespace }, this.#host);
     const answer = await createJob(this.#cluster, { namespace, job, signal });

@@ -29,6 +29,11 @@ function done(answer: ReactionAnswer): readonly Delivered[] {
   return (answer as { readonly delivered: readonly Delivered[] }).delivered;
 }
 
+function taskOf(one: Delivered | undefined): number {
+  assert.ok(one?.task, 'it has pushed no task');
+  return one.task.task;
+}
+
 export const REACTIONS: Topic = {
   name: 'reactions',
   needs: ['whole'],
@@ -212,7 +217,7 @@ export const REACTIONS: Topic = {
       const definition = { hash: 'a'.repeat(64), kind: 'machine', body: '{}' };
       const run = { ...RUN, definition: definition.hash, labels: { trigger: 'hook' } };
       const [made] = done(await fire(scene, revision, [await delivery(scene, { run, definition })]));
-      const [found] = await scene.store.runGet({ tasks: [(made?.task as { task: number }).task] });
+      const [found] = await scene.store.runGet({ tasks: [taskOf(made)] });
       assert.deepEqual([found?.kind, found?.title, found?.labels], ['machine', 'ingest', { trigger: 'hook' }]);
       assert.equal((await scene.store.definitionGet({ hash: definition.hash }))?.body, '{}');
     },
@@ -324,7 +329,7 @@ export const REACTIONS: Topic = {
           await delivery(scene, { key: 'b', links: 1 }),
         ]),
       );
-      const tasks = [a, b].map((one) => (one?.task as { task: number }).task);
+      const tasks = [a, b].map(taskOf);
       const other = await scene.push();
       assert.deepEqual(await scene.store.reactionLinks({ tasks: [...tasks, other] }), [3, 1, undefined]);
       assert.deepEqual(await scene.store.reactionLinks({ tasks: [] }), []);

@@ -133,7 +133,7 @@ class Conversation {
 
   /** Until it has something to say: over a stream, or by asking again where the agent has none. */
   async #follow(client: Client, id: string): Promise<void> {
-    const { answer, around, stop } = this.#deps;
+    const { around, stop } = this.#deps;
     try {
       await this.#hear(client.resubscribeTask({ tenant: '', id }));
     } catch (error) {

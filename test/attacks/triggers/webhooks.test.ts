@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
-import type { ServeOptions } from '../../src/app/serve.ts';
-import { ClusterSecret } from '../../src/operate/cluster-secret.ts';
-import { HookSecrets } from '../../src/operate/triggers/hook-secrets.ts';
-import { type Answer, type NodeScene, nodeScene, TEST_SECRET } from '../support/node-scene.ts';
-import { bytes, STORES, target } from './scene.ts';
+import type { ServeOptions } from '../../../src/app/serve.ts';
+import { ClusterSecret } from '../../../src/operate/cluster-secret.ts';
+import { HookSecrets } from '../../../src/operate/triggers/hook-secrets.ts';
+import { type Answer, type NodeScene, nodeScene, TEST_SECRET } from '../../support/node-scene.ts';
+import { bytes, STORES, target } from '../scene.ts';
 
 const MINUTE = 60_000;
 const PATH = '/api/v1/hooks/paid';
