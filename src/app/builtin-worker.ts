@@ -3,15 +3,14 @@ import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { environment } from '../config/environment.ts';
 import { fault } from '../core/errors.ts';
+import { AGENT_HANDLER } from '../flow/agent/definition.ts';
 import { GRAPH_HANDLER } from '../flow/graph/graph-run.ts';
 import { MACHINE_HANDLER } from '../flow/machine/machine-run.ts';
-import { AGENT_HANDLER } from '../worker/agent-run/agent-input.ts';
 import { BUILTIN_NAMES as NAMES, settingsEnvironment } from '../worker/handlers/settings.ts';
 import type { Worker } from '../worker/worker.ts';
 import { graphs } from './graphs/graph-handler.ts';
 import { agentHandler } from './library/agents.ts';
 import { machineHandler } from './machines/machine-handler.ts';
-import type { App } from './open.ts';
 import type { AppWorkerOptions } from './worker.ts';
 
 export interface BuiltinOptions {
@@ -43,7 +42,7 @@ export interface BuiltinOptions {
 export const BUILTIN_NAMES: readonly string[] = [...NAMES, MACHINE_HANDLER, GRAPH_HANDLER, AGENT_HANDLER];
 
 /** A worker with the built-in handlers and those of handlers files. Each task runs in a child process, but for machines. */
-export function builtinWorker(app: App, options: BuiltinOptions): Worker {
+export function builtinWorker(app: { worker(options: AppWorkerOptions): Worker }, options: BuiltinOptions): Worker {
   return app.worker(builtinWorkerOptions(options));
 }
 

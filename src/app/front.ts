@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hookEnvironment } from '../config/environment.ts';
 import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
@@ -7,11 +8,13 @@ import { EngineOperator } from '../operate/engine-operator.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { EventDetails } from '../operate/event-details.ts';
 import { stepsOfRuns } from '../operate/loops/loop-runs.ts';
+import { HookSecrets } from '../operate/triggers/hook-secrets.ts';
 import { Access } from '../server/auth/access.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/auth/push-guard.ts';
 import { TokenService } from '../server/auth/token-service.ts';
 import { dazflowPlace } from '../server/dazflow/dazflow-place.ts';
 import { EventBroadcaster } from '../server/events/event-broadcaster.ts';
+import { HookService } from '../server/hooks/hook-service.ts';
 import { Metrics } from '../server/http/metrics.ts';
 import { errorOf } from '../server/http/refusals.ts';
 import { InsightService } from '../server/insight/insight-service.ts';
@@ -91,6 +94,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo, place });
   const { secret, earlier } = options.signing;
   const leases = new LeaseTokens(secret, earlier);
+  const hookSecrets = new HookSecrets(secret, hookEnvironment());
   const sessions = new SessionTokens(secret);
   const { store, world } = engine;
   const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
@@ -126,6 +130,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     gateway,
     sessions,
     guard,
+    hooks: new HookService({ engine, secrets: hookSecrets, guard }),
     httpWorkers,
     steps: new LoopdWorkers({
       httpWorkers,
@@ -156,7 +161,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     insight,
     logins: new LoginService(browserSessions, access, engine.world.clock),
     startedAt: Math.floor(engine.world.clock.wall()),
-    operator: new EngineOperator(engine, cluster?.silence),
+    operator: new EngineOperator(engine, cluster?.silence, hookSecrets),
     observes,
     obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],
   };

@@ -14,6 +14,7 @@ import type { Store } from '../store/store.ts';
 import { type Cluster, type ClusterOptions, makeCluster } from './cluster.ts';
 import type { WorkTerms } from './link/direct-link.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
+import { type AppTriggerHost, lazyHost } from './triggers/host.ts';
 import { realWorld } from './world.ts';
 
 export interface NodeOptions extends Partial<StoreOptions> {
@@ -33,6 +34,8 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly cleanupMs?: Duration;
   /** Whether this process takes the housekeeping duties while no node leads; default true. */
   readonly duties?: boolean;
+  /** Whether this process looks at the pools of workers, and starts those that are missing; default: as `duties`. */
+  readonly pools?: boolean;
   readonly dutyMs?: number;
   readonly log?: Log;
   /**
@@ -40,6 +43,10 @@ export interface NodeOptions extends Partial<StoreOptions> {
    * which has no renewal thread.
    */
   readonly traces?: boolean | Tracing | undefined;
+  /** Folders below which triggers may watch folders; default none. */
+  readonly triggerRoots?: readonly string[] | undefined;
+  /** Destinations that the launchers of pools may send requests to, beside the Internet: `10.0.0.0/8:8080`; default none. */
+  readonly allowHttp?: readonly string[] | undefined;
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -54,9 +61,12 @@ const KNOWN: ReadonlySet<string> = new Set([
   'pollMs',
   'cleanupMs',
   'duties',
+  'pools',
   'dutyMs',
   'log',
   'traces',
+  'triggerRoots',
+  'allowHttp',
 ] satisfies (keyof NodeOptions)[]);
 
 /** The first tasks of a process come first. */
@@ -73,6 +83,8 @@ export interface Node {
   readonly terms: WorkTerms;
   /** Its membership in a cluster; undefined for a process that only uses the store. */
   readonly cluster: Cluster | undefined;
+  /** What it does for its triggers. */
+  readonly triggerHost: AppTriggerHost;
   close(): Promise<void>;
 }
 
@@ -110,15 +122,18 @@ async function traced({ world = realWorld(), traces = false }: NodeOptions): Pro
 
 function compose(store: Store, world: World, options: NodeOptions, cluster: ClusterOptions | undefined): Node {
   const { leaseMs, retentionMs, workerStaleMs, pollMs, cleanupMs, log = SILENT, duties = true } = options;
+  const triggerHost = lazyHost();
   const engine = new Engine({
     store,
     world,
+    triggerHost,
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(workerStaleMs === undefined ? {} : { workerStaleMs }),
     ...(retentionMs === undefined ? {} : { retentionMs }),
     ...(pollMs === undefined ? {} : { pollMs }),
     ...(cleanupMs === undefined ? {} : { cleanupMs }),
   });
+  triggerHost.attach(engine);
   const terms = termsOf(engine, options);
   const incarnation = randomUUID();
   const roster = rosterOf(engine, incarnation, options, cluster);
@@ -130,14 +145,17 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
   });
   if (log !== SILENT) logLeases(engine, log);
   const cancelDuties = duties && member === undefined ? startDuties(roster, store, world) : () => {};
+  const stopFiles = watchFiles(engine, options, member, log);
   return {
     engine,
     roster,
     log,
     terms,
     cluster: member,
+    triggerHost,
     async close() {
       unwatch();
+      await stopFiles();
       cancelDuties();
       member?.watchdog.stop();
       await member?.membership.leave();
@@ -147,6 +165,23 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
       engine.hint();
     },
   };
+}
+
+/** Returns a function that ends the watch. */
+function watchFiles(
+  engine: Engine,
+  { triggerRoots: roots = [] }: NodeOptions,
+  member: Cluster | undefined,
+  log: Log,
+): () => Promise<void> {
+  if (roots.length === 0) return async () => {};
+  const acts = (): boolean => member?.membership.doing !== 'observer';
+  const loaded = import('./triggers/file-triggers.ts').then(({ FileTriggers }) => {
+    const files = new FileTriggers({ engine, log, roots, node: member?.membership.id, acts });
+    files.start();
+    return files;
+  });
+  return async () => (await loaded).stop();
 }
 
 /**

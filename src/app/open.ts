@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { extname } from 'node:path';
 import { defaultWorkerName } from '../config/worker-name.ts';
 import { type Duration, parseDuration } from '../core/duration.ts';
+import { fault } from '../core/errors.ts';
 import type { LimitInput } from '../core/limits/limit.ts';
 import type { QueueStats } from '../core/task/event.ts';
 import type { Clock } from '../core/world.ts';
@@ -9,6 +10,7 @@ import type { Pushed } from '../engine/push/pushes.ts';
 import type { Explanation } from '../engine/read/explain.ts';
 import type { SignalOptions } from '../engine/settle/waits.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/trees.ts';
+import type { LaunchRequest } from '../fleet/launcher.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
@@ -22,9 +24,12 @@ import type { InputOf, ResultOf } from '../worker/define/pushable-task.ts';
 import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
+import type { BuiltinOptions } from './builtin-worker.ts';
 import type { ClusterOptions } from './cluster.ts';
+import { AppFleet, type FleetOptions } from './fleet/app-fleet.ts';
 import { TaskHandle } from './library/handle.ts';
 import type { AppFeedItem, Leasehold, RunArguments, WorkflowHandle } from './library/leasehold.ts';
+import { type AppPools, CalledPools } from './library/pools.ts';
 import {
   type GraphTaskInput,
   graphOf,
@@ -36,13 +41,14 @@ import {
 import { type AppRuns, CalledRuns } from './library/runs.ts';
 import { type AppSchedules, CalledSchedules, type ScheduleOptions } from './library/schedules.ts';
 import { type AppWorkflows, CalledWorkflows } from './library/stored-workflows.ts';
+import { type AppTriggers, CalledTriggers } from './library/triggers.ts';
 import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
 import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
 import type { RemoteApp, RemoteOptions } from './remote/remote-app.ts';
 import { type Recovered, recoverStale } from './upkeep/recover.ts';
-import { type AppWorkerOptions, makeWorker } from './worker.ts';
+import { type AppWorkerOptions, makeWorker, type PoolWorkerOptions } from './worker.ts';
 import { realWorld } from './world.ts';
 
 export type { GraphTaskInput, PushOptions } from './library/pushing.ts';
@@ -81,14 +87,21 @@ export async function openApp(
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
   const { clock, ...rest } = options;
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
-  return new App(await openNode(named, nodeOptions, cluster, admission), renewalOf(named, nodeOptions));
+  const { pools = nodeOptions.world === undefined && nodeOptions.duties !== false } = options;
+  const node = await openNode(named, nodeOptions, cluster, admission);
+  const { allowHttp } = options;
+  const fleet = { url: named, rounds: pools, crowded: cluster === undefined, allowHttp };
+  return new App(node, renewalOf(named, nodeOptions), fleet);
 }
 
 /** The library: push tasks, run workers, follow results. */
 export class App implements Leasehold {
   readonly #node: Node;
   readonly #renewal: RenewalAddress | undefined;
+  /** By which another process finds the store; undefined: none does. */
+  readonly #url: string | undefined;
   readonly #workers = new Set<Worker>();
+  #closing = false;
   /** Runs of machines: start, look, cancel, retry, fork. */
   readonly runs: AppRuns;
   /** Schedules: look, pause, resume, run, remove. */
@@ -96,15 +109,32 @@ export class App implements Leasehold {
   readonly #schedules: CalledSchedules;
   /** Stored workflows: apply, look, enable, run. */
   readonly workflows: AppWorkflows;
+  /** How many workers there should be: put, look, check. */
+  readonly pools: AppPools;
+  /** Triggers: what starts work when something happens. */
+  readonly triggers: AppTriggers;
 
-  constructor(node: Node, renewal: RenewalAddress | undefined) {
+  readonly #fleet: AppFleet;
+  #poolWorkers: PoolWorkerOptions | undefined;
+
+  constructor(
+    node: Node,
+    renewal: RenewalAddress | undefined,
+    fleet: Pick<FleetOptions, 'url' | 'rounds' | 'crowded' | 'allowHttp'>,
+  ) {
     this.#node = node;
+    const inProcess = (request: LaunchRequest): Promise<string> => this.#startForPool(request);
+    this.#fleet = new AppFleet({ ...fleet, engine: node.engine, log: node.log, inProcess });
     const caller = (): Promise<Caller> => this.#operator();
     this.runs = new CalledRuns(caller);
     this.#schedules = new CalledSchedules(caller);
     this.schedules = this.#schedules;
     this.workflows = new CalledWorkflows(caller);
+    this.pools = new CalledPools(caller);
+    this.triggers = new CalledTriggers(caller);
     this.#renewal = renewal;
+    this.#url = fleet.url.startsWith('memory:') ? undefined : fleet.url;
+    this.executeTriggers();
   }
 
   async #operator(): Promise<Caller> {
@@ -219,6 +249,32 @@ export class App implements Leasehold {
     return worker;
   }
 
+  /** What workers are made of that pools of the kind `in-process` start in this process; queues, tags and slots are those of the pool. */
+  poolWorkers(options: PoolWorkerOptions): void {
+    this.#poolWorkers = options;
+  }
+
+  async #startForPool({ pool, ticket, ticketId }: LaunchRequest): Promise<string> {
+    const options = this.#poolWorkers;
+    if (options === undefined) {
+      const hint = 'Say with app.poolWorkers({ tasks }) what its workers are made of.';
+      throw fault('UNSUPPORTED', {}, { hint: `This process has no workers for pools. ${hint}` });
+    }
+    const { queues, worker } = await this.engine.pools.get(pool);
+    const { life, slots, tags } = worker;
+    const started = this.worker({
+      ...options,
+      ...(life === 'once' ? { once: true, idleExit: '2s' } : {}),
+      name: ticketId,
+      queues,
+      tags,
+      slots,
+      ticket,
+    });
+    await started.start();
+    return ticketId;
+  }
+
   /** Stops all workers of this app; each can also be stopped by itself. */
   async stopWorkers(options: Parameters<Worker['stop']>[0] = {}): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.stop(options)));
@@ -284,6 +340,22 @@ export class App implements Leasehold {
     return this.#node.roster.held();
   }
 
+  /** Executes the runs of triggers that ask for this process, with what its worker may do. */
+  executeTriggers(builtin?: BuiltinOptions): void {
+    let executors: Promise<{ serve(execution: 'loop' | 'process', queue: string): void }> | undefined;
+    const { engine, log, triggerHost } = this.#node;
+    const make = async (): Promise<{ serve(execution: 'loop' | 'process', queue: string): void }> => {
+      const { Executors } = await import('./triggers/executors.ts');
+      return new Executors({ engine, log, store: this.#url, worker: (options) => this.worker(options), builtin });
+    };
+    triggerHost.execute({
+      serve: (execution, queue) => {
+        executors ??= make();
+        void executors.then((made) => this.#closing || made.serve(execution, queue));
+      },
+    });
+  }
+
   /** Has expired leases taken back now, and answers which tasks they were of. */
   recoverStale(): Promise<Recovered> {
     const { engine, roster } = this.#node;
@@ -292,11 +364,13 @@ export class App implements Leasehold {
 
   /** Drains its workers, gives its duties back and closes the store. */
   async close(options: { readonly drainMs?: Duration } = {}): Promise<void> {
+    this.#closing = true;
     const { drainMs } = options;
     const stop = drainMs === undefined ? {} : { drainMs: parseDuration(drainMs, 'drainMs') };
     // Our threads and timers do not keep the process alive. While this close waits, something must, or the process would end in the middle.
     const hold = setInterval(() => {}, HOLD_MS);
     try {
+      await this.#fleet.close();
       await this.stopWorkers(stop);
     } finally {
       await this.#node.close().finally(() => clearInterval(hold));

@@ -3,7 +3,9 @@ import { fault } from '../core/errors.ts';
 import type { Silence } from '../core/node.ts';
 import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
+import { SILENT } from '../engine/log.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
+import { AppFleet } from './fleet/app-fleet.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
 import { realWorld } from './world.ts';
@@ -29,7 +31,10 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
     housekeeping: false,
     ...(durability === undefined ? {} : { durability }),
   });
-  return new EngineOperator(new Engine({ store, world }), silence);
+  const engine = new Engine({ store, world });
+  // A check that somebody asks for starts workers from here; by itself this process looks at no pool.
+  new AppFleet({ engine, url, log: SILENT, rounds: false, alone: true });
+  return new EngineOperator(engine, silence);
 }
 
 /** The file of a store's URL. A store in memory cannot be opened from outside. */

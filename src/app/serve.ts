@@ -140,6 +140,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const token = adminToken();
     const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
     await worker?.start();
+    if (wanted !== undefined) app.executeTriggers(wanted);
     const log = rest.log ?? SILENT;
     const front = frontOf(app, {
       adminToken: token,

@@ -11,6 +11,7 @@ import type { AnyTask } from '../worker/define/definition.ts';
 import { InlineRunner } from '../worker/runner/inline-runner.ts';
 import { LazyRunner } from '../worker/runner/lazy-runner.ts';
 import { ProcessRunner } from '../worker/runner/process/process-runner.ts';
+import { guardPrograms } from '../worker/runner/process/program-guard.ts';
 import type { Ladder, Runner } from '../worker/runner/runner.ts';
 import { Worker } from '../worker/worker.ts';
 import type { WorkerOptions } from '../worker/worker-options.ts';
@@ -51,6 +52,12 @@ export interface AppWorkerOptions {
   /** Called for every task that leaves the worker. */
   readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
 }
+
+/** What a worker of a pool is made of; the rest is said by the pool. */
+export type PoolWorkerOptions = Omit<
+  AppWorkerOptions,
+  'slots' | 'tags' | 'queues' | 'name' | 'ticket' | 'once' | 'idleExit'
+>;
 
 export interface KnownModule {
   readonly module: string;
@@ -115,6 +122,8 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
       ...(spares === undefined ? {} : { spares }),
     });
   const runners: Runner[] = [];
+  if (inline.length + last.length > 0)
+    guardPrograms({ path: environment().PATH, warn: (message, fields) => parts.log.warn(message, fields) });
   if (inline.length > 0) runners.push(new InlineRunner(inline, parts.world.timers));
   if (isolated.length > 0) runners.push(fromModules(isolated, children));
   if (modules.length > 0) runners.push(children(modules));

@@ -314,12 +314,102 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  pools: {
+    doc: 'See and change how many workers there are',
+    commands: {
+      list: {
+        doc: 'List pools: how many workers there are, what waits, and what a check would do',
+        load: async () => (await import('./pools/list.ts')).list,
+      },
+      show: {
+        doc: 'Show one pool: its policy, what a check would do now, and its last starts',
+        load: async () => (await import('./pools/show.ts')).show,
+      },
+      set: {
+        doc: 'Create a pool, or change the given parts of one',
+        load: async () => (await import('./pools/set.ts')).set,
+      },
+      check: {
+        doc: 'Check a pool now: start the workers that are missing, or send idle ones home',
+        load: async () => (await import('./pools/check.ts')).check,
+      },
+      decisions: {
+        doc: 'List what was decided about a pool and why, the newest first',
+        load: async () => (await import('./pools/decisions.ts')).decisions,
+      },
+      remove: {
+        doc: 'Remove a pool: its workers stay, those still to come are refused',
+        load: async () => (await import('./pools/remove.ts')).remove,
+      },
+    },
+  },
   pool: {
-    doc: 'Run a pool of workers',
+    doc: 'Pools in the words of FlatMachines and Universal Agent',
     commands: {
       run: {
         doc: 'Run a pool of workers for runs of agents: more as runs wait, fewer as none do',
         load: async () => (await import('./pool/run.ts')).run,
+      },
+      seed: {
+        doc: 'Add tasks to the queue of a pool, to try it out',
+        load: async () => (await import('./pool/seed.ts')).seed,
+      },
+      check: {
+        doc: 'Start the workers that a pool is missing; made for a cron, and needs no process that stays',
+        load: async () => (await import('./pool/check.ts')).check,
+      },
+      reap: {
+        doc: 'Mark workers as lost that have fallen silent, and give their tasks back; made for a cron',
+        load: async () => (await import('./pool/reap.ts')).reap,
+      },
+      status: {
+        doc: 'Count the jobs and workers of a pool, in the words of FlatMachines',
+        load: async () => (await import('./pool/status.ts')).status,
+      },
+    },
+  },
+  triggers: {
+    doc: 'Start work by what happens',
+    commands: {
+      list: {
+        doc: 'List triggers: what they listen to, what they do, how they last fired',
+        load: async () => (await import('./triggers/list.ts')).list,
+      },
+      show: {
+        doc: 'Show one trigger with its last firings',
+        load: async () => (await import('./triggers/show.ts')).show,
+      },
+      set: {
+        doc: 'Create a trigger, or replace the one of that name',
+        load: async () => (await import('./triggers/set.ts')).set,
+      },
+      apply: {
+        doc: 'Make or replace all triggers of a file, such as a trigger_registry.yml',
+        load: async () => (await import('./triggers/apply.ts')).apply,
+      },
+      fire: {
+        doc: 'Fire a trigger of any kind by hand, also one that is off',
+        load: async () => (await import('./triggers/fire.ts')).fire,
+      },
+      history: {
+        doc: 'Print what became of the last firings of a trigger, the newest first',
+        load: async () => (await import('./triggers/history.ts')).history,
+      },
+      enable: {
+        doc: 'Turn a trigger on; what happened while it was off is not made up for',
+        load: async () => (await import('./triggers/enable.ts')).enable,
+      },
+      disable: {
+        doc: 'Turn a trigger off: nothing fires it but somebody who asks for it',
+        load: async () => (await import('./triggers/disable.ts')).disable,
+      },
+      rotate: {
+        doc: 'Give a webhook another secret, which holds at once',
+        load: async () => (await import('./triggers/rotate.ts')).rotate,
+      },
+      remove: {
+        doc: 'Remove a trigger with its history; its tasks stay',
+        load: async () => (await import('./triggers/remove.ts')).remove,
       },
     },
   },

@@ -5,10 +5,19 @@ export const SECRET_VARIABLE = 'LEASEHOLD_CLUSTER_SECRET';
 export const TICKET_VARIABLE = 'LEASEHOLD_TICKET';
 export const POOL_VARIABLE = 'LEASEHOLD_POOL';
 
-/** The environment that child processes inherit. Read at each call: a program may have changed it. Tasks need no secret of nodes. */
+/** The environment that child processes inherit. Read at each call: a program may have changed it. Tasks need no secrets of nodes. */
 export function environment(): Readonly<Record<string, string | undefined>> {
   const { [SECRET_VARIABLE]: _, [TICKET_VARIABLE]: _ticket, [POOL_VARIABLE]: _pool, ...rest } = process.env;
+  for (const name of Object.keys(rest)) if (name.startsWith(HOOK_PREFIX)) delete rest[name];
   return rest;
+}
+
+/** Variables with the secrets of webhooks. */
+const HOOK_PREFIX = 'LEASEHOLD_HOOK_';
+
+/** The secrets of webhooks that this node has, by their variables. */
+export function hookEnvironment(): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith(HOOK_PREFIX)));
 }
 
 /** What the environment has for a node: the secret of its cluster, and the folder with the credentials of a systemd unit. */

@@ -73,6 +73,7 @@ test('without flags and variables there are the documented defaults', () => {
     pushRate: 10_000,
     maxQueued: 1_000_000,
     maxQueuedInAll: 10_000_000,
+    triggerRoots: [],
     join: [],
     http: false,
     insecure: false,

@@ -7,6 +7,7 @@ import { LEASE_OPTIONS } from './options/leases.ts';
 import { MACHINE_OPTIONS } from './options/machines.ts';
 import { NODE_OPTIONS } from './options/node.ts';
 import type { Option, OptionTable } from './options/option.ts';
+import { POOL_OPTIONS } from './options/pools.ts';
 import { PUSH_OPTIONS } from './options/push.ts';
 import { RUN_POOL_OPTIONS } from './options/run-pools.ts';
 import { RUN_OPTIONS } from './options/runs.ts';
@@ -22,6 +23,7 @@ export const OPTIONS = Object.freeze({
   ...LEASE_OPTIONS,
   ...CLUSTER_OPTIONS,
   ...WORKER_OPTIONS,
+  ...POOL_OPTIONS,
   ...PUSH_OPTIONS,
   ...COMMAND_OPTIONS,
   ...EDIT_OPTIONS,

@@ -37,6 +37,27 @@ export function oneOf<const T extends string>(...words: readonly T[]): Parse<T> 
   };
 }
 
+export const poolName: Parse<string> = (text) => checkName('pool', text);
+
+interface LauncherText {
+  readonly kind: string;
+  readonly [setting: string]: unknown;
+}
+
+/** The kind of a launcher alone, or JSON with its settings. */
+export function launcherText(text: string, name: string): LauncherText {
+  if (!text.startsWith('{')) return { kind: checkName('launcher', text) };
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    given = undefined;
+  }
+  const { kind } = (given ?? {}) as Partial<LauncherText>;
+  if (typeof kind === 'string') return { ...(given as LauncherText), kind: checkName('launcher', kind) };
+  throw refuse(name, 'it is a kind, or JSON with one, such as {"kind": "subprocess"}');
+}
+
 /** Accepts old spellings of a value. */
 export function renamed<T>(spellings: Readonly<Record<string, string>>, parse: Parse<T>): Parse<T> {
   return (text, name) => parse(Object.hasOwn(spellings, text) ? (spellings[text] as string) : text, name);
@@ -150,6 +171,12 @@ export function namedFolder(text: string, name: string): readonly NamedFolder[] 
   const [, root, folder] = /^([a-z0-9][a-z0-9_-]{0,62})=(.+)$/s.exec(text) ?? [];
   if (root !== undefined && folder !== undefined) return [{ name: root, folder }];
   throw refuse(name, `${quote(text)} is not NAME=FOLDER, with a name of small letters, digits, - and _`);
+}
+
+/** An absolute path: a relative one would mean another folder to each process. */
+export function absoluteFolder(text: string, name: string): readonly string[] {
+  if (/^(\/|[A-Za-z]:[\\/])/.test(text)) return [text];
+  throw refuse(name, `${quote(text)} is not the absolute path of a folder`);
 }
 
 export interface NamedFolder {

@@ -65,6 +65,7 @@ import type { Budgets } from './trees/budgets.ts';
 import type { Documents } from './trees/documents.ts';
 import type { Runs } from './trees/runs.ts';
 import type { Trees } from './trees/trees.ts';
+import type { Triggers } from './triggers/triggers.ts';
 import type { Workers } from './workers.ts';
 import type { Workflows } from './workflows.ts';
 
@@ -101,6 +102,8 @@ export class Engine {
   readonly runs: Runs;
   /** Tasks that are pushed by a clock. */
   readonly schedules: Schedules;
+  /** What starts work when something happens. */
+  readonly triggers: Triggers;
   readonly workflows: Workflows;
   readonly trees: Trees;
   readonly waits: Waits;
@@ -117,7 +120,14 @@ export class Engine {
     this.retentionMs = settings.retentionMs;
     this.workerStaleMs = settings.workerStaleMs;
     this.cleanupMs = settings.cleanupMs;
-    const parts = makeParts({ store: this.store, world: this.world, settings, listeners: this.#listeners });
+    const { triggerHost } = options;
+    const parts = makeParts({
+      store: this.store,
+      world: this.world,
+      settings,
+      listeners: this.#listeners,
+      triggerHost,
+    });
     this.#parts = parts;
     this.readyLanes = parts.readyLanes;
     this.profiles = parts.profiles;
@@ -129,6 +139,7 @@ export class Engine {
     this.pools = parts.pools;
     this.runs = parts.runs;
     this.schedules = parts.schedules;
+    this.triggers = parts.triggers;
     this.workflows = parts.workflows;
     this.trees = parts.trees;
     this.waits = parts.waits;
@@ -486,6 +497,7 @@ export class Engine {
   changed(): void {
     this.#parts.feed.nudge();
     this.logs.hint();
+    this.#listeners.changed();
   }
 
   #committed(): void {

@@ -9,6 +9,8 @@ export interface EngineListener {
   readonly leased?: (inMs: number) => void;
   /** This process committed something, so there may be events to number. */
   readonly committed?: () => void;
+  /** A duty of this process has changed tasks or numbered events. */
+  readonly changed?: () => void;
   /** How long the store took to answer. */
   readonly timed?: (verb: 'claim' | 'renew', ms: number) => void;
   /** Somebody asked a running task to stop. */
@@ -21,6 +23,8 @@ export interface EngineListener {
   readonly settled?: (lease: Lease, state: TaskState) => void;
   /** A renewal or a report of an attempt was refused: its lease is lost, or it has ended. */
   readonly refused?: (lease: Lease, what: 'renewal' | 'report') => void;
+  /** A trigger was made, changed or removed, by this process. */
+  readonly triggersChanged?: () => void;
   /** The reaper of this process has taken back leases: so many of these, the others were renewed or ended meanwhile. */
   readonly expired?: (leases: readonly Lease[], reaped: number) => void;
 }
@@ -50,6 +54,10 @@ export class Listeners {
     for (const { committed } of this.#all) committed?.();
   }
 
+  changed(): void {
+    for (const { changed } of this.#all) changed?.();
+  }
+
   timed(verb: 'claim' | 'renew', ms: number): void {
     for (const { timed } of this.#all) timed?.(verb, ms);
   }
@@ -68,6 +76,10 @@ export class Listeners {
 
   expired(leases: readonly Lease[], reaped: number): void {
     for (const { expired } of this.#all) expired?.(leases, reaped);
+  }
+
+  triggersChanged(): void {
+    for (const { triggersChanged } of this.#all) triggersChanged?.();
   }
 
   cancelRequested(task: number): void {

@@ -30,6 +30,8 @@ import { InputGatherer } from './trees/input-gatherer.ts';
 import { Runs } from './trees/runs.ts';
 import { Spawns } from './trees/spawns.ts';
 import { Trees } from './trees/trees.ts';
+import type { TriggerHost } from './triggers/trigger-host.ts';
+import { Triggers } from './triggers/triggers.ts';
 import { Workers } from './workers.ts';
 import { Workflows } from './workflows.ts';
 
@@ -52,6 +54,7 @@ export interface EngineParts {
   readonly results: Results;
   readonly runs: Runs;
   readonly schedules: Schedules;
+  readonly triggers: Triggers;
   readonly workflows: Workflows;
   readonly settles: Settles;
   readonly trees: Trees;
@@ -65,13 +68,15 @@ export interface PartsDeps {
   readonly world: World;
   readonly settings: EngineSettings;
   readonly listeners: Listeners;
+  /** Undefined: triggers only push tasks. */
+  readonly triggerHost?: TriggerHost | undefined;
 }
 
 /**
  * Makes the parts of an engine and connects them. A part knows its neighbours by callbacks only: what became ready, what was freed, what
  * will be due, what was committed. Each of these is a hint.
  */
-export function makeParts({ store, world, settings, listeners }: PartsDeps): EngineParts {
+export function makeParts({ store, world, settings, listeners, triggerHost: host }: PartsDeps): EngineParts {
   const coalescer = new Coalescer(world);
   const readyLanes = new ReadyLanes(store, world, settings.pollMs, (queue) => listeners.queuePaused(queue));
   const interner = new Interner(store, (lane) => readyLanes.learn(lane));
@@ -156,6 +161,15 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
   const parseId = (text: string): number | undefined => ids.decode('task_', text)?.id;
   const runs = new Runs({ store, coalescer, tasks: pushes, trees, idOf, parseId, world });
   const schedules = new Schedules({ store, tasks: pushes, idOf });
+  const triggers = new Triggers({
+    store,
+    tasks: pushes,
+    host,
+    world,
+    idOf,
+    newestEvent: () => feed.newest(),
+    onChange: () => listeners.triggersChanged(),
+  });
   const workflows = new Workflows({ store, tasks: pushes });
   const waits = new Waits({ store, coalescer, onWoken, onCommit: onEnded });
   const spawns = new Spawns({ store, interner, tasks: pushes });
@@ -222,6 +236,7 @@ export function makeParts({ store, world, settings, listeners }: PartsDeps): Eng
     results,
     runs,
     schedules,
+    triggers,
     workflows,
     settles,
     trees,

@@ -9,7 +9,7 @@ import {
   type PoolState,
   type PoolWorker,
 } from '../core/pools/decide.ts';
-import { checkPool, type PoolInput, type PoolSpec } from '../core/pools/pool.ts';
+import { checkPool, type LauncherSpec, type PoolInput, type PoolSpec } from '../core/pools/pool.ts';
 import { ticketId } from '../core/pools/ticket.ts';
 import { NEVER } from '../core/schedule/due.ts';
 import type {
@@ -68,6 +68,29 @@ export interface Decision extends DecisionNote {
   readonly drained: number;
 }
 
+/** What became of one start. `unknown`: the launcher has not answered in time; its worker may still come. */
+export interface PoolLaunch {
+  readonly ticket: string;
+  readonly outcome: 'started' | 'failed' | 'unknown';
+  /** What was started, or why nothing was. */
+  readonly said: string;
+}
+
+export interface PoolCheck {
+  readonly plan: PoolPlan;
+  /** Undefined: there was nothing to do, or it was a dry run. */
+  readonly acted: PoolActed | undefined;
+  readonly launches: readonly PoolLaunch[];
+}
+
+export interface CheckTerms {
+  /** Only says what it would do. */
+  readonly dryRun?: boolean;
+}
+
+/** Checks a pool and starts workers. */
+export type PoolChecker = (name: string, terms: CheckTerms) => Promise<PoolCheck>;
+
 export interface PoolsDeps {
   readonly store: Pick<
     Store,
@@ -102,6 +125,8 @@ const MOST_STARTED = 200;
 export class Pools {
   readonly #deps: PoolsDeps;
   readonly #listeners = new Set<() => void>();
+  #checker: PoolChecker | undefined;
+  #checkLauncher: ((launcher: LauncherSpec) => Promise<void>) | undefined;
 
   constructor(deps: PoolsDeps) {
     this.#deps = deps;
@@ -119,7 +144,9 @@ export class Pools {
     input: PoolInput,
     { by = 'library', revision }: { readonly by?: string | undefined; readonly revision?: number | undefined } = {},
   ): Promise<Pool> {
-    const body = JSON.stringify(checkPool(name, input));
+    const spec = checkPool(name, input);
+    await this.#checkLauncher?.(spec.launcher);
+    const body = JSON.stringify(spec);
     const known = await this.#deps.store.poolGet({ name });
     if (known === undefined && (await this.list()).length >= MOST_POOLS)
       throw fault('LIMIT_REACHED', { limit: `${MOST_POOLS} pools` });
@@ -154,6 +181,19 @@ export class Pools {
     this.#changed();
   }
 
+  /** Who starts workers in this process. */
+  checksWith(checker: PoolChecker, checkLauncher: (launcher: LauncherSpec) => Promise<void>): void {
+    this.#checker = checker;
+    this.#checkLauncher = checkLauncher;
+  }
+
+  /** Checks a pool now: starts workers, or sends some home. */
+  async check(name: string, terms: CheckTerms = {}): Promise<PoolCheck> {
+    if (terms.dryRun === true) return { plan: await this.plan(name), acted: undefined, launches: [] };
+    if (this.#checker === undefined) throw fault('UNSUPPORTED', {}, { hint: 'This process starts no workers.' });
+    return this.#checker(name, terms);
+  }
+
   /** What a check would do now. Reads only. */
   async plan(name: string): Promise<PoolPlan> {
     const { store, staleMs } = this.#deps;
@@ -163,8 +203,8 @@ export class Pools {
     const work = await this.#work(pool);
     const state = stateOf(look, work);
     const decision = decidePool(state, pool, look.now);
-    const note = noteOf(state, decision);
-    const same = look.last !== undefined && sameCourse(JSON.parse(look.last.body) as DecisionNote, note);
+    const note = decisionNote(state, decision);
+    const same = look.last?.course === courseOf(note);
     const unseen = look.members.some(isUnseen);
     const acts = decision.launch > 0 || decision.drain.length > 0;
     const untilExpiry = look.nextExpiry === undefined ? undefined : Math.max(1, look.nextExpiry - look.now);
@@ -193,7 +233,7 @@ export class Pools {
       upTo: Math.min(pool.policy.max, decision.want + leaving),
       ttlMs: pool.policy.startMs,
       drain: decision.drain,
-      decision: note === undefined ? undefined : JSON.stringify(note),
+      decision: note === undefined ? undefined : { course: courseOf(note), body: JSON.stringify(note) },
     });
     if (acted !== undefined && acted.drained.length > 0) onDrained();
     return acted;
@@ -302,8 +342,9 @@ function stateOf(look: PoolLook, work: QueueScale): PoolState {
     }),
     upAt: look.pool.upAt,
     downAt: look.pool.downAt,
-    failures: look.failures,
-    failedAt: look.failedAt,
+    // Nobody has come with those that are overdue.
+    failures: look.failures + look.overdue,
+    failedAt: look.overdue > 0 ? look.now : look.failedAt,
   };
 }
 
@@ -313,7 +354,8 @@ function isUnseen({ ticket, running, idleSince, seenEnded, ended }: PoolLook['me
   return seenEnded !== ended || running > 0 !== (idleSince === undefined);
 }
 
-function noteOf(
+/** The figures that a decision was made from, and what it says. */
+export function decisionNote(
   { runnable, blocked, oldestAgeMs, starting, workers }: PoolState,
   decision: PoolDecision,
 ): DecisionNote {
@@ -335,9 +377,9 @@ function noteOf(
   };
 }
 
-/** Nothing was decided anew: figures of the work alone are no news. */
-function sameCourse(a: DecisionNote, b: DecisionNote): boolean {
-  return a.want === b.want && a.reasons.join() === b.reasons.join() && a.launch === b.launch && a.drain === b.drain;
+/** Figures of the work alone make no other decision. */
+function courseOf({ want, reasons }: DecisionNote): string {
+  return `${want} ${reasons.join(' ')}`;
 }
 
 function decisionOf({ n, at, body, launched, drained }: DecisionRecord): Decision {

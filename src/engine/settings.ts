@@ -5,6 +5,7 @@ import type { World } from '../core/world.ts';
 import type { QueueStore } from '../store/store.ts';
 import { checkIntervalMs, checkLeaseMs, checkOptions, checkRetentionMs, checkStaleMs } from './check.ts';
 import { SCAN_MS } from './claim/ready-lanes.ts';
+import type { TriggerHost } from './triggers/trigger-host.ts';
 
 export interface EngineOptions {
   /** The whole port, or only what a plain queue needs; then the rest is refused with `UNSUPPORTED`. */
@@ -20,6 +21,8 @@ export interface EngineOptions {
   readonly pollMs?: Duration;
   /** How often at least the reaper looks for expired leases, from 10 ms to 1 h; default 1 s. */
   readonly cleanupMs?: Duration;
+  /** What triggers may do beside pushing tasks; default nothing. */
+  readonly triggerHost?: TriggerHost | undefined;
 }
 
 /** The checked options of an engine, in milliseconds. */
@@ -42,6 +45,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'workerStaleMs',
   'pollMs',
   'cleanupMs',
+  'triggerHost',
 ] satisfies (keyof EngineOptions)[]);
 
 export function checkSettings(options: EngineOptions): EngineSettings {

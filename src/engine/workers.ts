@@ -45,7 +45,8 @@ export class Workers {
   }
 
   /** A new incarnation. Resolves to the number that claims are made with. */
-  async register({ ticket, ...worker }: WorkerRequest): Promise<number> {
+  async register(request: WorkerRequest): Promise<number> {
+    const { ticket, ...worker } = request ?? ({} as WorkerRequest);
     const known = checkNewWorker(worker);
     const schemas = checkSchemas(worker.schemas, known.handlers);
     const brought = ticket === undefined ? {} : { redeems: ticketOf(ticket) };

@@ -1,13 +1,8 @@
 /** The kinds of launchers that a process knows. */
 import { fault } from '../core/errors.ts';
+import type { LauncherSpec } from '../core/pools/pool.ts';
 import { suggest } from '../core/suggest.ts';
 import type { Launcher, LauncherHost, LauncherKind } from './launcher.ts';
-
-/** `launcher` of a pool: its kind, and what that kind wants to know. */
-export interface LauncherSetting {
-  readonly kind: string;
-  readonly [setting: string]: unknown;
-}
 
 export class LauncherKinds {
   readonly #kinds: ReadonlyMap<string, LauncherKind>;
@@ -20,7 +15,7 @@ export class LauncherKinds {
     return [...this.#kinds.keys()];
   }
 
-  make({ kind, ...settings }: LauncherSetting, host: LauncherHost): Launcher {
+  make({ kind, ...settings }: LauncherSpec, host: LauncherHost): Launcher {
     const found = this.#kinds.get(kind);
     if (found !== undefined) return found.make(settings, host);
     const problem = `${kind} is not a kind of launcher`;

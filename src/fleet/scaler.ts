@@ -2,7 +2,7 @@
 import { isEngineError } from '../core/errors.ts';
 import { pause } from '../core/pause.ts';
 import type { PoolDecision } from '../core/pools/decide.ts';
-import type { PoolSpec } from '../core/pools/pool.ts';
+import type { LauncherSpec, PoolSpec } from '../core/pools/pool.ts';
 import type { World } from '../core/world.ts';
 import type { Launcher, LauncherHost, LaunchRequest } from './launcher.ts';
 import type { LauncherKinds } from './registry.ts';
@@ -56,7 +56,9 @@ export interface ScalerOptions<E extends PoolEngine> {
 /** Starts under way at once, so that a slow place does not hold a thousand connections of this process. */
 const AT_ONCE = 16;
 /** A launcher that has not answered by then is not waited for. */
-const MOST_LAUNCH_MS = 30_000;
+const MOST_LAUNCH_MS = 20_000;
+
+const TOO_SLOW = new Error('the launcher was too slow with those before it');
 
 type PlanOf<E extends PoolEngine> = Awaited<ReturnType<E['plan']>>;
 
@@ -84,6 +86,12 @@ export class Scaler<E extends PoolEngine = PoolEngine> {
     return { plan, acted, launches: await this.#launchAll(plan, reserved) };
   }
 
+  /** Refuses a setting that no launcher could be made from. Nothing is started. */
+  async checkLauncher(setting: LauncherSpec): Promise<void> {
+    const { kinds, host } = this.#options;
+    await kinds.make(setting, host).close?.();
+  }
+
   /** Starts workers for tickets that are reserved. */
   async #launchAll({ pool }: PoolPlan, tickets: readonly MadeTicket[]): Promise<readonly Launch[]> {
     if (tickets.length === 0) return [];
@@ -95,9 +103,13 @@ export class Scaler<E extends PoolEngine = PoolEngine> {
     }
     const launches: Launch[] = [];
     const waiting = [...tickets];
+    const { monotonic } = this.#options.world.clock;
+    const until = monotonic() + MOST_LAUNCH_MS;
     const one = async (): Promise<void> => {
-      for (let ticket = waiting.shift(); ticket !== undefined; ticket = waiting.shift())
-        launches.push(await this.#launch(launcher, pool, ticket));
+      for (let ticket = waiting.shift(); ticket !== undefined; ticket = waiting.shift()) {
+        const late = monotonic() >= until;
+        launches.push(await (late ? this.#failed(ticket.id, TOO_SLOW) : this.#launch(launcher, pool, ticket)));
+      }
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, tickets.length) }, one));
     return launches;
@@ -161,6 +173,6 @@ export class Scaler<E extends PoolEngine = PoolEngine> {
     this.#closing.abort();
     const all = [...this.#launchers.values()];
     this.#launchers.clear();
-    await Promise.allSettled(all.map(({ launcher }) => launcher.close?.()));
+    await Promise.allSettled(all.map(async ({ launcher }) => launcher.close?.()));
   }
 }

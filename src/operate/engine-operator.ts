@@ -8,20 +8,23 @@ import { OPERATIONS, type OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator } from './operator.ts';
 import { findRun } from './runs/find-run.ts';
 import { RunMembers } from './runs/run-members.ts';
+import type { HookSecrets } from './triggers/hook-secrets.ts';
 import type { LogLineView } from './views.ts';
 
 /** The operator of an engine: for the routes of a node, and for a command that has the store open. */
 export class EngineOperator implements Operator {
   readonly engine: Engine;
   readonly #silence: Silence | undefined;
+  readonly #hooks: HookSecrets | undefined;
   /** Open followers. While there are some, the engine polls for changes of other processes. */
   #followers = 0;
   #unwatch = (): void => {};
 
-  /** `silence`: how long a node may be silent before it counts as stale, and as dead. */
-  constructor(engine: Engine, silence?: Silence) {
+  /** `silence`: how long a node may be silent before it counts as stale, and as dead. `hooks`: of a node that takes webhooks. */
+  constructor(engine: Engine, silence?: Silence, hooks?: HookSecrets) {
     this.engine = engine;
     this.#silence = silence;
+    this.#hooks = hooks;
   }
 
   call<N extends OperatedName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
@@ -29,7 +32,7 @@ export class EngineOperator implements Operator {
   }
 
   async answer<N extends OperatedName>(name: N, ask: CallInput<N>): Promise<AnswerOf<N>> {
-    return OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence), ask);
+    return OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence, this.#hooks), ask);
   }
 
   async *events({ after, run, signal }: EventsOptions): AsyncGenerator<FeedView> {

@@ -3,6 +3,7 @@ import { DEFAULT_SILENCE, type Silence } from '../core/node.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lane, TaskQuery, TaskRecord, WorkerRecord } from '../engine/records.ts';
+import type { HookSecrets } from './triggers/hook-secrets.ts';
 import { type TaskView, type ViewContext, viewTask } from './views.ts';
 
 export interface TaskFilter {
@@ -31,12 +32,15 @@ export function numberOf(engine: Engine, id: string): number {
 export class EngineSnapshot {
   readonly engine: Engine;
   readonly silence: Silence;
+  /** Of a node: what keeps the secrets of webhooks. */
+  readonly hooks: HookSecrets | undefined;
   #ahead: Promise<number> | undefined;
   #workers: Promise<readonly WorkerRecord[]> | undefined;
 
-  constructor(engine: Engine, silence = DEFAULT_SILENCE) {
+  constructor(engine: Engine, silence = DEFAULT_SILENCE, hooks?: HookSecrets) {
     this.engine = engine;
     this.silence = silence;
+    this.hooks = hooks;
   }
 
   numberOf(id: string): number {

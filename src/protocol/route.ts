@@ -31,6 +31,8 @@ export interface Route {
   readonly onObserver?: boolean;
   /** A repeat under the same `Idempotency-Key` gets the first answer. */
   readonly repeatable?: boolean;
+  /** The body is read within a bound of its own and handed over as it came, since its signature is over these bytes. */
+  readonly raw?: boolean;
   /** Errors have the form of JSON-RPC. */
   readonly rpc?: boolean;
   /** Errors are `{error: TEXT}`, and a token may come without the word Bearer, as clients of loopd send and expect it. */

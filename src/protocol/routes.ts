@@ -7,6 +7,7 @@ import { LIMIT_ROUTES } from './routes/limits.ts';
 import { LOGIN_ROUTES } from './routes/login.ts';
 import { LOOPD_ROUTES } from './routes/loopd.ts';
 import { LOOP_ROUTES } from './routes/loops.ts';
+import { POOL_ROUTES } from './routes/pools.ts';
 import { QUEUE_ROUTES } from './routes/queues.ts';
 import { RPC_ROUTES } from './routes/rpc.ts';
 import { RUN_GRAPH_ROUTES } from './routes/run-graphs.ts';
@@ -15,6 +16,7 @@ import { SCHEDULE_ROUTES } from './routes/schedules.ts';
 import { SYSTEM_ROUTES } from './routes/system.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { TOKEN_ROUTES } from './routes/tokens.ts';
+import { TRIGGER_ROUTES } from './routes/triggers.ts';
 import { WAIT_ROUTES } from './routes/waits.ts';
 import { WORKER_SESSION_ROUTES } from './routes/worker-sessions.ts';
 import { WORKER_ROUTES } from './routes/workers.ts';
@@ -31,8 +33,10 @@ export const ROUTES = {
   ...RUN_GRAPH_ROUTES,
   ...SCHEDULE_ROUTES,
   ...WORKFLOW_ROUTES,
+  ...TRIGGER_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
+  ...POOL_ROUTES,
   ...LIMIT_ROUTES,
   ...WAIT_ROUTES,
   ...EVENT_ROUTES,

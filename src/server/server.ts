@@ -11,9 +11,10 @@ import { type Access, callerOf, type Principal } from './auth/access.ts';
 import { Audit } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
+import { MAX_HOOK_BYTES } from './hooks/hook-service.ts';
 import { EventStream, JsonText, NO_CONTENT, RawResponse } from './http/answers.ts';
 import { actorOf, bearerOf, checked } from './http/caller.ts';
-import { Connections, MOST_PER_ADDRESS } from './http/connections.ts';
+import { Connections, MOST_PER_ADDRESS, placeOf } from './http/connections.ts';
 import { endUnread } from './http/hang-up.ts';
 import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
 import { InFlightRequests } from './http/in-flight.ts';
@@ -27,6 +28,7 @@ import { loopdRoutes, loopRoutes } from './loopd/loopd-routes.ts';
 import { plainStatus, plainText } from './loopd/refusals.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { eventRoutes } from './routes/events.ts';
+import { hookRoutes } from './routes/hooks.ts';
 import { insightRoutes } from './routes/insight.ts';
 import { loginRoutes } from './routes/login.ts';
 import { logRoutes } from './routes/logs.ts';
@@ -116,6 +118,7 @@ export class Server {
         reply.header('connection', 'close');
         this.#refuse(this.#refusalOf(request) ?? error, request, reply);
       },
+      rawBytes: (request) => (routeOf(request)?.raw === true ? MAX_HOOK_BYTES : undefined),
       callerOf: (request) => {
         const principal = this.#principals.get(request);
         return principal === undefined ? undefined : callerOf(principal);
@@ -236,6 +239,7 @@ export class Server {
         const principal = await this.#authorize(route, request);
         if (principal !== undefined) this.#principals.set(request, principal);
         if (this.#services?.observes() && isWrite(route)) throw fault('READ_ONLY');
+        if (route.raw === true) await this.#admitHook(request);
       },
       handler: async (request, reply) => {
         const principal = this.#principals.get(request);
@@ -246,7 +250,7 @@ export class Server {
           address: this.publicAddress,
           params: checked('path', route.params, request.params),
           query: checked('query', route.query, request.query),
-          body: checked('body', route.body, request.body ?? {}),
+          body: route.raw === true ? (request.body ?? '') : checked('body', route.body, request.body ?? {}),
           principal,
           by: actorOf(principal, request.headers['x-leasehold-by']),
           audited: this.#audit.auditorFor(principal, request.id),
@@ -270,6 +274,12 @@ export class Server {
         return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer));
       },
     });
+  }
+
+  /** By its head: a delivery that would be refused anyway is not read. */
+  async #admitHook(request: FastifyRequest): Promise<void> {
+    const { name } = request.params as { readonly name: string };
+    await this.#services?.hooks.admit(name, placeOf(request.socket.remoteAddress ?? ''), request.headers);
   }
 
   async #authorize(route: Route, request: FastifyRequest): Promise<Principal | undefined> {
@@ -431,6 +441,7 @@ export class Server {
       ...loginRoutes({ version, secure }),
       ...insightRoutes,
       ...pushRoutes,
+      ...hookRoutes,
       ...logRoutes,
       ...workerRoutes,
       ...eventRoutes,

@@ -8,6 +8,7 @@ import type { LimitStore } from './port/limit-store.ts';
 import type { NodeStore } from './port/node-store.ts';
 import type { PoolStore } from './port/pool-store.ts';
 import type { NewTask, PushAnswer } from './port/push-store.ts';
+import type { ReactionStore } from './port/reaction-store.ts';
 import type { ResultStore } from './port/result-store.ts';
 import type { RunStore } from './port/run-store.ts';
 import type { SettingStore } from './port/setting-store.ts';
@@ -27,6 +28,7 @@ export type * from './port/insight-store.ts';
 export type * from './port/limit-store.ts';
 export type * from './port/node-store.ts';
 export type * from './port/pool-store.ts';
+export type * from './port/reaction-store.ts';
 export type * from './port/result-store.ts';
 export type * from './port/run-store.ts';
 export type * from './port/setting-store.ts';
@@ -55,6 +57,7 @@ export interface Store
     TriggerStore,
     WorkflowStore,
     PoolStore,
+    ReactionStore,
     SettingStore,
     TokenStore,
     BrowserSessionStore,

@@ -2,6 +2,7 @@
 
 import { findFaketime } from '../e2e/timed-postgres.ts';
 import { findChromium } from '../support/find-chromium.ts';
+import { findSshd } from '../support/fleet/sshd.ts';
 import { findBouncer } from '../support/pgbouncer.ts';
 import { promtool } from '../support/promtool.ts';
 import { ROOT } from './job.ts';
@@ -23,6 +24,7 @@ export function needs(): readonly Need[] {
     { name: 'chromium', isThere: findChromium() !== undefined, inCi: true },
     { name: 'pgbouncer', isThere: findBouncer() !== undefined, inCi: false },
     { name: 'libfaketime', isThere: findFaketime() !== undefined, inCi: false },
+    { name: 'sshd', isThere: findSshd() !== undefined, inCi: false },
     { name: 'promtool', isThere: promtool(['--version'], ROOT) !== undefined, inCi: false },
   ];
 }

@@ -186,6 +186,31 @@ describe('an agent run', () => {
     assert.match(await failing(app, { gateway: other, prompt: 'x' }), /PATH/);
   });
 
+  test('goes on where the value of a variable is a word or a number of its own', async (t) => {
+    const app = await open('memory:');
+    t.after(() => app.close({ drainMs: 0 }));
+    const own = { A_API_KEY: 'complete', B_API_KEY: '12345678' };
+    const counter = () => ({ content: 'complete', usage: { total_tokens: 12345678 } });
+    await app.worker({ tasks: [agentHandler({ functions: { counter }, environment: () => own })] }).start();
+    const { text: said, stop, usage } = await run(app, { gateway: 'counter', prompt: 'Count' });
+    assert.deepEqual([said, stop, (usage as { tokens: number }).tokens], ['[secret]', '[secret]', 12345678]);
+  });
+
+  test('with more to say than can be kept fails with a clear end, and asks nobody again', async (t) => {
+    const long = 'x'.repeat(1_100_000);
+    let asked = 0;
+    const app = await working(t, { agents: { talker: () => (asked++, long) } });
+    assert.match(
+      await failing(app, { gateway: 'talker', prompt: 'Talk', backoffs: [] }),
+      /TOO_LARGE|too large|more than/,
+    );
+    assert.equal(asked, 1);
+    const endpoint = await openAiServer(t, completion(long));
+    const gateway = { type: 'llm', name: 'm', base_url: endpoint.baseUrl, stream: false };
+    assert.match(await failing(app, { gateway, prompt: 'Talk', backoffs: [] }), /TOO_LARGE|too large|more than/);
+    assert.equal(endpoint.asked.length, 1);
+  });
+
   test('ends soon after a cancel, though its endpoint never answers', async (t) => {
     const called = Promise.withResolvers<void>();
     const server = await openAiServer(t, () => called.resolve());

@@ -1,7 +1,8 @@
 /** What runs AI agents as tasks in a worker of a program. */
 import { environment } from '../../config/environment.ts';
 import { checkOptions } from '../../engine/check.ts';
-import { AGENT_HANDLER, AGENT_TRIES, type AgentInput, agentInput } from '../../worker/agent-run/agent-input.ts';
+import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
+import { AGENT_TRIES, type AgentInput, agentInput } from '../../worker/agent-run/agent-input.ts';
 import type { AgentRunResult } from '../../worker/agent-run/agent-result.ts';
 import type { AgentTaskOptions } from '../../worker/agent-run/agent-task.ts';
 import type { AgentFunction } from '../../worker/agents/registry.ts';

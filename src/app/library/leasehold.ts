@@ -14,10 +14,12 @@ import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
 import type { AppWorkerOptions } from '../worker.ts';
+import type { AppPools } from './pools.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppRuns, RunBudget } from './runs.ts';
 import type { AppSchedules, ScheduleOptions } from './schedules.ts';
 import type { AppWorkflows } from './stored-workflows.ts';
+import type { AppTriggers } from './triggers.ts';
 
 /** One event of a task, under its public id. */
 export interface AppEvent extends Omit<TaskEvent, 'task' | 'createdAt'> {
@@ -136,6 +138,10 @@ export interface Leasehold extends AsyncDisposable {
   readonly schedules: AppSchedules;
   /** Workflows of nodes and connections that the store keeps, with their versions. */
   readonly workflows: AppWorkflows;
+  /** Pools of workers: how many there should be, and how they are started. */
+  readonly pools: AppPools;
+  /** Triggers: what starts work when something happens. */
+  readonly triggers: AppTriggers;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

@@ -39,7 +39,7 @@ const PAGE = 500;
 export async function openManual(url: string, options: ManualOptions = {}): Promise<Manual> {
   // A name of its own, so that the renewal thread can open the same memory.
   const named = url === 'memory:' ? `memory:${randomUUID()}` : url;
-  return new Manual(await openNode(named, options), renewalOf(named, options));
+  return new Manual(await openNode(named, options), renewalOf(named, options), named);
 }
 
 /** An app, the leases that its caller holds, and what an operator needs to act on the leases of others. */
@@ -49,9 +49,9 @@ export class Manual {
   readonly #node: Node;
   readonly #holder = `${hostname()}/${process.pid}/${randomUUID()}`;
 
-  constructor(node: Node, renewal: RenewalAddress | undefined) {
+  constructor(node: Node, renewal: RenewalAddress | undefined, url: string) {
     this.#node = node;
-    this.app = new App(node, renewal);
+    this.app = new App(node, renewal, { url, rounds: false });
     this.leases = new LeaseKeeper({ engine: node.engine, renewal, log: node.log });
   }
 

@@ -29,6 +29,7 @@ import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
 import type { AppFeedItem, AppTree, Leasehold, RunArguments, WorkflowHandle } from '../library/leasehold.ts';
+import { type AppPools, CalledPools } from '../library/pools.ts';
 import {
   type GraphTaskInput,
   graphOf,
@@ -40,6 +41,7 @@ import {
 import { type AppRuns, CalledRuns } from '../library/runs.ts';
 import { type AppSchedules, CalledSchedules, type ScheduleOptions } from '../library/schedules.ts';
 import { type AppWorkflows, CalledWorkflows } from '../library/stored-workflows.ts';
+import { type AppTriggers, CalledTriggers } from '../library/triggers.ts';
 import { startOver, startWorkflow, workflowHandle } from '../library/workflow-runs.ts';
 import { nodeFetch } from './node-fetch.ts';
 import { itemOf } from './remote-app-events.ts';
@@ -69,6 +71,8 @@ const NODE_OPTIONS: readonly string[] = [
   'workerStaleMs',
   'duties',
   'dutyMs',
+  'triggerRoots',
+  'checkPool',
 ];
 const HOLD_MS = 60_000;
 
@@ -111,6 +115,10 @@ export class RemoteApp implements Leasehold {
   readonly #schedules: CalledSchedules;
   /** Stored workflows: apply, look, enable, run. */
   readonly workflows: AppWorkflows;
+  /** How many workers there should be: put, look, check. */
+  readonly pools: AppPools;
+  /** Triggers: what starts work when something happens. */
+  readonly triggers: AppTriggers;
 
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
@@ -118,7 +126,9 @@ export class RemoteApp implements Leasehold {
     this.runs = new CalledRuns(() => Promise.resolve(this.#operator));
     this.#schedules = new CalledSchedules(() => Promise.resolve(this.#operator));
     this.schedules = this.#schedules;
+    this.triggers = new CalledTriggers(() => Promise.resolve(this.#operator));
     this.workflows = new CalledWorkflows(() => Promise.resolve(this.#operator));
+    this.pools = new CalledPools(() => Promise.resolve(this.#operator));
     this.#completions = new CompletionWatcher(client);
     this.#mayRule = token !== undefined;
     this.#log = log;

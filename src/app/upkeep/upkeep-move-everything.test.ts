@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { freshDatabase } from '../../../test/support/postgres.ts';
+import { ticketOf } from '../../engine/pools.ts';
 import type { WaitRequest } from '../../engine/settle/waits.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { LEFT_BEHIND, TRANSFERS } from '../../store/postgres/migrate/move-in-tables.ts';
@@ -177,6 +178,17 @@ async function furnish(app: App): Promise<Scene> {
   await store.triggerPut({ trigger: { name: 'nightly', ...what, ...cron, ...payload } });
   await store.triggerRun({ name: 'nightly', item: { ...what, payload: '1', priority: 0, maxTries: 2, delayMs: HOUR } });
   await store.triggerPause({ name: 'nightly' });
+  const revision = await store.reactionPut({ name: 'hook', kind: 'webhook', body: '{"a":"Ä"}', cursor: 7 });
+  const delivery = { key: 'd1', version: '1', keepMs: HOUR, about: 'one', detail: 'more', outcome: 'pushed' } as const;
+  const pushed = { ...what, payload: '1', priority: 0, maxTries: 2, delayMs: HOUR };
+  await store.reactionFire({ name: 'hook', revision, deliveries: [{ ...delivery, item: pushed, links: 2 }] });
+  await store.workerRegister({ name: 'gone', incarnation: 'gone', slots: 1, tags: [], host: 'box', staleMs: 1 });
+  const reaper = await store.dutyTake({ name: 'test', holder: 'test', ttlMs: HOUR });
+  assert.ok(reaper);
+  for (let lost = 0, look = 0; lost === 0 && look < 1000; look++) {
+    await new Promise(setImmediate);
+    lost = (await store.workerReap({ duty: reaper, staleMs: HOUR })).length;
+  }
   const own = { name: 'flow.start', ...what, ...cron, ...payload };
   const ran = { kind: 'graph', title: 'Ä', definition: 'w', labels: {} };
   await store.workflowPut({
@@ -186,6 +198,16 @@ async function furnish(app: App): Promise<Scene> {
     triggers: [{ ...own, run: ran }],
     next: { definition: { hash: 'w', kind: 'graph', body: '{}' }, by: 'ada "b"', restored: undefined },
   });
+  await engine.pools.put('papers', { policy: { max: 3 } });
+  const tickets = ['a', 'b'].map((letter) => `tk-${letter.repeat(16)}.${letter.repeat(32)}`);
+  const reserving = { name: 'papers', staleMs: HOUR, upTo: 3, ttlMs: HOUR, drain: [] };
+  const decision = { course: '3 "work"', body: '{"want":3}' };
+  await store.poolAct({ ...reserving, tickets: tickets.map(ticketOf), decision });
+  const hired = { name: 'hired', incarnation: 'hired', slots: 1, ticket: tickets[0] as string };
+  const drain = [await engine.workers.register(hired)];
+  await store.poolAct({ ...reserving, tickets: [], decision: undefined });
+  await store.poolAct({ ...reserving, tickets: [], drain, decision: undefined });
+  await store.ticketNote({ id: 'tk-bbbbbbbbbbbbbbbb', error: 'no "host"' });
   const run = { name: 'Ä "run"', kind: 'machine', title: 't', fingerprint: 'f', definition: 'h', labels: { a: '"' } };
   const push = {
     task: { lane: lane?.id ?? 0, spec: spec ?? 0, priority: 0, maxTries: 1, payload: '1', delayMs: HOUR },
@@ -241,7 +263,9 @@ const RETOLD: Readonly<Record<string, readonly string[]>> = {
   task: ['prio', 'lease_until', 'queue'],
   done: ['prio', 'queue'],
   trigger_def: ['prio'],
-  worker: ['beat_at'],
+  worker: ['beat_at', 'leaving_at'],
+  pools: ['up_at', 'down_at'],
+  pool_tickets: ['made_at', 'expires_at', 'ended_at', 'idle_since'],
   duty: ['until', 'holder', 'epoch', 'cursor'],
   slot: ['tat', 'cost_tat', 'paused_until'],
   lane: ['slots'],

@@ -122,6 +122,8 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     cleanupMs: cleanupInterval,
     cluster: config.cluster ? clusterOf(config) : undefined,
     worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
+    triggerRoots: config.triggerRoots,
+    allowHttp: config.allowHttp,
     drainMs: config.drainTimeout,
     log: { ...(config.logLevel === 'debug' ? { debug: info } : {}), info, warn: say, error: say },
   });

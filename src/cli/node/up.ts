@@ -23,6 +23,7 @@ export const NODE_OPTIONS: readonly OptionKey[] = [
   'pushRate',
   'maxQueued',
   'maxQueuedInAll',
+  'triggerRoots',
   'durability',
   'logLevel',
   'leaseDuration',

@@ -1,6 +1,6 @@
 import { type BuiltinOptions, builtinWorker } from '../../app/builtin-worker.ts';
 import { tighten } from '../../app/data/data-folder.ts';
-import { open } from '../../app/open.ts';
+import { type App, open } from '../../app/open.ts';
 import type { Addresses, Credentials, Log, Worker } from '../../app/remote/remote-worker.ts';
 import { storeName } from '../../app/store-name.ts';
 import { realWorld, type Tracing } from '../../app/world.ts';
@@ -38,6 +38,8 @@ export const worker: Command = {
     'otlpEndpoint',
     'serviceName',
     'once',
+    'ticket',
+    'pool',
     'idleExit',
     'drainTimeout',
     'json',
@@ -64,6 +66,7 @@ export const worker: Command = {
       ...options,
       traces: traces.tracing,
       once,
+      ticket: config.ticket,
       idleExitMs: idleExit,
       log: { info: () => {}, warn: display.warning, error: display.warning },
       onSettled: ({ id, queue, handler }, outcome, ranMs) => {
@@ -147,10 +150,26 @@ async function openWorker(
     leaseMs: leaseDuration,
     pollMs: pollInterval,
     housekeeping: !once,
+    // A worker for one task looks at its pool once, when it has ended.
+    pools: !once,
     log,
     traces,
   });
-  return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close: () => app.close() };
+  const close = async (): Promise<void> => {
+    await lastLook(app, config.pool);
+    await app.close();
+  };
+  return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close };
+}
+
+/** Who ends makes room: without this nobody would start another worker for the tasks that are left. */
+async function lastLook(app: App, pool: string | undefined): Promise<void> {
+  if (pool === undefined) return;
+  try {
+    await app.pools.check(pool);
+  } catch {
+    // The pool is gone, or the store is away: the next process that looks at the pool sees to it.
+  }
 }
 
 function isSome(urls: readonly string[]): urls is Addresses {

@@ -1,4 +1,4 @@
-import { filled, hostName, oneOf, portNumber, publicUrl, wholeNumber } from '../parse.ts';
+import { absoluteFolder, filled, hostName, oneOf, portNumber, publicUrl, wholeNumber } from '../parse.ts';
 import { MAX_BOUND } from './bounds.ts';
 import type { OptionTable } from './option.ts';
 
@@ -149,6 +149,17 @@ export const NODE_OPTIONS = {
     parse: wholeNumber(0, MAX_BOUND),
     env: ['LEASEHOLD_MAX_QUEUED_IN_ALL'],
     fallback: () => 10_000_000,
+  },
+  triggerRoots: {
+    doc: 'A folder below which triggers may watch folders of this host; may be repeated, a comma between two in the variable',
+    flag: 'trigger-root',
+    value: 'DIR',
+    many: true,
+    parse: absoluteFolder,
+    env: ['LEASEHOLD_TRIGGER_ROOTS'],
+    parseEnv: (text, name) => text.split(',').flatMap((one) => absoluteFolder(one.trim(), name)),
+    fallback: (): readonly string[] => [],
+    fallbackDoc: 'none: no folder is watched',
   },
   durability: {
     doc: 'What an acknowledged write survives: full, the loss of power; normal, kill -9',

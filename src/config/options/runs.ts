@@ -38,7 +38,7 @@ export const RUN_OPTIONS = {
     fallbackDoc: 'all fire',
   },
   workflowFile: {
-    doc: 'The workflow, in JSON or YAML',
+    doc: 'The workflow, or the triggers, in JSON or YAML',
     flag: 'file',
     short: 'f',
     value: 'FILE',

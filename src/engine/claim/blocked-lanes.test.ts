@@ -79,3 +79,25 @@ test('a lane keeps its entry while it is blocked', () => {
   assert.equal(held.entry(2), undefined);
   assert.equal(held.remove(2, false), undefined);
 });
+
+test('of lanes that one counter blocks the most urgent is tried first, also when that has changed, or the oldest where that is asked for', () => {
+  const held = new BlockedLanes(() => 1);
+  for (const [lane, priority] of [
+    [1, 0],
+    [2, 5],
+    [3, -2],
+    [4, 5],
+  ] as const)
+    held.add(lane, { mark: 1, priority }, SLOT, 0, held.frees);
+  held.freed(SLOT, 9);
+  const may = (first?: 'oldest'): readonly number[] => [...held.unblocked(() => true, first)].map(([lane]) => lane);
+  assert.deepEqual(may(), [2, 4, 1, 3]);
+  assert.deepEqual(may('oldest'), [1, 2, 3, 4]);
+  held.update(3, { mark: 2, priority: 9 });
+  held.remove(2, false);
+  assert.deepEqual(may(), [3, 4, 1]);
+  assert.deepEqual(
+    [...held.unblocked((lane) => lane !== 3)].map(([lane]) => lane),
+    [4, 1],
+  );
+});

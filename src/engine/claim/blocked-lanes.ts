@@ -19,8 +19,8 @@ export class BlockedLanes {
   /** What one task of this lane takes from this counter. */
   readonly #need: (lane: number, counter: number) => number;
   readonly #lanes = new Map<number, Blocked>();
-  /** Counter → the lanes that it blocks, least recently served first. */
-  readonly #byCounter = new Map<number, Set<number>>();
+  /** Counter → the lanes that it blocks. */
+  readonly #byCounter = new Map<number, LanesByPriority>();
   /** Counter → believed room for the lanes that it blocks. */
   readonly #room = new Map<number, number>();
   /** Counter → when something was last given back to it, as a value of `#frees`. */
@@ -53,15 +53,21 @@ export class BlockedLanes {
 
   update(lane: number, entry: KnownLane): void {
     const held = this.#lanes.get(lane);
-    if (held !== undefined) held.entry = entry;
+    if (held === undefined) return;
+    if (held.entry.priority !== entry.priority) {
+      const others = this.#byCounter.get(held.counter) as LanesByPriority;
+      others.delete(lane, held.entry.priority);
+      others.add(lane, entry.priority);
+    }
+    held.entry = entry;
   }
 
   /** `left`: the room that a claim saw. `at`: the value of `frees` when that claim was sent. */
   add(lane: number, entry: KnownLane, counter: number, left: number, at: number): void {
     this.#lanes.set(lane, { counter, entry });
-    const others = this.#byCounter.get(counter);
-    if (others === undefined) this.#byCounter.set(counter, new Set([lane]));
-    else others.add(lane);
+    const others = this.#byCounter.get(counter) ?? new LanesByPriority();
+    this.#byCounter.set(counter, others);
+    others.add(lane, entry.priority);
     // The claim may have looked too early: what is given back now is announced again.
     this.#announced.delete(counter);
     // Room that was given back after the claim looked is still there.
@@ -77,8 +83,8 @@ export class BlockedLanes {
     const { counter, entry } = held;
     this.#lanes.delete(lane);
     const others = this.#byCounter.get(counter);
-    others?.delete(lane);
-    if (others?.size === 0) this.#byCounter.delete(counter);
+    others?.delete(lane, entry.priority);
+    if (others?.isEmpty === true) this.#byCounter.delete(counter);
     const room = (this.#room.get(counter) ?? 0) - (tried ? this.#need(lane, counter) : 0);
     if (room > 0 && this.#byCounter.has(counter)) this.#room.set(counter, room);
     else this.#room.delete(counter);
@@ -116,11 +122,18 @@ export class BlockedLanes {
     if (room > 0 && this.#byCounter.has(counter)) this.#room.set(counter, room);
   }
 
-  /** Blocked lanes whose counters have room, as far as the room goes. */
-  *unblocked(wants: (lane: number) => boolean): Generator<readonly [number, KnownLane]> {
+  /**
+   * Blocked lanes whose counters have room, as far as the room goes: the most urgent ones first, or those that were served longest ago
+   * whatever their priority.
+   */
+  *unblocked(
+    wants: (lane: number) => boolean,
+    first: 'urgent' | 'oldest' = 'urgent',
+  ): Generator<readonly [number, KnownLane]> {
     for (const [counter, room] of this.#room) {
       let left = room;
-      for (const lane of this.#byCounter.get(counter) ?? []) {
+      const lanes = this.#byCounter.get(counter);
+      for (const lane of (first === 'urgent' ? lanes?.urgent() : lanes?.oldest()) ?? []) {
         if (!wants(lane)) continue;
         const need = this.#need(lane, counter);
         // A lane that needs more than there is would try in vain, and keep a lighter one from trying.
@@ -130,5 +143,53 @@ export class BlockedLanes {
         if (left <= 0) break;
       }
     }
+  }
+}
+
+/** The lanes that one counter blocks. */
+class LanesByPriority {
+  /** Least recently served first. */
+  readonly #all = new Set<number>();
+  /** The highest first, each as above. */
+  readonly #levels: { readonly priority: number; readonly lanes: Set<number> }[] = [];
+
+  get isEmpty(): boolean {
+    return this.#all.size === 0;
+  }
+
+  add(lane: number, priority: number): void {
+    this.#all.add(lane);
+    const at = this.#placeOf(priority);
+    const level = this.#levels[at];
+    if (level?.priority === priority) level.lanes.add(lane);
+    else this.#levels.splice(at, 0, { priority, lanes: new Set([lane]) });
+  }
+
+  delete(lane: number, priority: number): void {
+    this.#all.delete(lane);
+    const at = this.#placeOf(priority);
+    const level = this.#levels[at];
+    if (level?.priority !== priority) return;
+    level.lanes.delete(lane);
+    if (level.lanes.size === 0) this.#levels.splice(at, 1);
+  }
+
+  *urgent(): Generator<number> {
+    for (const { lanes } of this.#levels) yield* lanes;
+  }
+
+  oldest(): Iterable<number> {
+    return this.#all;
+  }
+
+  /** Where this priority is, or belongs. By halves: each lane may have a priority of its own. */
+  #placeOf(priority: number): number {
+    let [from, to] = [0, this.#levels.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#levels[middle]?.priority as number) > priority) from = middle + 1;
+      else to = middle;
+    }
+    return from;
   }
 }

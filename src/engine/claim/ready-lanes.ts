@@ -149,10 +149,12 @@ export class ReadyLanes {
    */
   pick(wants: (lane: Lane) => boolean, limit: number, max: number): readonly PickedLane[] {
     const wanted = this.#wanted(wants);
-    this.#unblock(wanted);
+    const owesOldest = this.#sinceOldest >= FLOOR;
+    const isPaid = this.#unblock(wanted, owesOldest);
     const picked = this.#ready.share(wanted, limit, max);
-    const oldest = this.#owesOldest ? this.#oldest(wanted) : undefined;
+    const oldest = owesOldest ? this.#oldest(wanted) : undefined;
     const [first] = picked;
+    if (isPaid) this.#sinceOldest = 0;
     if (first !== undefined && oldest !== undefined && this.#priority(oldest.lane) < this.#priority(first.lane)) {
       this.#sinceOldest = 0;
       picked.unshift(oldest);
@@ -162,20 +164,22 @@ export class ReadyLanes {
     return picked.map((pick) => ({ ...pick, at }));
   }
 
-  /** Blocked lanes whose counters have room again, and which are as urgent as those that are ready, are ready too. */
-  #unblock(wants: (lane: number) => boolean): void {
-    if (!this.#held.hasRoom) return;
-    const top = this.#owesOldest ? undefined : this.#ready.top(wants);
+  /**
+   * Blocked lanes whose counters have room again, and which are as urgent as those that are ready, are ready too. Where the oldest is owed
+   * they come by age, and true is answered if a less urgent one has come before another that way.
+   */
+  #unblock(wants: (lane: number) => boolean, owesOldest: boolean): boolean {
+    if (!this.#held.hasRoom) return false;
+    const top = owesOldest ? undefined : this.#ready.top(wants);
+    const [urgent] = this.#held.unblocked(wants);
     // Listed first: what becomes ready leaves the blocked ones.
-    const unblocked = [...this.#held.unblocked(wants)];
+    const unblocked = [...this.#held.unblocked(wants, owesOldest ? 'oldest' : 'urgent')];
     for (const [id, { priority }] of unblocked) {
       if (top !== undefined && priority < top) continue;
       this.#ready.set(this.#known.get(id) as Lane, this.#held.remove(id, true) as KnownLane);
     }
-  }
-
-  get #owesOldest(): boolean {
-    return this.#sinceOldest >= FLOOR;
+    const [oldest] = unblocked;
+    return owesOldest && oldest !== undefined && urgent !== undefined && oldest[1].priority < urgent[1].priority;
   }
 
   #priority(lane: number): number {

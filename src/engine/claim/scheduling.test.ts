@@ -349,6 +349,42 @@ test('many lanes behind one limit take turns, and none is forgotten', async (t) 
   assert.equal(seen.size, 30);
 });
 
+test('of lanes behind one limit the most urgent goes first, and now and then the one that has waited longest', async (t) => {
+  const { engine, worker, push, claim } = await rig(t);
+  await engine.limits.set('gpu', { concurrent: 1 });
+  const box = await worker('box');
+  const behind = (priority: number): Promise<number> =>
+    push({ limits: ['gpu'], priority, placement: { affinity: `a${priority}` } });
+  const holding = await push({ limits: ['gpu'], placement: { affinity: 'holding' } });
+  const [held] = await claim(box);
+  assert.equal(held?.task, holding);
+  const tasks = [await behind(1), await behind(5), await behind(3), await behind(9)];
+  assert.deepEqual(await claim(box, { max: 9 }), []);
+  const next = async (): Promise<Grant> => (await claim(box, { max: 9, waitMs: 5000 }))[0] as Grant;
+  const order: number[] = [];
+  for (let last = held as Grant; order.length < tasks.length; ) {
+    await engine.complete(last);
+    last = await next();
+    order.push(tasks.indexOf(last.task));
+    if (order.length === tasks.length) await engine.complete(last);
+  }
+  assert.deepEqual(order, [3, 1, 2, 0]);
+
+  const urgent = (n: number): Promise<number> =>
+    push({ limits: ['gpu'], priority: 9, placement: { affinity: `urgent ${n}` } });
+  await urgent(0);
+  let running = await next();
+  const patient = await behind(1);
+  let before = 0;
+  for (; running.task !== patient && before < 3 * FLOOR; before++) {
+    await urgent(before + 1);
+    await claim(box, { max: 9 });
+    await engine.complete(running);
+    running = await next();
+  }
+  assert.ok(running.task === patient && before > 1 && before <= 2 * FLOOR, `after ${before}`);
+});
+
 test('a limit that does not exist is refused at the push, and so is a task that the limit refuses', async (t) => {
   const { engine, push } = await rig(t);
   assert.equal(await refusal(push({ limits: ['typo'] })), 'NOT_FOUND');

@@ -4,6 +4,7 @@ import { type Log, SILENT } from '../log.ts';
 import { Auditor } from './auditor.ts';
 import { Cron } from './cron.ts';
 import { type Duty, Keeper } from './duty.ts';
+import { EventTriggers } from './event-triggers.ts';
 import { Pruner } from './pruner.ts';
 import { Reaper } from './reaper.ts';
 import { AFTER_COMMIT_MS, Sequencer } from './sequencer.ts';
@@ -22,7 +23,9 @@ export interface RosterOptions {
 
 export const DEFAULT_DUTY_MS = 6000;
 /** `feed` is there only where the store does not number events itself. */
-export const DUTIES = ['stager', 'reaper', 'feed', 'cron', 'pruner', 'auditor'] as const;
+export const DUTIES = ['stager', 'reaper', 'feed', 'cron', 'pruner', 'auditor', 'triggers'] as const;
+/** After a commit, while there are triggers that listen: so that many commits share one look. */
+const LISTENING_MS = 50;
 export type DutyName = (typeof DUTIES)[number];
 
 /** The housekeeping of one process: tries to take every duty, and runs those that it holds. */
@@ -38,6 +41,8 @@ export class Roster {
     const stager = keep(this.#stager);
     const reaper = keep(new Reaper(engine));
     const feed = engine.store.capabilities.numbersEvents ? undefined : keep(new Sequencer(engine));
+    const events = new EventTriggers(engine);
+    const triggers = keep(events);
     this.#keepers = {
       stager,
       reaper,
@@ -45,11 +50,20 @@ export class Roster {
       cron: keep(new Cron(engine)),
       pruner: keep(new Pruner(engine)),
       auditor: keep(new Auditor(engine, log)),
+      triggers,
+    };
+    const listening = (): void => {
+      if (events.active) triggers.nudge(LISTENING_MS);
     };
     engine.listen({
       due: (inMs) => stager.nudge(inMs),
       leased: (inMs) => reaper.nudge(inMs),
-      ...(feed === undefined ? {} : { committed: () => feed.nudge(AFTER_COMMIT_MS) }),
+      committed: () => {
+        feed?.nudge(AFTER_COMMIT_MS);
+        listening();
+      },
+      changed: listening,
+      triggersChanged: () => triggers.nudge(0),
     });
   }
 

@@ -312,7 +312,8 @@ function madeRun(
   };
 }
 
-function readDefinition(definition: Definition | KnownDefinition): {
+/** A definition by its hash, and its text if it was given. */
+export function readDefinition(definition: Definition | KnownDefinition): {
   readonly hash: string;
   readonly text?: Definition;
 } {

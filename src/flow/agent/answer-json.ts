@@ -1,5 +1,14 @@
 import type { Value } from '../expression/values.ts';
 
+/** The value of a text that is JSON. Undefined: it is none. */
+export function jsonIn(text: string): Value {
+  try {
+    return JSON.parse(text) as Value;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The JSON that a model has written: alone, in a fence, or with words around it. Undefined if there is none. */
 export function jsonInAnswer(text: string): Value {
   const trimmed = text.trim();
@@ -7,12 +16,8 @@ export function jsonInAnswer(text: string): Value {
   const [from, to] = [trimmed.indexOf('{'), trimmed.lastIndexOf('}')];
   const candidates = [trimmed, fenced, from >= 0 && to > from ? trimmed.slice(from, to + 1) : undefined];
   for (const candidate of candidates) {
-    if (candidate === undefined) continue;
-    try {
-      return JSON.parse(candidate) as Value;
-    } catch {
-      // The next one may be it.
-    }
+    const value = candidate === undefined ? undefined : jsonIn(candidate);
+    if (value !== undefined) return value;
   }
   return undefined;
 }

@@ -6,6 +6,9 @@ import type { OutputFields } from './output-fields.ts';
 import type { Profile } from './profiles.ts';
 import type { ToolDefinition } from './result.ts';
 
+/** What runs an agent as a task of its own. */
+export const AGENT_HANDLER = 'agent';
+
 export interface Agent {
   readonly name: string;
   readonly specVersion: string;

@@ -1,9 +1,22 @@
 /** What the agents of a loop are asked. */
+import { isMap, type Value } from '../expression/values.ts';
 import { COMPLETION_TOKEN } from './completion.ts';
 import type { LoopInput } from './loop-input.ts';
 import type { LoopState } from './loop-state.ts';
 
 type Asked = Pick<LoopInput, 'prompt' | 'specPath' | 'planPath' | 'config'>;
+
+/** Longer words of whoever started the run stand in its input alone: each phase that is asked would keep them twice. */
+const LONG = 2_000;
+const LEFT_OUT = '[the prompt of the run, which stands in its input]';
+
+const wordsOf = (prompt: string): string => (prompt.length > LONG ? LEFT_OUT : prompt);
+
+/** The prompt of a phase with all that was left out of it. `given`: the input of the run. */
+export function wholePrompt(prompt: string, given: Value): string {
+  const words = isMap(given) && typeof given['prompt'] === 'string' ? given['prompt'] : '';
+  return words.length > LONG ? prompt.replace(LEFT_OUT, () => words) : prompt;
+}
 
 export function implementationPrompt({ prompt, specPath, planPath, config }: Asked, state: LoopState): string {
   const { rewrite, notes } = state;
@@ -13,7 +26,7 @@ export function implementationPrompt({ prompt, specPath, planPath, config }: Ask
       ? `When nothing is left to do, answer with ${COMPLETION_TOKEN} and nothing else.`
       : `When nothing is left to do, end your answer with a line that is ${COMPLETION_TOKEN} and nothing else.`;
   return joined([
-    prompt,
+    prompt === undefined ? undefined : wordsOf(prompt),
     specPath === undefined ? undefined : `What is to be built stands in ${specPath}.`,
     planPath === undefined
       ? 'Do the next piece of work in this folder, and finish it.'
@@ -31,7 +44,7 @@ export function reviewPrompt({ prompt, specPath, planPath }: Asked, { output }: 
     specPath === undefined
       ? prompt === undefined
         ? undefined
-        : `It was asked for with these words:\n\n${prompt}`
+        : `It was asked for with these words:\n\n${wordsOf(prompt)}`
       : `What is to be built stands in ${specPath}.`,
     planPath === undefined ? undefined : `The plan is ${planPath}.`,
     output === undefined || output.trim() === '' ? undefined : `Its author says:\n\n${output.trim()}`,
@@ -41,7 +54,7 @@ export function reviewPrompt({ prompt, specPath, planPath }: Asked, { output }: 
 const joined = (parts: readonly (string | undefined)[]): string =>
   parts.filter((part) => part !== undefined).join('\n\n');
 
-/** The checked boxes of a plan in Markdown. */
+/** The checked boxes of a plan in Markdown. No blank here is a line break: many empty lines would be looked at from each of them anew. */
 export function checkedBoxes(plan: string): number {
-  return plan.match(/^\s*(?:[-*+]|\d+[.)])\s+\[[xX]\]\s/gm)?.length ?? 0;
+  return plan.match(/^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[xX]\]\s/gm)?.length ?? 0;
 }

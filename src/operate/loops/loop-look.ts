@@ -29,6 +29,8 @@ export interface LoopLook {
   readonly reason: string | undefined;
   /** How often it was paused so far. */
   readonly pauses: number;
+  /** The state at which it stands is the one in which it waits to be told to go on. */
+  readonly standsPaused: boolean;
 }
 
 export const executionIdOf = ({ name, id }: Run): string => name ?? id;
@@ -111,6 +113,7 @@ export async function lookAt(snapshot: EngineSnapshot, run: Run): Promise<LoopLo
     changedAt: finishedAt ?? entries.at(-1)?.at ?? run.startedAt ?? run.createdAt,
     reason,
     pauses: pausedSoFar(now),
+    standsPaused: now?.state === PAUSED,
   };
 }
 

@@ -82,20 +82,22 @@ export async function listLoops(
 
 /** Takes effect before the next phase. A run that was told so already is left alone. */
 export async function pauseLoop(snapshot: EngineSnapshot, id: string): Promise<void> {
-  const { run, executionId, pauses, status } = await lookUp(snapshot, id);
+  const { run, executionId, pauses, status, standsPaused } = await lookUp(snapshot, id);
   if (isFinal(run.state)) throw wrongState(run, 'nothing is left to pause');
-  const { asked, open } = await pausesAhead(snapshot, run);
-  if (status === 'PAUSED' || open > 0) return;
+  const { asked, takenBack, open } = await pausesAhead(snapshot, run);
+  // It is about to wait, and nobody has told it to go on.
+  const isNear = standsPaused && takenBack === 0;
+  if (status === 'PAUSED' || isNear || open > 0) return;
   await tell(snapshot, LOOP_CHANNELS.pause(executionId), pauses + asked + 1);
 }
 
 /** A run that waits goes on, and a pause that it has not come to is over when it does. */
 export async function resumeLoop(snapshot: EngineSnapshot, id: string): Promise<void> {
-  const { run, executionId, pauses, status } = await lookUp(snapshot, id);
+  const { run, executionId, pauses, status, standsPaused } = await lookUp(snapshot, id);
   if (isFinal(run.state))
     throw wrongState(run, 'nothing is left to go on with; a run that failed or was cancelled can be tried again');
   const { takenBack, open } = await pausesAhead(snapshot, run);
-  const waits = status === 'PAUSED' && run.state === 'waiting';
+  const waits = (status === 'PAUSED' && run.state === 'waiting') || (standsPaused && takenBack === 0);
   if (!waits && open <= 0) throw wrongState(run, 'it is not paused');
   await tell(snapshot, LOOP_CHANNELS.resume(executionId), waits ? pauses : pauses + takenBack + 1);
 }
@@ -111,12 +113,16 @@ export async function cancelLoop(snapshot: EngineSnapshot, id: string, by: strin
   await snapshot.engine.runs.cancel(run.task, by === '' ? {} : { by });
 }
 
-/** Goes on where it failed or was cancelled, with all of its bounds anew. */
+/** Goes on where it failed or was cancelled, with all of its bounds anew. Whoever wants that does not want it to be paused. */
 export async function retryLoop(snapshot: EngineSnapshot, id: string): Promise<void> {
-  const run = await findLoop(snapshot, id);
+  const { run, executionId, pauses, standsPaused } = await lookUp(snapshot, id);
   if (run.state !== 'failed' && run.state !== 'cancelled')
     throw wrongState(run, 'only a run that failed or was cancelled is tried again');
+  const { takenBack, open } = await pausesAhead(snapshot, run);
   await snapshot.engine.runs.retry(run.task);
+  const channel = LOOP_CHANNELS.resume(executionId);
+  if (standsPaused) await tell(snapshot, channel, pauses);
+  for (let n = 1; n <= open; n++) await tell(snapshot, channel, pauses + takenBack + n);
 }
 
 export interface StepOfRun {

@@ -3,12 +3,14 @@ import { clusterOperations } from './cluster.ts';
 import { eventOperations } from './events.ts';
 import { limitOperations } from './limits.ts';
 import type { Operation, Operations } from './operation.ts';
+import { poolOperations } from './pools.ts';
 import { pushOperations } from './pushing.ts';
 import { queueOperations } from './queues.ts';
 import { runGraphOperations } from './run-graphs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { taskOperations } from './tasks.ts';
+import { triggerOperations } from './triggers.ts';
 import { waitOperations } from './waits.ts';
 import { workerOperations } from './workers.ts';
 import { workflowOperations } from './workflows.ts';
@@ -20,8 +22,10 @@ const ALL = {
   ...runGraphOperations,
   ...scheduleOperations,
   ...workflowOperations,
+  ...triggerOperations,
   ...queueOperations,
   ...workerOperations,
+  ...poolOperations,
   ...limitOperations,
   ...waitOperations,
   ...eventOperations,

@@ -1,4 +1,5 @@
 import type { Run } from '../../engine/trees/runs.ts';
+import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import type { RunView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 
@@ -21,7 +22,7 @@ function viewRun(run: Run, ids: ReadonlyMap<number, string>): RunView {
   return {
     id: run.id,
     ...(name === undefined ? {} : { name }),
-    kind: run.kind as RunView['kind'],
+    kind: kindOf(run),
     title: run.title,
     state: run.state,
     ...(reason === 'none' ? {} : { reason }),
@@ -38,4 +39,9 @@ function viewRun(run: Run, ids: ReadonlyMap<number, string>): RunView {
     ...(cancelNote?.why === undefined ? {} : { cancelReason: cancelNote.why }),
     ...(cancelNote?.by === undefined ? {} : { cancelledBy: cancelNote.by }),
   };
+}
+
+/** An agent that was pushed like any task is an agent all the same. */
+function kindOf({ kind, handler }: Run): RunView['kind'] {
+  return kind === 'task' && handler === AGENT_HANDLER ? 'agent' : (kind as RunView['kind']);
 }

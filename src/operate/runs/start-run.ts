@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import type { Definition } from '../../core/graph/run.ts';
-import type { KnownDefinition, StartedRun } from '../../engine/trees/runs.ts';
+import type { KnownDefinition, RunRequest, StartedRun } from '../../engine/trees/runs.ts';
+import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import type { Value } from '../../flow/expression/values.ts';
 import type { Graph } from '../../flow/graph/definition.ts';
 import { graphPermissions } from '../../flow/graph/graph-permissions.ts';
@@ -28,10 +29,15 @@ type Start = RequestOf<'startRun'>;
 const MOST_TOLD = 20;
 
 /** Starts a run, or goes on with the one that has the name. */
-export function startRun(snapshot: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
-  const { task, graph } = start;
+export async function startRun(snapshot: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+  const { task } = start;
   if (task !== undefined) return startTask(snapshot, { ...start, task }, op);
-  return graph === undefined ? startMachine(snapshot, start, op) : startGraph(snapshot, start, op);
+  return snapshot.engine.runs.start(await runRequestOf(snapshot, start, op));
+}
+
+/** What a start of a machine or a graph asks of the engine. */
+export async function runRequestOf(snapshot: EngineSnapshot, start: Start, op?: string): Promise<RunRequest> {
+  return start.graph === undefined ? machineRun(snapshot, start, op) : graphRun(start, op);
 }
 
 /** The queue of a run that names none. */
@@ -39,7 +45,7 @@ export function queueOf({ task, graph, queue }: Pick<Start, 'task' | 'graph' | '
   return task?.queue ?? queue ?? (graph === undefined ? MACHINE_QUEUE : GRAPH_QUEUE);
 }
 
-/** The task of a workflow: whoever has its code runs it. */
+/** The task of a workflow, which whoever has its code runs, or of an agent. */
 function startTask(
   { engine }: EngineSnapshot,
   { task, name, title, labels, budgets = [], ...others }: Start & { readonly task: NonNullable<Start['task']> },
@@ -51,7 +57,7 @@ function startTask(
   return engine.runs.start({
     request: { ...task, handler, ...(op === undefined || name !== undefined ? {} : { op }) },
     run: {
-      kind: 'workflow',
+      kind: handler === AGENT_HANDLER ? 'agent' : 'workflow',
       title: title ?? handler,
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels }),
@@ -61,12 +67,12 @@ function startTask(
 }
 
 /** Of a graph only what is wrong with it is told: it brings all it needs. */
-function startGraph(snapshot: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+function graphRun(start: Start, op: string | undefined): RunRequest {
   const { graph: given } = start;
   const other = (['machine', 'bundle', 'use', 'channels'] as const).find((field) => start[field] !== undefined);
   if (other !== undefined) throw refuse(other, 'it is of machines, and this is a graph');
   const { graph, definition } = graphIn('graph', given);
-  return startRead(snapshot, { start, graph, definition, title: graph.name.slice(0, 255) }, op);
+  return readGraphRun({ start, graph, definition, title: graph.name.slice(0, 255) }, op);
 }
 
 export interface GraphIn {
@@ -93,11 +99,11 @@ export interface GraphStart {
   readonly title: string;
 }
 
-export function startRead(
-  { engine }: EngineSnapshot,
-  { start, graph, definition, title }: GraphStart,
-  op: string | undefined,
-): Promise<StartedRun> {
+export function startRead({ engine }: EngineSnapshot, start: GraphStart, op: string | undefined): Promise<StartedRun> {
+  return engine.runs.start(readGraphRun(start, op));
+}
+
+export function readGraphRun({ start, graph, definition, title }: GraphStart, op?: string): RunRequest {
   const { input, name, priority, maxAttempts = GRAPH_TRIES, labels, upTo, trigger, budgets = [] } = start;
   const { queue = GRAPH_QUEUE } = start;
   const payload: GraphPayload = {
@@ -106,7 +112,7 @@ export function startRead(
     ...(upTo === undefined ? {} : { upTo: nodeIn(graph, 'upTo', upTo) }),
     ...(trigger === undefined ? {} : { trigger: nodeIn(graph, 'trigger', trigger) }),
   };
-  return engine.runs.start({
+  return {
     request: {
       queue,
       handler: GRAPH_HANDLER,
@@ -124,7 +130,7 @@ export function startRead(
     },
     definition,
     budgets: budgetsIn(budgets),
-  });
+  };
 }
 
 function nodeIn({ nodes }: Graph, field: string, id: string): string {
@@ -132,7 +138,7 @@ function nodeIn({ nodes }: Graph, field: string, id: string): string {
   throw refuse(field, `there is no node ${JSON.stringify(id.slice(0, 80))}`);
 }
 
-async function startMachine({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<StartedRun> {
+async function machineRun({ engine }: EngineSnapshot, start: Start, op: string | undefined): Promise<RunRequest> {
   const other = (['upTo', 'trigger'] as const).find((field) => start[field] !== undefined);
   if (other !== undefined) throw refuse(other, 'it is of graphs, and this is a machine');
   const { input, name, queue = MACHINE_QUEUE, priority, maxAttempts = MACHINE_TRIES, labels } = start;
@@ -145,7 +151,7 @@ async function startMachine({ engine }: EngineSnapshot, start: Start, op: string
     ...(name === undefined ? {} : { executionId: name }),
   };
   const { budgets = [] } = start;
-  return engine.runs.start({
+  return {
     request: {
       queue,
       handler: MACHINE_HANDLER,
@@ -165,7 +171,7 @@ async function startMachine({ engine }: EngineSnapshot, start: Start, op: string
     },
     ...(definition === undefined ? {} : { definition }),
     budgets: budgetsIn(budgets),
-  });
+  };
 }
 
 interface Defined {

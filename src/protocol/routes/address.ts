@@ -8,6 +8,7 @@ export const oneTask = z.strictObject({ id: pathName('The id of a task') });
 export const oneQueue = z.strictObject({ queue: pathName('The name of a queue') });
 export const oneLimit = z.strictObject({ name: pathName('The name of a limit') });
 export const oneSchedule = z.strictObject({ name: pathName('The name of a schedule') });
+export const onePool = z.strictObject({ name: pathName('The name of a pool') });
 export const oneWorker = z.strictObject({ name: pathName('The name of a worker') });
 export const oneSession = z.strictObject({ id: pathName('The worker_id of the session') });
 export const oneNode = z.strictObject({ id: pathName('The id of a node') });

@@ -4,8 +4,20 @@ import { WebhookConfig } from './webhook-config.ts';
 
 /** Every method that may be called by JSON-RPC. A test holds the reference page to this table. */
 
+/** No store has a text with this character in it. */
+const withoutNul = [(text: string): boolean => !text.includes('\0'), 'it has a NUL character'] as const;
+const id = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(...withoutNul);
+const user = z
+  .string()
+  .max(255)
+  .refine(...withoutNul);
+
 /** A task by its id; both spellings are accepted. */
-const one = { task_id: z.string().min(1).max(200).optional(), id: z.string().min(1).max(200).optional() };
+const one = { task_id: id.optional(), id: id.optional() };
 const task = z.strictObject(one);
 const node = z.string().min(1).max(63);
 const token = z.string().min(1).max(300);
@@ -18,7 +30,7 @@ const page = {
   offset: z.number().int().min(0).max(10_000).default(0),
 };
 
-const ids = z.array(z.string().min(1).max(200)).min(1).max(100);
+const ids = z.array(id).min(1).max(100);
 /** Tasks by their ids; both spellings are accepted. */
 const several = z
   .strictObject({ task_ids: ids.optional(), context_ids: ids.optional() })
@@ -72,7 +84,7 @@ export const METHODS = {
   acquire_lease: method({
     access: 'worker',
     does: 'Leases one task to a node; of many callers one gets it',
-    params: z.strictObject({ task_id: z.string().min(1).max(200), node_id: node }),
+    params: z.strictObject({ task_id: id, node_id: node }),
   }),
   renew_lease: method({
     access: 'worker',
@@ -82,14 +94,14 @@ export const METHODS = {
   release_lease: method({
     access: 'worker',
     does: 'Gives a task back, and its try with it; a wrong token has no effect',
-    params: z.strictObject({ task_id: z.string().min(1).max(200), lease_token: token }),
+    params: z.strictObject({ task_id: id, lease_token: token }),
   }),
   report_completion: method({
     access: 'worker',
     does: 'Reports how a task has ended. A repeat gets the first answer; a caller without the lease is refused',
     params: z
       .strictObject({
-        task_id: z.string().min(1).max(200),
+        task_id: id,
         node_id: node,
         lease_token: token,
         result: z.unknown().optional(),
@@ -128,7 +140,7 @@ export const METHODS = {
     access: 'read',
     does: 'Tasks, the newest first; without parents, unless root_only is false',
     params: z.strictObject({
-      user_id: z.string().max(255).nullish(),
+      user_id: user.nullish(),
       status: z.enum(STATUSES).nullish(),
       root_only: z.boolean().default(true),
       ...page,
@@ -137,12 +149,12 @@ export const METHODS = {
   'tasks.children': method({
     access: 'read',
     does: 'The tasks right below one',
-    params: z.strictObject({ ...one, parent_id: z.string().min(1).max(200).optional() }),
+    params: z.strictObject({ ...one, parent_id: id.optional() }),
   }),
   'tasks.count': method({
     access: 'read',
     does: 'How many tasks there are, by status',
-    params: z.strictObject({ user_id: z.string().max(255).nullish(), root_only: z.boolean().default(false) }),
+    params: z.strictObject({ user_id: user.nullish(), root_only: z.boolean().default(false) }),
   }),
   'tasks.update': method({
     access: 'operator',
@@ -178,7 +190,7 @@ export const METHODS = {
   'tasks.running.list': method({
     access: 'read',
     does: 'The tasks that a node has now, the newest first, each with its lease',
-    params: z.strictObject({ user_id: z.string().max(255).nullish(), root_only: z.boolean().default(false), ...page }),
+    params: z.strictObject({ user_id: user.nullish(), root_only: z.boolean().default(false), ...page }),
   }),
   'tasks.running.status': method({
     access: 'read',
@@ -188,7 +200,7 @@ export const METHODS = {
   'tasks.running.count': method({
     access: 'read',
     does: 'How many tasks a node has now',
-    params: z.strictObject({ user_id: z.string().max(255).nullish(), root_only: z.boolean().default(false) }),
+    params: z.strictObject({ user_id: user.nullish(), root_only: z.boolean().default(false) }),
   }),
   'tasks.running.cancel': method({
     access: 'operator',

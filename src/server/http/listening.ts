@@ -57,13 +57,15 @@ function requirePair(tls: NonNullable<ListenOptions['tls']>): void {
 export interface RequestHooks {
   /** Answers requests whose URL is malformed, which reach no route. */
   readonly refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+  /** The bound of a body that is handed over as it came; undefined: it is parsed here. */
+  readonly rawBytes: (request: FastifyRequest) => number | undefined;
   /** The key of an authenticated caller; undefined: it has no token. */
   readonly callerOf: (request: FastifyRequest) => string | undefined;
 }
 
 export function makeFastify(
   { tls, timeouts = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: ListenOptions,
-  { refuse, callerOf }: RequestHooks,
+  { refuse, callerOf, rawBytes }: RequestHooks,
 ): FastifyInstance {
   const options = {
     // For what is read without our own parser. A caller with a token has a larger bound there.
@@ -84,9 +86,11 @@ export function makeFastify(
   const budget = new BodyBudget();
   fastify.addContentTypeParser(['application/json', 'application/a2a+json'], (request, payload, done) => {
     const caller = callerOf(request);
-    const maxBytes = caller === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;
+    const rawMost = rawBytes(request);
+    const maxBytes = rawMost ?? (caller === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES);
     readBody(payload, { maxBytes, caller, budget }, (error, text = '') => {
       if (error !== null) return done(error);
+      if (rawMost !== undefined) return done(null, text);
       try {
         done(null, text === '' ? {} : parseBody(text, caller === undefined ? { maxParts: MAX_OPEN_PARTS } : {}));
       } catch (problem) {

@@ -9,6 +9,7 @@ import type { Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
 import type { TokenService } from '../auth/token-service.ts';
 import type { EventBroadcaster } from '../events/event-broadcaster.ts';
+import type { HookService } from '../hooks/hook-service.ts';
 import type { InsightService } from '../insight/insight-service.ts';
 import type { LoopdRuns } from '../loopd/loopd-runs.ts';
 import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
@@ -30,6 +31,7 @@ export interface Services {
   readonly steps: LoopdWorkers;
   readonly loops: LoopdRuns;
   readonly guard: PushGuard;
+  readonly hooks: HookService;
   readonly rpc: RpcService;
   readonly insight: InsightService;
   readonly logins: LoginService;

@@ -50,7 +50,7 @@ const MAX_KEY = 200;
  * A rotated token keeps its name, and so its keys.
  */
 export function keyOf(
-  kind: 'http' | 'graph' | 'run' | 'loop',
+  kind: 'http' | 'graph' | 'run' | 'loop' | 'trigger',
   { headers }: FastifyRequest,
   { name, token }: Principal,
 ): string | undefined {

@@ -97,6 +97,22 @@ test('a start that is repeated under an idempotency key gives the first run', as
   assert.equal(other.status, 409);
 });
 
+test('an agent is a run of its own kind, started as one or pushed as any task', async (t) => {
+  const node = await scene(t);
+  const task = { queue: 'agents', handler: 'agent', input: { gateway: 'writer', prompt: 'Write' } };
+  const started = await node.call('startRun', RUNS, { body: { task, title: 'a letter', name: 'letter' } });
+  assert.deepEqual([started.kind, started.title], ['agent', 'a letter']);
+  const { runs } = await node.call('listRuns', `${RUNS}?kind=agent`);
+  assert.deepEqual(
+    runs.map(({ id }: { readonly id: string }) => id),
+    [started.id],
+  );
+  const pushed = (await node.ask('/api/v1/tasks', { body: task })).body;
+  for (const id of [started.id, pushed.id]) assert.equal((await node.call('getRun', `${RUNS}/${id}`)).kind, 'agent');
+  const fork = await node.ask(`${RUNS}/${started.id}/fork`, { body: {} });
+  assert.equal(fork.status, 409, JSON.stringify(fork.body));
+});
+
 test('who may only read starts, cancels, retries and forks nothing', async (t) => {
   const node = await scene(t);
   const run = await node.call('startRun', RUNS, { body: { machine: CHILD } });

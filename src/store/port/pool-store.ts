@@ -99,8 +99,15 @@ export interface PoolAct extends PoolAsk {
   readonly ttlMs: number;
   /** Workers to send home, as far as tickets have brought them and they have no task. */
   readonly drain: readonly number[];
-  /** The decision as JSON text. Undefined: it is not kept. */
-  readonly decision: string | undefined;
+  /** The decision, which is kept if it came to something, or is another one than the last. Undefined: it is not. */
+  readonly decision: NewDecision | undefined;
+}
+
+export interface NewDecision {
+  /** What makes it another one: the same text is the same decision. */
+  readonly course: string;
+  /** JSON text. */
+  readonly body: string;
 }
 
 export interface NewTicket {
@@ -142,11 +149,10 @@ export interface TicketRecord {
   readonly worker: number | undefined;
 }
 
-export interface DecisionRecord {
+export interface DecisionRecord extends NewDecision {
   readonly n: number;
   /** Calendar time. */
   readonly at: number;
-  readonly body: string;
   readonly launched: number;
   readonly drained: number;
 }

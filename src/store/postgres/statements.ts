@@ -14,6 +14,7 @@ import { nodeStatements } from './statements/nodes.ts';
 import { poolStatements } from './statements/pools.ts';
 import { pruneStatements } from './statements/prune.ts';
 import { pushStatements } from './statements/push.ts';
+import { reactionStatements } from './statements/reactions.ts';
 import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
 import { runStatements } from './statements/runs.ts';
@@ -66,6 +67,7 @@ export function statements(schema: string) {
     ...triggerStatements(all),
     ...workflowStatements(all),
     ...poolStatements(all),
+    ...reactionStatements(all),
     ...resultStatements(all),
     ...tokenStatements(all),
     ...browserSessionStatements(all),

@@ -17,6 +17,7 @@ import { nodeStore } from './stores/node-store.ts';
 import { poolStore } from './stores/pool-store.ts';
 import { pushStore } from './stores/push-store.ts';
 import { queueStore } from './stores/queue-store.ts';
+import { reactionStore } from './stores/reaction-store.ts';
 import { resultStore } from './stores/result-store.ts';
 import { runStore } from './stores/run-store.ts';
 import { settingStore } from './stores/setting-store.ts';
@@ -78,6 +79,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...budgetStore(shared),
     ...resultStore(shared),
     ...triggerStore(shared),
+    ...reactionStore(shared),
     ...workflowStore(shared),
     ...poolStore(shared),
     ...settingStore(shared),

@@ -84,8 +84,8 @@ export function ticketOf(row: TicketRow): TicketRecord {
   };
 }
 
-export function decisionOf({ n, at, body, launched, drained }: DecisionRecord): DecisionRecord {
-  return { n, at, body, launched, drained };
+export function decisionOf({ n, at, course, body, launched, drained }: DecisionRecord): DecisionRecord {
+  return { n, at, course, body, launched, drained };
 }
 
 /** A ticket as `workerRegister` finds it. */

@@ -178,6 +178,12 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH t USING PRIMARY KEY (name=?)',
     'SEARCH task USING COVERING INDEX task_running (holder=?)',
   ],
+  poolMembers: [
+    'SCAN w USING INDEX worker_live',
+    'SEARCH t USING INDEX sqlite_autoindex_pool_tickets_1 (id=?) LEFT-JOIN',
+    'SEARCH x USING PRIMARY KEY (name=?)',
+    'SEARCH task USING COVERING INDEX task_running (holder=?)',
+  ],
   limitList: [
     'SCAN d USING INDEX sqlite_autoindex_limit_def_1',
     'SEARCH s USING INDEX sqlite_autoindex_slot_1 (def=? AND key=?) LEFT-JOIN',

@@ -14,6 +14,7 @@ import { NODE_STATEMENTS } from './statements/nodes.ts';
 import { POOL_STATEMENTS } from './statements/pools.ts';
 import { PRUNE_STATEMENTS } from './statements/prune.ts';
 import { PUSH_STATEMENTS } from './statements/push.ts';
+import { REACTION_STATEMENTS } from './statements/reactions.ts';
 import { READ_STATEMENTS } from './statements/reads.ts';
 import { RESULT_STATEMENTS } from './statements/results.ts';
 import { RUN_STATEMENTS } from './statements/runs.ts';
@@ -69,6 +70,7 @@ export const STATEMENTS = {
   ...TRIGGER_STATEMENTS,
   ...WORKFLOW_STATEMENTS,
   ...POOL_STATEMENTS,
+  ...REACTION_STATEMENTS,
   ...INSIGHT_STATEMENTS,
 } as const;
 

@@ -1,7 +1,6 @@
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { either, type Field, list, map, object, oneOf, optional, type Shape, text, whole } from '../handlers/schema.ts';
 
-export const AGENT_HANDLER = 'agent';
 /** An agent works for long, and a crash in each hour of it is no reason to end. A wait gives its try back. */
 export const AGENT_TRIES = 25;
 

@@ -1,6 +1,7 @@
 /** The handler `agent`: one run of an AI agent as a task. */
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
+import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { AgentLoader } from '../agents/load-agent.ts';
 import type { AgentRegistry } from '../agents/registry.ts';
@@ -11,13 +12,13 @@ import { HooksRegistry } from '../machine/hooks-registry.ts';
 import type { AgentCall, RunnableMachine } from '../machine/inline-driver.ts';
 import { loadMachine } from '../machine/load-machine.ts';
 import type { AttemptSession, RunOutcome } from '../runner/runner.ts';
-import { AGENT_HANDLER, AGENT_TRIES, type AgentInput, agentInput, gatewayOf, iterationsOf } from './agent-input.ts';
+import { AGENT_TRIES, type AgentInput, agentInput, gatewayOf, iterationsOf } from './agent-input.ts';
 import { agentMachine, inputOf } from './agent-machine.ts';
 import { endOf, resultOf } from './agent-result.ts';
 import { alteredTurns } from './altered-turns.ts';
 import { boundedCall } from './bounded-call.ts';
 import { EventLog } from './event-log.ts';
-import { hiding, secretsOf, withoutSecrets } from './secrets.ts';
+import { secretsOf, withoutSecrets } from './secrets.ts';
 
 export interface AgentTaskOptions {
   readonly world: World;
@@ -60,12 +61,8 @@ async function driveAgent(given: unknown, attempt: DrivenAttempt, options: Agent
     return { kind: 'giveUp', error };
   }
   const secrets = secretsOf(config, environment(), sendable);
-  const hide = hiding(secrets);
-  const events = new EventLog({
-    timers: world.timers,
-    log: (line) => attempt.log(hide(line)),
-    progress: (value) => attempt.progress(JSON.parse(hide(JSON.stringify(value)))),
-  });
+  const { log, progress } = attempt;
+  const events = new EventLog({ timers: world.timers, secrets, log, progress });
   let runnable: RunnableMachine;
   try {
     runnable = await loaded(input, events, options);

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Secrets } from '../../flow/agent/secrets.ts';
 import { VirtualWorld } from '../../store/conformance/kit/virtual-world.ts';
 import { EventLog } from './event-log.ts';
 
-function rig() {
+function rig(secrets: readonly string[] = []) {
   const world = new VirtualWorld();
   const lines: string[] = [];
   const progress: unknown[] = [];
   const log = new EventLog({
     timers: world.timers,
+    secrets: new Secrets(secrets),
     log: (line) => void lines.push(line),
     progress: (value) => void progress.push(value),
   });
@@ -68,4 +70,34 @@ test('events that are none do nothing', () => {
   log.end();
   assert.deepEqual(lines, []);
   assert.deepEqual(progress, [{ iterations: 1, tool_calls: 0 }]);
+});
+
+const KEY = 'sk-0123456789';
+
+test('no part of a secret is told, wherever a line is cut and however it comes', async () => {
+  for (const size of [1, 3, 7, 5000]) {
+    const { lines, log } = rig([KEY]);
+    const said = `${'x'.repeat(1995)}${KEY} and ${'y'.repeat(1990)}${KEY}`;
+    for (let at = 0; at < said.length; at += size) log.take(token(said.slice(at, at + size)) as never);
+    log.end();
+    assert.equal(lines.join(''), said.replaceAll(KEY, '[secret]'), `in pieces of ${size}`);
+  }
+});
+
+test('the first half of a secret waits for the second, longer than other words do', async () => {
+  const { world, lines, log } = rig([KEY]);
+  log.take(token(`my key is ${KEY.slice(0, 6)}`) as never);
+  await world.advance(500);
+  assert.deepEqual(lines, ['my key is ']);
+  log.take(token(KEY.slice(6)) as never);
+  await world.advance(500);
+  assert.deepEqual(lines, ['my key is ', '[secret]']);
+});
+
+test('what is quoted is hidden before it is shortened', () => {
+  const { lines, progress, log } = rig([KEY]);
+  log.take({ type: 'tool_result', data: { result: `${'x'.repeat(295)}${KEY}` } });
+  log.take({ type: 'tool_call', data: { name: 'send', input: { to: `${'x'.repeat(285)}${KEY}` } } });
+  log.take({ type: 'status', data: { message: `${'x'.repeat(295)}${KEY}` } });
+  assert.ok(!JSON.stringify([lines, progress]).includes('sk-'), lines.join('\n'));
 });

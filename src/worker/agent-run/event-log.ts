@@ -1,12 +1,15 @@
 /**
  * What an agent says while it works, as lines of the log of its task and as its progress. Tokens come by the thousand: they are put together to
- * lines, and a line that nobody ends is written after a moment. What is beyond the bounds is counted, and told at the end.
+ * lines, and a line that nobody ends is written after a moment. What is beyond the bounds is counted, and told at the end. Secrets are hidden
+ * before anything is cut: no half of one is on a line of its own.
  */
 import type { Timers } from '../../core/world.ts';
+import type { Secrets } from '../../flow/agent/secrets.ts';
 import { isList, isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 
 export interface EventLogDeps {
   readonly timers: Timers;
+  readonly secrets: Secrets;
   readonly log: (line: string) => void;
   readonly progress: (value: unknown) => void;
 }
@@ -49,14 +52,14 @@ export class EventLog {
         return this.#words(firstText(data, 'text', 'content', 'message'));
       case 'tool_call':
         this.#calls++;
-        this.#say(`→ ${firstText(data, 'name')} ${short(data['input'])}`);
+        this.#say(`→ ${firstText(data, 'name')} ${this.#short(data['input'])}`);
         return this.#news();
       case 'tool_result':
-        return this.#say(`← ${data['is_error'] === true ? 'error: ' : ''}${short(data['result'])}`);
+        return this.#say(`← ${data['is_error'] === true ? 'error: ' : ''}${this.#short(data['result'])}`);
       case 'tool_abandoned':
         return this.#say(`abandoned: "${firstText(data, 'name')}" was under way when the last attempt ended`);
       case 'status':
-        this.#status = firstText(data, 'message', 'status', 'state').slice(0, QUOTED);
+        this.#status = this.#hidden(firstText(data, 'message', 'status', 'state')).slice(0, QUOTED);
         if (this.#status !== '') this.#say(`· ${this.#status}`);
         return this.#news();
       case 'resumed':
@@ -64,7 +67,7 @@ export class EventLog {
       case 'error':
         return this.#say(`error: ${firstText(data, 'message', 'error', 'detail')}`);
       case 'work_product':
-        return this.#say(`made ${short(data['path'] ?? data['name'] ?? data['filename'])}`);
+        return this.#say(`made ${this.#short(data['path'] ?? data['name'] ?? data['filename'])}`);
       case 'iteration_end':
         return this.#iteration(data);
       default:
@@ -94,29 +97,41 @@ export class EventLog {
 
   #words(words: string): void {
     if (words === '') return;
-    this.#text += words.slice(0, MOST_LENGTH);
+    this.#text = this.#hidden(this.#text + words.slice(0, MOST_LENGTH));
     const lines = this.#text.split('\n');
     this.#text = lines.pop() ?? '';
     for (const line of lines) this.#line(line);
-    while (this.#text.length >= LONGEST_LINE) {
+    // What may be the beginning of a secret waits for the rest of it.
+    const begun = this.#deps.secrets.begunIn(this.#text);
+    while (this.#text.length - begun >= LONGEST_LINE) {
       this.#line(this.#text.slice(0, LONGEST_LINE));
       this.#text = this.#text.slice(LONGEST_LINE);
     }
     if (this.#text === '') return;
-    this.#cancelWrite ??= this.#deps.timers.after(WAIT_MS, () => this.#flush());
+    this.#cancelWrite ??= this.#deps.timers.after(WAIT_MS, () => this.#flush(this.#deps.secrets.begunIn(this.#text)));
   }
 
   #say(line: string): void {
     this.#flush();
-    this.#line(line);
+    this.#line(this.#hidden(line));
   }
 
-  #flush(): void {
+  /** `kept`: so much of it waits for what comes next. */
+  #flush(kept = 0): void {
     this.#cancelWrite?.();
     this.#cancelWrite = undefined;
-    const text = this.#text;
-    this.#text = '';
+    const end = this.#text.length - kept;
+    const text = this.#text.slice(0, end);
+    this.#text = this.#text.slice(end);
     if (text !== '') this.#line(text);
+  }
+
+  #hidden = (text: string): string => this.#deps.secrets.hide(text);
+
+  #short(value: Value): string {
+    const text = this.#hidden(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+    const line = text.slice(0, QUOTED).toWellFormed().replace(/\s+/g, ' ');
+    return text.length > QUOTED ? `${line} …` : line;
   }
 
   #line(line: string): void {
@@ -161,10 +176,4 @@ function tokensIn(chunk: Value): string {
 function firstText(data: ValueMap, ...names: readonly string[]): string {
   const found = names.map((name) => data[name]).find((one) => typeof one === 'string');
   return typeof found === 'string' ? found : '';
-}
-
-function short(value: Value): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  const line = text.slice(0, QUOTED).toWellFormed().replace(/\s+/g, ' ');
-  return text.length > QUOTED ? `${line} …` : line;
 }

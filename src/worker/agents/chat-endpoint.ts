@@ -2,9 +2,11 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { World } from '../../core/world.ts';
+import { jsonIn } from '../../flow/agent/answer-json.ts';
 import { rateLimitOf } from '../../flow/agent/rate-limit.ts';
 import type { AgentError, AgentResult } from '../../flow/agent/result.ts';
-import type { Value, ValueMap } from '../../flow/expression/values.ts';
+import { Secrets } from '../../flow/agent/secrets.ts';
+import type { ValueMap } from '../../flow/expression/values.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import { headersOf, type ResolvedAddress, send } from '../handlers/http-exchange.ts';
 import { CompletionPieces, completionResult, garbage, refusedResult, retryAfterOf } from './chat-answer.ts';
@@ -24,8 +26,6 @@ export interface ChatRequest {
 }
 
 const MOST_BYTES = 16 * 1024 * 1024;
-/** A shorter one would be found in words that are none. */
-const SHORTEST_SECRET = 8;
 const BOUNDS = { line: 4 * 1024 * 1024, total: 64 * 1024 * 1024 };
 
 /** One exchange. What the endpoint does wrong is an error in the result; it only rejects with the reason of the signal. */
@@ -43,21 +43,13 @@ export async function askEndpoint(
       ...(settings.provider === undefined ? {} : { provider: settings.provider }),
       ...result.provider_data,
     };
-    return { ...withoutSecrets(result, settings), provider_data: provider };
+    // It may say back what it was sent.
+    const secrets = new Secrets([settings.key, ...Object.values(settings.headers)]);
+    return { ...secrets.hideInError(result), provider_data: provider };
   } catch (error) {
     request.signal.throwIfAborted();
     return { error: transportError(error, settings.url), finish_reason: 'error' };
   }
-}
-
-/** An endpoint may say back what it was sent, and errors go into logs. */
-function withoutSecrets(result: AgentResult, { key, headers }: ModelSettings): AgentResult {
-  const { error } = result;
-  if (error === undefined) return result;
-  const secrets = [key, ...Object.values(headers)].filter((one) => one !== undefined && one.length >= SHORTEST_SECRET);
-  const hidden = (text: string): string =>
-    secrets.reduce<string>((told, secret) => told.replaceAll(secret as string, '[secret]'), text);
-  return { ...result, error: { ...error, type: hidden(error.type), message: hidden(error.message) } };
 }
 
 async function exchanged(
@@ -158,14 +150,6 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
     if (size >= MOST_BYTES) break;
   }
   return Buffer.concat(chunks).subarray(0, MOST_BYTES).toString('utf8');
-}
-
-function jsonIn(text: string): Value {
-  try {
-    return JSON.parse(text) as Value;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Refused, cut off, not found: it may be there later. What may not be reached stays so. */

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import type { Timers } from '../../core/world.ts';
+import { jsonIn } from '../../flow/agent/answer-json.ts';
 import type { AgentError, AgentResult } from '../../flow/agent/result.ts';
 import { isMap, type ValueMap } from '../../flow/expression/values.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
@@ -91,12 +92,8 @@ export async function runAgentCommand(
 /** A line that is a JSON object; others are words for people. */
 function eventIn(line: string): ValueMap | undefined {
   if (!line.trimStart().startsWith('{')) return undefined;
-  try {
-    const value: unknown = JSON.parse(line);
-    return isMap(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(line);
+  return isMap(value) ? value : undefined;
 }
 
 function refused(type: string, message: string, retryable: boolean): AgentError {

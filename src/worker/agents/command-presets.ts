@@ -1,5 +1,6 @@
 /** Programs that are agents, by the published names of their types: how they are called, and what their answers mean. */
 import { isAbsolute, resolve } from 'node:path';
+import { jsonIn } from '../../flow/agent/answer-json.ts';
 import type { Prompts } from '../../flow/agent/prompt.ts';
 import type { AgentResult, ToolCall } from '../../flow/agent/result.ts';
 import { resultOf, usageOf } from '../../flow/agent/result.ts';
@@ -280,12 +281,4 @@ function readCommand(output: CommandOutput, { config }: PresetCall): AgentResult
   if (isMap(value)) return resultOf(value);
   if (form === 'auto') return { content: text };
   return failedResult({ code: 'invalid_output', type: 'AgentError', message: `it gave no ${form}`, retryable: true });
-}
-
-function jsonIn(text: string): Value {
-  try {
-    return JSON.parse(text) as Value;
-  } catch {
-    return undefined;
-  }
 }

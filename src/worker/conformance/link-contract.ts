@@ -6,6 +6,7 @@ import { FAMILIES } from './families.ts';
 import { FENCING } from './fencing.ts';
 import { LOGGING } from './logging.ts';
 import { OPENING } from './opening.ts';
+import { POOLING } from './pooling.ts';
 import { REMEMBERING } from './remembering.ts';
 import { RENEWING } from './renewing.ts';
 import { REUSING } from './reusing.ts';
@@ -26,6 +27,7 @@ export interface LinkContractOptions {
 
 export const LINK_TOPICS: readonly LinkTopic[] = [
   OPENING,
+  POOLING,
   CLAIMING,
   SETTLING,
   STORING,

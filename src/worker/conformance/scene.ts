@@ -22,8 +22,20 @@ export interface LinkOperator {
       definitions: readonly { readonly hash: string; readonly kind: string; readonly body: string }[],
     ): Promise<void>;
   };
+  readonly pools: {
+    put(name: string, pool: LinkPool): Promise<unknown>;
+    reserve(name: string, tickets: readonly { readonly id: string; readonly hash: string }[]): Promise<unknown>;
+    plan(name: string): Promise<object>;
+    carryOut(plan: object, tickets: readonly never[]): Promise<unknown>;
+  };
   readonly waits: { signal(channel: string, body: unknown): Promise<unknown> };
   readonly workers: { list(): Promise<readonly LinkWorker[]>; schemas(): Promise<readonly HandlerSchema[]> };
+}
+
+export interface LinkPool {
+  readonly queues?: readonly string[];
+  readonly enabled?: boolean;
+  readonly policy?: { readonly max?: number; readonly startMs?: number };
 }
 
 export interface LinkBudgets {
@@ -76,6 +88,7 @@ export interface LinkWorker {
   readonly handlers: readonly string[];
   readonly state: string;
   readonly seenAt: number;
+  readonly pool?: string | undefined;
 }
 
 /** Time that the cases advance; a `VirtualWorld` fits. */

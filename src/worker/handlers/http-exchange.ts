@@ -9,6 +9,10 @@ export interface HttpRequest {
   /** Already checked. The connection goes to one of these, even if the name resolves differently by then. */
   readonly addresses: readonly ResolvedAddress[];
   readonly signal: AbortSignal;
+  /** Whose certificates are trusted, instead of those of the usual authorities. */
+  readonly ca?: string | undefined;
+  /** Beyond this the answer is cut; default `MAX_BODY`. */
+  readonly maxBody?: number | undefined;
 }
 
 export interface ResolvedAddress {
@@ -29,6 +33,7 @@ export const MAX_BODY = 1024 * 1024;
 
 /** Sends one request on a connection of its own. Redirects are returned like any other answer. */
 export async function exchange(given: HttpRequest): Promise<HttpResponse> {
+  const { maxBody = MAX_BODY } = given;
   const response = await send(given);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -36,18 +41,18 @@ export async function exchange(given: HttpRequest): Promise<HttpResponse> {
     chunks.push(chunk);
     size += chunk.length;
     // Leaving the loop closes the connection.
-    if (size > MAX_BODY) break;
+    if (size > maxBody) break;
   }
   return {
     status: response.statusCode ?? 0,
     headers: headersOf(response),
-    body: Buffer.concat(chunks).subarray(0, MAX_BODY),
-    cut: size > MAX_BODY,
+    body: Buffer.concat(chunks).subarray(0, maxBody),
+    cut: size > maxBody,
   };
 }
 
 /** The request on its way: resolves with the head of the answer, whose body is not read yet. */
-export function send({ method, url, headers, body, addresses, signal }: HttpRequest): Promise<IncomingMessage> {
+export function send({ method, url, headers, body, addresses, signal, ca }: HttpRequest): Promise<IncomingMessage> {
   // Not by imports: a worker that sends nothing then starts without them.
   const { Agent, request: open } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   const hostname = hostOf(url);
@@ -63,6 +68,7 @@ export function send({ method, url, headers, body, addresses, signal }: HttpRequ
     servername: isIP(hostname) === 0 ? hostname : '',
     // Not the shared agent: it may hold a connection to another address of this name, or be configured to use a proxy.
     agent: new Agent(),
+    ...(ca === undefined ? {} : { ca }),
     signal,
   };
   return new Promise((resolve, reject) => {

@@ -198,7 +198,7 @@ function bodyOf({ body }: Shape<typeof fields>): string | undefined {
   return typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
 }
 
-function checkUrl(given: string): string | undefined {
+export function checkUrl(given: string): string | undefined {
   // Parsers drop or encode these silently, and each one differently.
   if (given.length > MAX_URL) return `must not be longer than ${MAX_URL} characters`;
   if (/[\s\p{Cc}\\]/u.test(given)) return 'must not contain spaces, control characters or backslashes';
@@ -209,7 +209,7 @@ function checkUrl(given: string): string | undefined {
   return undefined;
 }
 
-function checkHeader(name: string, value: string): string | undefined {
+export function checkHeader(name: string, value: string): string | undefined {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || name === '__proto__') return 'is not the name of a header';
   if (RESERVED_HEADERS.has(name.toLowerCase())) return 'is set by the worker itself';
   // Any other character could end the header and begin another one, or another request.

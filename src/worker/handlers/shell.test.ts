@@ -286,8 +286,7 @@ describe('the end of a command', () => {
 
   test('the worker is told of the group as soon as it is there and when nobody is left', async (t) => {
     const told: [number, boolean][] = [];
-    onGroupReport((pid, gone) => void told.push([pid, gone]));
-    t.after(() => onGroupReport(() => {}));
+    t.after(onGroupReport((pid, gone) => void told.push([pid, gone])));
     const run = begin({ command: 'echo $$; ps -o pgid= -p $$' });
     assert.equal(told.length, 0);
     const pids = (await resultOf(run)).stdout.match(/\d+/g)?.map(Number) ?? [];

@@ -1,4 +1,5 @@
 /** The hooks `loop`: the actions of `machines/loop.yml`. */
+import { isDeepStrictEqual } from 'node:util';
 import { fault } from '../../core/errors.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
@@ -88,7 +89,14 @@ async function decideNext({ context, input, host }: Acting): Promise<ValueMap> {
   const pauses = Number(context['pauses'] ?? 0) + (paused ? 1 : 0);
   // The attempt that found it: a failure that is met again in the same one, or after a crash, is the same failure.
   const failing = state.next === 'failed' ? { failing: run?.attempt ?? 1 } : {};
-  return { ...contextOf(state), ...promptsOf(input, state), last: null, paused, pauses, ...failing };
+  return changed(context, { ...contextOf(state), ...promptsOf(input, state), last: null, paused, pauses, ...failing });
+}
+
+/** What an action gives is kept with its step: what stays as it is would be kept with each. */
+function changed(context: HookContext, entries: ValueMap): ValueMap {
+  return Object.fromEntries(
+    Object.entries(entries).filter(([name, value]) => !isDeepStrictEqual(context[name], value)),
+  );
 }
 
 /** How the phase before has ended; undefined: it was decided on already. */

@@ -284,3 +284,23 @@ test('whatever commit is the last of its process, another one ends the loop in t
     assert.equal((output as { status: string }).status, 'COMPLETED');
   }
 });
+
+test('a loop of as many iterations as there are by default is kept whole, however much everybody says', async (t) => {
+  let said = 0;
+  const talker: AgentFunction = ({ phase }) => {
+    const words = Array.from({ length: 10_000 }, (_, i) => `${String(phase)} ${++said} ${i * said}`);
+    return words.join('\n');
+  };
+  const scene = await loopScene(t, { coder: talker });
+  const { task, output } = await run(
+    scene,
+    input('', {
+      prompt: `Say much. ${'x'.repeat(200_000)}`,
+      config: 'claude_timeout_sec=0\nmax_consecutive_verification_failures=0\nverify_cmds=seq 100000; exit 1',
+    }),
+  );
+  assert.equal((output as { message: string }).message, 'iteration_limit_reached:50');
+  const journal = await scene.engine.journal(task);
+  const bytes = journal.reduce((sum, { key, value = '' }) => sum + key.length + (value?.length ?? 0), 0);
+  assert.ok(bytes < 6 * 1024 * 1024, `${bytes} bytes`);
+});

@@ -6,6 +6,7 @@ import { pause } from '../../core/pause.ts';
 import type { World } from '../../core/world.ts';
 import { type AgentError, type AgentResult, totalCost } from '../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
+import { wholePrompt } from '../../flow/loop/prompts.ts';
 import { type AgentFailure, retryDelay, type Tried, triedAgain } from '../../flow/loop/retry.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
 import type { AgentExecutor, CallOptions } from '../agents/executor.ts';
@@ -34,8 +35,8 @@ interface PhaseInput {
 
 /** A function may pass its signal by. */
 const ENDING_MS = 5000;
-/** What is kept of what an agent said. All of it is in the log. */
-const KEPT_OUTPUT = 64 * 1024;
+/** What is kept of what an agent said: a journal holds 8 MiB, of all phases of a run. All of it is in the log. */
+const KEPT_OUTPUT = 16 * 1024;
 
 export function phaseAgent(deps: PhaseAgentDeps): AgentExecutor {
   return {
@@ -76,9 +77,10 @@ class PhaseCall {
   }
 
   async #ask(tries: number): Promise<AgentResult> {
-    const { phase, workspace, agent, prompt, timeoutMs } = this.#input;
+    const { phase, workspace, agent, timeoutMs } = this.#input;
     const { host, world, executor } = this.#deps;
-    const { signal, key } = this.#call;
+    const { signal, key, context } = this.#call;
+    const prompt = wholePrompt(this.#input.prompt, context['given']);
     let running: Promise<AgentResult> | undefined;
     try {
       const folder = await workspaceFolder(host, workspace);
@@ -93,13 +95,23 @@ class PhaseCall {
       this.#count(result);
       return result;
     } catch (error) {
-      // A program takes a moment to end, and the next one works in the same folder.
-      await Promise.race([running?.catch(() => {}), pause(world.timers, ENDING_MS, { signal })]);
+      // A program takes a moment to end, and the next one works in the same folder: also after a cancel, when the next one is another run.
+      await this.#gone(running);
       signal.throwIfAborted();
       if (error instanceof StateError && error.type === 'TimeoutError')
         return { error: { code: 'timeout', type: error.type, message: error.message, retryable: true } };
       return { error: thrown(error) };
     }
+  }
+
+  async #gone(running: Promise<AgentResult> | undefined): Promise<void> {
+    if (running === undefined) return;
+    const over = new AbortController();
+    const done = running.then(
+      () => over.abort(),
+      () => over.abort(),
+    );
+    await Promise.race([done, pause(this.#deps.world.timers, ENDING_MS, { signal: over.signal })]);
   }
 
   #count(result: AgentResult): void {

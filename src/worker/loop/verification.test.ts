@@ -58,6 +58,26 @@ test('all commands run after one has failed, and the notes tell of those that ha
   assert.equal(notesOf((await verified(['true'])).reports), '', 'and they are gone when all passes');
 });
 
+test('however much and however many fail, the notes have room in a prompt, and say that there are more', async () => {
+  const commands = Array.from({ length: 40 }, (_, i) => `yes 'error ${i} ${'e'.repeat(200)}' | head -c 300000; exit 1`);
+  const { reports } = await verified(['x'.repeat(100_000), ...commands]);
+  const notes = notesOf(reports);
+  assert.ok(notes.length < 17_000, `${notes.length} characters`);
+  assert.match(notes, /^\$ x{500} …\nexit code 127\n/);
+  assert.match(notes, /\n\n\d+ more commands failed\.$/);
+  assert.ok(reports.every(({ command, tail }) => command.length < 510 && tail.length <= 8192));
+});
+
+test('a line without an end is told of, and not kept', async () => {
+  const { reports, lines } = await verified(['head -c 50000000 /dev/zero; echo; echo over']);
+  assert.equal(reports[0]?.ok, true);
+  assert.ok(
+    lines.some((line) => line.startsWith('the rest of it is not told: a line has more than')),
+    lines.join().slice(0, 200),
+  );
+  assert.ok(lines.every((line) => line.length < 5_000_000));
+});
+
 test('a command sees only what the shell handler hands on', async () => {
   const { lines } = await verified(['echo "[$SECRET]"']);
   assert.ok(lines.includes('[]'));

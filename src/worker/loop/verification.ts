@@ -17,6 +17,7 @@ export interface VerificationOptions extends Pick<LoopHost, 'environment' | 'tim
 }
 
 export interface CommandReport {
+  /** The beginning of it. */
   readonly command: string;
   readonly ok: boolean;
   /** Null: it was ended, or could not be started. */
@@ -30,6 +31,9 @@ export interface CommandReport {
 const BOUNDS = { line: 4 * 1024 * 1024, total: Number.POSITIVE_INFINITY };
 const KEPT_LINES = 60;
 const KEPT_TEXT = 8 * 1024;
+/** They are kept with the run, and are in the prompt of the next iteration. */
+const MOST_NOTES = 16 * 1024;
+const MOST_COMMAND = 500;
 const KILL_MS = 2_000;
 
 /** Rejects only when the signal is aborted, and nothing of a command is left then. */
@@ -51,7 +55,7 @@ async function runOne(command: string, options: VerificationOptions): Promise<Co
   const { folder, environment, timers, timeoutMs, signal, onLine } = options;
   const tail = new Tail(KEPT_TEXT);
   const sink = () => {
-    const lines = new LineSplitter(BOUNDS, onLine, () => {});
+    const lines = new LineSplitter(BOUNDS, onLine, (what) => onLine(`the rest of it is not told: ${what}`));
     return { to: lines.writable(), tail, lines };
   };
   const [stdout, stderr] = [sink(), sink()];
@@ -59,7 +63,8 @@ async function runOne(command: string, options: VerificationOptions): Promise<Co
   let running: Promise<CommandEnd> | undefined;
   const report = (exitCode: number | null, how: string): CommandReport => {
     const said = tail.lines(KEPT_LINES).join('\n');
-    return { command, ok: exitCode === 0, exitCode, how, tail: said };
+    const shown = command.length > MOST_COMMAND ? `${command.slice(0, MOST_COMMAND).toWellFormed()} …` : command;
+    return { command: shown, ok: exitCode === 0, exitCode, how, tail: said };
   };
   try {
     const { exitCode, signal: by } = await withinMs(timers, timeoutMs, signal, (own) => {
@@ -86,10 +91,16 @@ async function drained(streams: readonly Writable[]): Promise<void> {
   await Promise.all(streams.map((to) => new Promise<void>((resolve) => void to.end(resolve))));
 }
 
-/** What the next prompt says of commands that failed. Empty: none has. */
+/** What the next prompt says of commands that failed, as far as it has room. Empty: none has. */
 export function notesOf(reports: readonly CommandReport[]): string {
-  return reports
-    .filter(({ ok }) => !ok)
-    .map(({ command, how, tail }) => [`$ ${command}`, how, ...(tail === '' ? [] : [tail])].join('\n'))
-    .join('\n\n');
+  const failed = reports.filter(({ ok }) => !ok);
+  const notes: string[] = [];
+  let length = 0;
+  for (const { command, how, tail } of failed) {
+    const note = [`$ ${command}`, how, ...(tail === '' ? [] : [tail])].join('\n');
+    length += note.length;
+    if (length > MOST_NOTES) return [...notes, `${failed.length - notes.length} more commands failed.`].join('\n\n');
+    notes.push(note);
+  }
+  return notes.join('\n\n');
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { agents } from '../../../src/app/library/agents.ts';
 import { type App, open } from '../../../src/app/open.ts';
 import { completion, openAiServer, toolCall } from '../../support/agents/openai-server.ts';
-import { RealNode } from '../../support/real-node.ts';
 import { full, scaled } from '../../support/scale.ts';
 import { Nursery, scratch } from '../children.ts';
 import { groundOf } from '../ground.ts';
+import { joining } from '../joining.ts';
 
 // Runs of agents whose worker is killed: after each of its commits in turn, and in the middle of effects. Another worker goes on.
 
@@ -188,12 +188,4 @@ class Person {
       }
     }
   }
-}
-
-/** A node whose store it is, and the secret of a worker for it. */
-async function joining(t: TestContext, folder: string, url: string): Promise<string> {
-  const cwd = join(folder, 'node');
-  mkdirSync(cwd);
-  const node = await RealNode.start(t, ['--no-worker', '--store', url, '--lease-duration', '4s'], cwd);
-  return `${node.url} ${await node.enrol('joined', { handlers: null })}`;
 }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { open } from '../../../src/app/open.ts';
 import { workflow } from '../../../src/flow/graph/test-graphs.ts';
 import { task } from '../../../src/worker/define/task.ts';
 import { ROOT } from '../../support/leasehold.ts';
-import { RealNode } from '../../support/real-node.ts';
 import { full, scaled } from '../../support/scale.ts';
 import { Nursery, scratch } from '../children.ts';
 import { groundOf } from '../ground.ts';
+import { joining } from '../joining.ts';
 
 // Graphs whose worker is killed after each commit in turn. Another one ends them as if nothing had happened.
 
@@ -131,11 +131,3 @@ const handlers = (effects: string) =>
       },
     }),
   );
-
-/** A node whose store it is, and the secret of a worker for it. */
-async function joining(t: TestContext, folder: string, url: string): Promise<string> {
-  const cwd = join(folder, 'node');
-  mkdirSync(cwd);
-  const node = await RealNode.start(t, ['--no-worker', '--store', url, '--lease-duration', '4s'], cwd);
-  return `${node.url} ${await node.enrol('joined', { handlers: null })}`;
-}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { shippedMachines } from '../../../src/app/machines/shipped.ts';
@@ -9,10 +9,10 @@ import { bundleMachine } from '../../../src/worker/machine/durable/bundle.ts';
 import { readMachineFile } from '../../../src/worker/machine/load-machine.ts';
 import { completion, openAiServer, pieces, stream, toolCall } from '../../support/agents/openai-server.ts';
 import { ROOT } from '../../support/leasehold.ts';
-import { RealNode } from '../../support/real-node.ts';
 import { full, scaled } from '../../support/scale.ts';
 import { Nursery, scratch } from '../children.ts';
 import { groundOf } from '../ground.ts';
+import { joining } from '../joining.ts';
 
 // Every example as a durable run, whose worker is killed after each commit in turn. Another one ends it as if nothing had happened.
 
@@ -90,7 +90,7 @@ async function runOnce(t: TestContext, way: (typeof WAYS)[number], example: Exam
   const effects = join(folder, 'effects');
   const app = await open(url);
   t.after(() => app.close({ drainMs: 0 }));
-  const address = way === 'joined' ? await joining(t, folder, url) : url;
+  const address = way === 'joined' ? await joining(t, folder, url, { tags: ['loop-root=main'] }) : url;
   const root = join(folder, 'root');
   if (example.workspace !== undefined) cpSync(example.workspace, root, { recursive: true });
   const hooks = example.workspace !== undefined ? `loop=${root}` : example.hooks ? join(FOLDER, example.hooks) : '';
@@ -156,14 +156,6 @@ async function model(t: TestContext, effects: string): Promise<Readonly<Record<s
     }
   });
   return { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: 'sk-test' };
-}
-
-/** A node whose store it is, and the secret of a worker for it. */
-async function joining(t: TestContext, folder: string, url: string): Promise<string> {
-  const cwd = join(folder, 'node');
-  mkdirSync(cwd);
-  const node = await RealNode.start(t, ['--no-worker', '--store', url, '--lease-duration', '4s'], cwd);
-  return `${node.url} ${await node.enrol('joined', { handlers: null, tags: ['loop-root=main'] })}`;
 }
 
 async function startRun(app: App, { file, input = {}, signals = {} }: Example): Promise<string> {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WorkflowHandle } from '../../../src/app/library/leasehold.ts';
 import { type App, open } from '../../../src/app/open.ts';
 import { workflow } from '../../../src/worker/workflow/workflow.ts';
-import { RealNode } from '../../support/real-node.ts';
 import { full, scaled } from '../../support/scale.ts';
 import { Nursery, scratch } from '../children.ts';
 import { groundOf } from '../ground.ts';
+import { joining } from '../joining.ts';
 
 // A workflow whose worker is killed after each commit in turn. Another one ends it as if nothing had happened.
 
@@ -108,12 +108,4 @@ async function runOnce(t: TestContext, way: (typeof WAYS)[number], handler: stri
     effects: existsSync(effects) ? readFileSync(effects, 'utf8').trim().split('\n').sort() : [],
     commits,
   };
-}
-
-/** A node whose store it is, and the secret of a worker for it. */
-async function joining(t: TestContext, folder: string, url: string): Promise<string> {
-  const cwd = join(folder, 'node');
-  mkdirSync(cwd);
-  const node = await RealNode.start(t, ['--no-worker', '--store', url, '--lease-duration', '4s'], cwd);
-  return `${node.url} ${await node.enrol('joined', { handlers: null })}`;
 }

@@ -15,7 +15,9 @@ const BESIDE_A_NODE: ReadonlySet<string> = new Set(['client-library.md']);
 const PAGES: Readonly<Record<string, readonly string[]>> = {
   'client-library.md': ['Hello, Ada!', 'somebody greets Grace', 'created', 'claimed', 'completed', '2', 'true'],
   'writing-tasks.md': ['800.png', 'true false', '{ attempt: 1, tries: 1 }', 'gave_up', 'render was only defined'],
+  'a-pool-that-scales.md': ["[ 'work' ] 3", '[ 2, 4, 6 ]'],
   'schedules.md': ["active { daily: '03:00' }", 'report of sales', 'paused', '5 run'],
+  'triggers.md': ['pushed a task of fragile has failed'],
   'waiting-and-remembering.md': [
     'receipt 1 over 24 charged 1 time',
     'good morning',

@@ -181,6 +181,17 @@ const VERBS: Readonly<
   workflowList: (store) => store.workflowList({ after: '', limit: 1 }),
   workflowVersions: (store) => store.workflowVersions({ name: 'w', before: 9, limit: 1 }),
   workflowRemove: (store) => store.workflowRemove({ name: 'w', revision: 1 }),
+  reactionPut: (store) => store.reactionPut({ name: 'a', kind: 'manual', body: '{}' }),
+  reactionFind: (store) => store.reactionFind({ name: 'a' }),
+  reactionList: (store) => store.reactionList(),
+  reactionRemove: (store) => store.reactionRemove({ name: 'a' }),
+  reactionEnable: (store) => store.reactionEnable({ name: 'a', enabled: true, cursor: 0 }),
+  reactionFire: (store) => store.reactionFire({ name: 'a', revision: 1, deliveries: [] }),
+  reactionNote: (store) => store.reactionNote({ name: 'a', n: 1, outcome: 'done' }),
+  reactionLines: (store) => store.reactionLines({ name: 'a', limit: 1 }),
+  reactionKeys: (store) => store.reactionKeys({ name: 'a', prefix: '', after: '', limit: 1 }),
+  reactionLinks: (store) => store.reactionLinks({ tasks: [1] }),
+  workerLosses: (store) => store.workerLosses({ after: 0, limit: 1 }),
   triggerFire: (store) => store.triggerFire({ duty: DUTY, name: 'nightly', from: 1, nextAt: 2, slots: [], items: [] }),
 };
 

@@ -5,6 +5,7 @@ import { HOUR, MINUTE, refusal, type Scene, TTL } from '../kit/scene.ts';
 import { needing, type Topic } from '../kit/topic.ts';
 
 const NAME = 'papers';
+const DECISION = { course: '1', body: '{}' };
 const BODY = '{"policy":{"max":5}}';
 const STALE = 30_000;
 const START = MINUTE;
@@ -148,7 +149,7 @@ export const POOLS: Topic = {
       await put(scene, 'other');
       const [mine] = (await reserve(scene, 5)) as [NewTicket];
       await arrive(scene, mine);
-      const acted = await act(scene.store, { name: 'other', tickets: tickets(9), decision: '{}' });
+      const acted = await act(scene.store, { name: 'other', tickets: tickets(9), decision: DECISION });
       assert.deepEqual([acted.reserved, acted.there], [5, 5]);
       assert.equal((await look(scene, 'other')).members.length, 0);
       assert.equal((await look(scene)).last, undefined);
@@ -163,7 +164,7 @@ export const POOLS: Topic = {
       assert.deepEqual([record?.worker, record?.pool], [worker, NAME]);
       assert.equal(await arrive(scene, ticket), worker, 'the same incarnation may repeat it');
       assert.equal(await refusal(arrive(scene, ticket, 'another')), 'TICKET_REFUSED');
-      assert.equal(await refusal(arrive(scene, { ...ticket, hash: 'guessed' })), 'TICKET_REFUSED');
+      assert.equal(await refusal(arrive(scene, { ...ticket, hash: 'guessed' }, 'a thief')), 'TICKET_REFUSED');
       assert.equal(await refusal(arrive(scene, { id: 'tk-none', hash: 'x' })), 'TICKET_REFUSED');
       assert.equal((await store.workerList()).length, 1, 'who is refused leaves nothing');
       const { state, worker: by } = await recordOf(scene, ticket);
@@ -262,6 +263,8 @@ export const POOLS: Topic = {
         ],
       );
       assert.equal(pool.downAt, now);
+      await scene.push();
+      assert.deepEqual(await scene.claim({ holder: idle }), []);
     },
 
     'checks note since when a worker has had no task; a task that came and went between two of them counts': async (
@@ -306,6 +309,9 @@ export const POOLS: Topic = {
         ],
       );
       assert.equal((await memberOf(scene, worker)).leaving, true);
+      await scene.push();
+      assert.deepEqual(await scene.claim({ holder: worker }), []);
+      assert.equal((await scene.claim({ holder: other })).length, 1);
     },
 
     'the newest decisions are kept, and the newest tickets that are over': async (scene) => {
@@ -314,7 +320,7 @@ export const POOLS: Topic = {
       for (let i = 1; i <= 205; i++) {
         const [ticket] = (await reserve(scene, 1)) as [NewTicket];
         await store.ticketNote({ id: ticket.id, error: 'no' });
-        await act(store, { decision: `{"n":${i}}` });
+        await act(store, { decision: { course: `${i}`, body: `{"n":${i}}` } });
       }
       const newest = await store.decisionList({ pool: NAME, before: NEVER, limit: 500 });
       assert.deepEqual([newest.length, newest[0]?.body, newest.at(-1)?.body], [200, '{"n":205}', '{"n":6}']);
@@ -324,12 +330,29 @@ export const POOLS: Topic = {
       assert.equal((await store.ticketList({ pool: NAME, before: NEVER, limit: 500 })).length, 200);
     },
 
+    'a decision that came to nothing and says what the last one has said is not kept once more': async (scene) => {
+      const { store } = scene;
+      await put(scene);
+      for (let i = 0; i < 3; i++) await act(store, { decision: DECISION });
+      await act(store, { decision: { ...DECISION, course: '2' } });
+      await act(store, { decision: { ...DECISION, course: '2' }, tickets: tickets(1) });
+      const kept = await store.decisionList({ pool: NAME, before: NEVER, limit: 9 });
+      assert.deepEqual(
+        kept.map(({ course, launched, drained }) => [course, launched, drained]),
+        [
+          ['2', 1, 0],
+          ['2', 0, 0],
+          ['1', 0, 0],
+        ],
+      );
+    },
+
     'a removed pool takes its tickets and decisions with it, and leaves its workers': async (scene) => {
       const { store } = scene;
       await put(scene);
       const [a, b] = (await reserve(scene, 2)) as [NewTicket, NewTicket];
       const worker = await arrive(scene, a);
-      await act(store, { decision: '{}' });
+      await act(store, { decision: DECISION });
       assert.equal(await store.poolRemove({ name: NAME }), true);
       assert.equal(await store.poolRemove({ name: NAME }), false);
       assert.equal(await refusal(arrive(scene, b)), 'TICKET_REFUSED');

@@ -15,6 +15,7 @@ import { LOGS } from '../admin/logs.ts';
 import { NODES } from '../admin/nodes.ts';
 import { POOLS } from '../admin/pools.ts';
 import { PRUNE } from '../admin/prune.ts';
+import { REACTIONS } from '../admin/reactions.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
 import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
@@ -109,6 +110,7 @@ export const TOPICS: readonly Topic[] = [
   PRUNE,
   AUDIT,
   TRIGGERS,
+  REACTIONS,
   WORKFLOWS,
   POOLS,
   PLACING,

@@ -32,6 +32,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 19, file: '019-schedules.sql', compatibleFrom: 17 },
   { version: 20, file: '020-workflows.sql', compatibleFrom: 17 },
   { version: 21, file: '021-pools.sql', compatibleFrom: 17 },
+  { version: 22, file: '022-reactions.sql', compatibleFrom: 17 },
 ];
 
 export interface PostgresMigration extends Migration {

@@ -258,6 +258,40 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT name, n, slot, ends, at, outcome, task FROM trigger_fire',
   },
   {
+    table: 'reaction',
+    columns: [
+      ...texts('name', 'kind', 'body'),
+      ...numbers('smallint', 'enabled'),
+      ...numbers('bigint', 'revision', 'cursor', 'lines', 'created_at', 'changed_at'),
+    ],
+    select: 'SELECT name, kind, body, enabled, revision, cursor, lines, created_at, changed_at FROM reaction',
+  },
+  {
+    table: 'reaction_line',
+    columns: [
+      ...texts('name'),
+      ...numbers('bigint', 'n', 'at'),
+      ...numbers('smallint', 'outcome'),
+      ...numbers('bigint', 'task'),
+      ...texts('about', 'detail'),
+    ],
+    select: 'SELECT name, n, at, outcome, task, about, detail FROM reaction_line',
+  },
+  {
+    table: 'reaction_key',
+    columns: [
+      ...texts('name', 'key', 'version'),
+      ...numbers('bigint', 'until', 'n', 'task', 'born'),
+      ...numbers('smallint', 'links'),
+    ],
+    select: 'SELECT name, key, version, until, n, task, born, links FROM reaction_key',
+  },
+  {
+    table: 'worker_loss',
+    columns: [...numbers('bigint', 'n', 'worker'), ...texts('name', 'host'), ...numbers('bigint', 'at')],
+    select: 'SELECT n, worker, name, host, at FROM worker_loss ORDER BY n',
+  },
+  {
     table: 'log',
     columns: [
       ...numbers('bigint', 'task'),
@@ -336,16 +370,16 @@ export const TRANSFERS: readonly Transfer[] = [
       FROM pools`,
   },
   {
-    // Their numbers are given anew, in the same order.
     table: 'pool_tickets',
     columns: [
+      ...numbers('bigint', 'n'),
       ...texts('id', 'pool', 'hash'),
       ...numbers('smallint', 'state'),
       ...numbers('bigint', 'at', 'made_at', 'expires_at', 'ended_at'),
       ...texts('started', 'error'),
       ...numbers('bigint', 'worker', 'idle_since', 'ended'),
     ],
-    select: `SELECT id, pool, hash, state, at, made_at - :lease + :server, expires_at - :lease + :server, ended_at - :lease + :server,
+    select: `SELECT n, id, pool, hash, state, at, made_at - :lease + :server, expires_at - :lease + :server, ended_at - :lease + :server,
         started, error, worker, idle_since - :lease + :server, ended FROM pool_tickets ORDER BY n`,
   },
   {
@@ -353,10 +387,10 @@ export const TRANSFERS: readonly Transfer[] = [
     columns: [
       ...texts('pool'),
       ...numbers('bigint', 'n', 'at'),
-      ...texts('body'),
+      ...texts('course', 'body'),
       ...numbers('bigint', 'launched', 'drained'),
     ],
-    select: 'SELECT pool, n, at, body, launched, drained FROM pool_decisions',
+    select: 'SELECT pool, n, at, course, body, launched, drained FROM pool_decisions',
   },
   {
     table: 'run',
@@ -483,9 +517,11 @@ export const HIGHS: Readonly<Record<string, string>> = {
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
   entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
+  'pool_tickets.n': 'SELECT max(n) FROM pool_tickets',
   browser_session: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'browser_session'",
   'task_document.num': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'task_document'",
   signal: 'SELECT max(id) FROM signal',
+  'worker_loss.n': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker_loss'",
   limit_def: 'SELECT max(id) FROM limit_def',
   limit_change: 'SELECT max(id) FROM limit_change',
   slot: 'SELECT max(id) FROM slot',

@@ -28,13 +28,16 @@ CREATE TABLE pool_tickets (
   idle_since bigint,
   ended bigint
 );
-CREATE INDEX pool_ticket_state ON pool_tickets (pool, state, n);
+CREATE INDEX pool_ticket_pool ON pool_tickets (pool, n);
+CREATE INDEX pool_ticket_open ON pool_tickets (pool) WHERE state = 0;
 
--- The newest decisions of each pool. `launched` and `drained` are how many it came to.
+-- The newest decisions of each pool. `course` is the part that makes one another decision than the last; `launched` and `drained` are how
+-- many it came to.
 CREATE TABLE pool_decisions (
   pool text COLLATE "C" NOT NULL,
   n bigint NOT NULL,
   at bigint NOT NULL,
+  course text COLLATE "C" NOT NULL,
   body text COLLATE "C" NOT NULL,
   launched bigint NOT NULL,
   drained bigint NOT NULL,

@@ -50,13 +50,14 @@ export function poolStatements({ s, NOW }: Fragments) {
     /** Those whose workers are still there stay: they are what a worker was brought by. */
     ticketsPrune: `DELETE FROM ${s}.pool_tickets WHERE n IN (SELECT n FROM ${s}.pool_tickets t WHERE t.pool = $1 AND t.state <> 0
       AND NOT EXISTS (SELECT FROM ${s}.worker w WHERE w.id = t.worker AND w.state IN (0, 1, 2)) ORDER BY n DESC OFFSET $2)`,
-    workersSend: `UPDATE ${s}.worker w SET leaving_at = ${NOW}, revision = revision + 1
+    /** Of the incarnation, not of its name. The claim itself checks that a worker is enabled. */
+    workersSend: `UPDATE ${s}.worker w SET leaving_at = ${NOW}, enabled = false, revision = revision + 1
       WHERE w.id = ANY($1::bigint[]) AND w.leaving_at IS NULL AND w.ticket IS NOT NULL AND w.pool = $2
         AND NOT EXISTS (SELECT FROM ${s}.task t WHERE t.state = 1 AND t.holder = w.id) RETURNING w.id`,
-    decisionAdd: `INSERT INTO ${s}.pool_decisions (pool, n, at, body, launched, drained)
-      SELECT $1, coalesce(max(n), 0) + 1, ${NOW}, $2, $3, $4 FROM ${s}.pool_decisions WHERE pool = $1 RETURNING n`,
+    decisionAdd: `INSERT INTO ${s}.pool_decisions (pool, n, at, course, body, launched, drained)
+      SELECT $1, coalesce(max(n), 0) + 1, ${NOW}, $2, $3, $4, $5 FROM ${s}.pool_decisions WHERE pool = $1 RETURNING n`,
     decisionsPrune: `DELETE FROM ${s}.pool_decisions WHERE pool = $1 AND n <= $2`,
-    decisionList: `SELECT n, at, body, launched, drained FROM ${s}.pool_decisions WHERE pool = $1 AND n < $2
+    decisionList: `SELECT n, at, course, body, launched, drained FROM ${s}.pool_decisions WHERE pool = $1 AND n < $2
       ORDER BY n DESC LIMIT $3`,
   } as const;
 }

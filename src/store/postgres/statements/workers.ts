@@ -31,9 +31,10 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
       SELECT id FROM u`,
     workerReap: `WITH ${HELD},
       x AS (UPDATE ${s}.worker SET state = 4, status = NULL,
-          leaving_at = CASE WHEN ticket IS NULL THEN leaving_at ELSE beat_at END WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
+          leaving_at = CASE WHEN ticket IS NULL THEN leaving_at ELSE beat_at END, enabled = enabled AND ticket IS NULL WHERE id = ANY(ARRAY(SELECT id FROM ${s}.worker
           WHERE state IN (0, 1, 2) AND beat_at < ${NOW} - coalesce(stale_ms, greatest($3::bigint, 2 * beat_ms))
-            AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id)
+            AND EXISTS (SELECT FROM g) FOR UPDATE SKIP LOCKED)) RETURNING id, name, host),
+      y AS (INSERT INTO ${s}.worker_loss (worker, name, host, at) SELECT id, name, host, ${NOW} FROM x ORDER BY id)
       SELECT g.cursor, x.id FROM g LEFT JOIN x ON true ORDER BY x.id`,
     workerList: `SELECT w.*, ${total} FROM ${s}.worker w ORDER BY w.id`,
     workerIn: `SELECT w.*, ${total} FROM ${s}.worker w WHERE w.state = $1 ORDER BY w.id`,

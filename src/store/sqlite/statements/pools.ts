@@ -39,9 +39,11 @@ export const POOL_STATEMENTS = {
   // Those whose workers are still there stay: they are what a worker was brought by.
   ticketsPrune: `DELETE FROM pool_tickets WHERE n IN (SELECT n FROM pool_tickets t WHERE t.pool = ?1 AND t.state <> 0
       AND NOT EXISTS (SELECT 1 FROM worker w WHERE w.id = t.worker AND w.state IN (0, 1, 2)) ORDER BY n DESC LIMIT -1 OFFSET ?2)`,
-  workerSend: 'UPDATE worker SET leaving_at = ?, revision = revision + 1 WHERE id = ? AND leaving_at IS NULL',
-  decisionAdd: `INSERT INTO pool_decisions (pool, n, at, body, launched, drained)
-    VALUES (?1, coalesce((SELECT max(n) FROM pool_decisions WHERE pool = ?1), 0) + 1, ?2, ?3, ?4, ?5) RETURNING n`,
+  // Of the incarnation, not of its name. The claim itself checks that a worker is enabled.
+  workerSend:
+    'UPDATE worker SET leaving_at = ?, enabled = 0, revision = revision + 1 WHERE id = ? AND leaving_at IS NULL',
+  decisionAdd: `INSERT INTO pool_decisions (pool, n, at, course, body, launched, drained)
+    VALUES (?1, coalesce((SELECT max(n) FROM pool_decisions WHERE pool = ?1), 0) + 1, ?2, ?3, ?4, ?5, ?6) RETURNING n`,
   decisionsPrune: 'DELETE FROM pool_decisions WHERE pool = ? AND n <= ?',
-  decisionList: `SELECT n, at, body, launched, drained FROM pool_decisions WHERE pool = ? AND n < ? ORDER BY n DESC LIMIT ?`,
+  decisionList: `SELECT n, at, course, body, launched, drained FROM pool_decisions WHERE pool = ? AND n < ? ORDER BY n DESC LIMIT ?`,
 } as const;

@@ -43,7 +43,7 @@ export const WORKER_STATEMENTS = {
   workerSilent: `SELECT 1 FROM worker INDEXED BY worker_live WHERE ${SILENT} LIMIT 1`,
   // The status that it reported no longer holds. Of a pool another one takes its place: should it come back, it gets no task.
   workerReap: `UPDATE worker INDEXED BY worker_live SET state = 4, status = NULL,
-      leaving_at = iif(ticket IS NULL, leaving_at, beat_at)
+      leaving_at = iif(ticket IS NULL, leaving_at, beat_at), enabled = iif(ticket IS NULL, enabled, 0)
     WHERE ${SILENT} RETURNING id`,
   workerList: `SELECT w.*, ${TOTAL} FROM worker w ORDER BY w.id`,
   workerIn: `SELECT w.*, ${TOTAL} FROM worker w WHERE w.state = ? ORDER BY w.id`,

@@ -18,7 +18,7 @@ import { GatewayFailed } from '../gateway/session.ts';
 import type { GatewayKind, GatewaySettings } from '../gateway/settings.ts';
 import { heldToOutput } from '../held-to-output.ts';
 import { withinMs } from '../within.ts';
-import { A2aAnswer } from './answer.ts';
+import { A2aAnswer, AUTH, CANCELED, COMPLETED, FAILED, otherTask } from './answer.ts';
 import { clientFor } from './client.ts';
 
 const A2A: GatewayKind = {
@@ -27,9 +27,6 @@ const A2A: GatewayKind = {
   tokens: [],
 };
 
-/** `TaskState`, which is not loaded for its numbers. */
-const [COMPLETED, FAILED, CANCELED, INPUT, REJECTED, AUTH] = [3, 4, 5, 6, 7, 8];
-const ENDS: ReadonlySet<number> = new Set([COMPLETED, FAILED, CANCELED, REJECTED] as number[]);
 const POLL_MS = 1_000;
 const LONGEST_POLL_MS = 15_000;
 const CANCEL_MS = 3_000;
@@ -92,6 +89,8 @@ interface ConversationDeps {
 class Conversation {
   readonly #deps: ConversationDeps;
   #kept: string | undefined;
+  /** The question that was answered last: the agent may still show it for a while. */
+  #answeredPlace: string | undefined;
 
   constructor(deps: ConversationDeps) {
     this.#deps = deps;
@@ -111,10 +110,10 @@ class Conversation {
       if (answer.isMessage) return answer.result();
       const { state, task } = answer;
       if (state === COMPLETED) return answer.result();
-      if (ENDS.has(state)) throw new GatewayFailed(ending(state as number, answer.words));
+      if (answer.isEnded) throw new GatewayFailed(ending(state as number, answer.words));
       if (task === undefined)
         throw new GatewayFailed(broken('BadAnswer', 'it says neither a task nor a message', true));
-      if (state === INPUT || state === AUTH) await this.#hear(client.sendMessageStream(await this.#answered(task)));
+      if (this.#isOver) await this.#hear(client.sendMessageStream(await this.#answered(task)));
       else await this.#follow(client, task);
     }
   }
@@ -122,7 +121,9 @@ class Conversation {
   /** The task, as it stands. False: the agent has lost it. */
   async #found(client: Client, id: string): Promise<boolean> {
     try {
-      this.#deps.answer.whole(await client.getTask({ tenant: '', id }));
+      const task = await client.getTask({ tenant: '', id });
+      if (task.id !== id) throw new GatewayFailed(otherTask(id));
+      this.#deps.answer.whole(task);
       return true;
     } catch (error) {
       if (nameOf(error) === 'TaskNotFoundError') return false;
@@ -132,13 +133,13 @@ class Conversation {
 
   /** Until it has something to say: over a stream, or by asking again where the agent has none. */
   async #follow(client: Client, id: string): Promise<void> {
-    const { answer, around, stop } = this.#deps;
+    const { around, stop } = this.#deps;
     try {
       await this.#hear(client.resubscribeTask({ tenant: '', id }));
     } catch (error) {
       if (!WITHOUT_STREAM.has(nameOf(error))) throw error;
     }
-    for (let ms = POLL_MS; !ENDS.has(answer.state) && answer.state !== INPUT && answer.state !== AUTH; ) {
+    for (let ms = POLL_MS; !this.#isOver; ) {
       await pause(around.world.timers, ms, { signal: stop });
       stop.throwIfAborted();
       if (!(await this.#found(client, id)))
@@ -147,32 +148,45 @@ class Conversation {
     }
   }
 
+  /** No longer than it has something to say: an agent that has answered may leave its stream open, or answer once more. */
   async #hear(stream: AsyncIterable<StreamResponse>): Promise<void> {
     const { answer, call, stop } = this.#deps;
     for await (const one of stream) {
       stop.throwIfAborted();
       answer.take(one);
       const { task, context } = answer;
-      if (task === undefined || task === this.#kept) continue;
-      this.#kept = task;
-      await call.memory?.keep({ task, ...(context === undefined ? {} : { context }) });
+      if (task !== undefined && task !== this.#kept) {
+        this.#kept = task;
+        await call.memory?.keep({ task, ...(context === undefined ? {} : { context }) });
+      }
+      if (this.#isOver) break;
     }
     stop.throwIfAborted();
   }
 
+  /** It has answered, or asks something that nobody has answered so far. */
+  get #isOver(): boolean {
+    const { answer } = this.#deps;
+    if (answer.isMessage || answer.isEnded) return true;
+    return answer.asks && answer.task !== undefined && this.#placeOf(answer.task) !== this.#answeredPlace;
+  }
+
+  #placeOf = (task: string): string => hashOf(`${task} ${this.#deps.answer.question}`);
+
   /** What a person says to what the agent asks. */
   async #answered(task: string): Promise<SendMessageRequest> {
     const { answer, call, settings } = this.#deps;
-    const { words, question, state } = answer;
+    const { words, state } = answer;
+    const place = this.#placeOf(task);
     const asks = words === '' ? 'it does not say what' : words;
     if (state === AUTH) throw new GatewayFailed(broken('AuthRequired', `it asks for a login: ${asks}`, false));
     if (call.ask === undefined) throw new GatewayFailed(broken('InputRequired', `it asks a person: ${asks}`, false));
-    const place = hashOf(`${task} ${question}`);
     const { action, value } = await call.ask(`input:${place}`, {
       title: `${call.key.split('/')[0]}: the agent asks: ${asks}`.slice(0, 500),
       actions: ['answer', 'stop'],
       context: { agent: settings.base.origin, task, question: words },
     });
+    this.#answeredPlace = place;
     if (action !== 'answer') throw new GatewayFailed(broken('InputRequired', `nobody answered: ${asks}`, false));
     return this.#request(task, typeof value === 'string' ? value : JSON.stringify(value ?? 'yes'), place);
   }

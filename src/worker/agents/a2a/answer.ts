@@ -1,6 +1,6 @@
 /** What an A2A agent has said of one task. An agent may be broken or hostile: nothing is believed to be of a form. */
 import type { Artifact, Message, Part, StreamResponse, Task, TaskStatus } from '@a2a-js/sdk';
-import type { AgentResult } from '../../../flow/agent/result.ts';
+import type { AgentError, AgentResult } from '../../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../../flow/expression/values.ts';
 import { broken } from '../gateway/answer.ts';
 import { GatewayFailed } from '../gateway/session.ts';
@@ -10,6 +10,11 @@ const MOST_ARTIFACTS = 100;
 const MOST_EVENTS = 100_000;
 const MOST_WORDS = 2_000;
 const ID = /^[\w.:-]{1,200}$/;
+
+/** `TaskState`, which is not loaded for its numbers. */
+export const [COMPLETED, FAILED, CANCELED, INPUT, REJECTED, AUTH] = [3, 4, 5, 6, 7, 8];
+const ENDS: ReadonlySet<number> = new Set([COMPLETED, FAILED, CANCELED, REJECTED] as number[]);
+const ASKS: ReadonlySet<number> = new Set([INPUT, AUTH] as number[]);
 
 interface HeldArtifact {
   readonly name: string;
@@ -50,6 +55,16 @@ export class A2aAnswer {
     return this.#message !== undefined;
   }
 
+  /** Its task has come to its end. */
+  get isEnded(): boolean {
+    return ENDS.has(this.state);
+  }
+
+  /** It waits for somebody to tell it something. */
+  get asks(): boolean {
+    return ASKS.has(this.state);
+  }
+
   get words(): string {
     return textOf(this.#status?.message?.parts).slice(0, MOST_WORDS);
   }
@@ -68,8 +83,9 @@ export class A2aAnswer {
       case 'task':
         return this.whole(payload.value);
       case 'message':
-        this.#message = payload.value;
         this.#names(payload.value.taskId, payload.value.contextId);
+        this.#message = payload.value;
+        this.#bound(textOf(payload.value.parts), dataOf(payload.value.parts));
         return this.#words(textOf(payload.value.parts));
       case 'statusUpdate':
         this.#names(payload.value.taskId, payload.value.contextId);
@@ -119,7 +135,11 @@ export class A2aAnswer {
     return this.#context === undefined ? {} : { session_id: this.#context };
   }
 
+  /** What an agent says of another task belongs to somebody else. */
   #names(task: unknown, context: unknown): void {
+    if (typeof task === 'string' && task !== '' && this.#task !== undefined && task !== this.#task) {
+      throw new GatewayFailed(otherTask(this.#task));
+    }
     if (typeof task === 'string' && ID.test(task)) this.#task ??= task;
     if (typeof context === 'string' && ID.test(context)) this.#context ??= context;
   }
@@ -142,19 +162,25 @@ export class A2aAnswer {
     }
     const text = textOf(parts);
     const data = dataOf(parts);
-    this.#length += text.length + data.reduce<number>((sum, one) => sum + (JSON.stringify(one) ?? '').length, 0);
-    if (this.#length > MOST_TEXT) {
-      throw new GatewayFailed(broken('TooLong', `its answer has more than ${MOST_TEXT} characters`, false));
-    }
+    this.#bound(text, data);
     held.texts.push(text);
     held.data.push(...data);
     if (tells) this.#words(text);
+  }
+
+  #bound(text: string, data: readonly Value[]): void {
+    this.#length += text.length + data.reduce<number>((sum, one) => sum + (JSON.stringify(one) ?? '').length, 0);
+    if (this.#length <= MOST_TEXT) return;
+    throw new GatewayFailed(broken('TooLong', `its answer has more than ${MOST_TEXT} characters`, false));
   }
 
   #words(text: string): void {
     if (text !== '') this.#onEvent?.({ type: 'text', data: { text } });
   }
 }
+
+export const otherTask = (asked: string): AgentError =>
+  broken('OtherTask', `it tells of another task than ${asked}, which it was asked for`, false);
 
 function textOf(parts: readonly Part[] | undefined): string {
   const texts = (parts ?? []).map(({ content }) => (content?.$case === 'text' ? content.value : ''));

@@ -3,6 +3,7 @@ import type { World } from '../../../core/world.ts';
 import type { Agent } from '../../../flow/agent/definition.ts';
 import { outputInstruction, renderPrompts } from '../../../flow/agent/prompt.ts';
 import type { AgentError, AgentResult } from '../../../flow/agent/result.ts';
+import { Secrets } from '../../../flow/agent/secrets.ts';
 import { isMap, type Value } from '../../../flow/expression/values.ts';
 import { StateError } from '../../../flow/machine/scopes.ts';
 import type { Reach } from '../chat-endpoint.ts';
@@ -19,9 +20,6 @@ export interface GatewaySurroundings {
   readonly world: Pick<World, 'timers'>;
   readonly reach: Reach;
 }
-
-/** A token in an error would go into logs. */
-const SHORTEST_SECRET = 8;
 
 /** An agent behind a gateway, which plans, calls its tools and goes through its iterations itself. */
 export function gatewayAgent(agent: Agent, around: GatewaySurroundings): AgentExecutor {
@@ -115,9 +113,5 @@ export function errorOf(error: unknown): AgentError {
   return broken(code ?? 'ConnectionError', message, code !== 'REFUSED');
 }
 
-export function withoutToken(result: AgentResult, { token = '' }: GatewaySettings): AgentResult {
-  const { error } = result;
-  if (error === undefined || token.length < SHORTEST_SECRET) return result;
-  const hidden = (text: string): string => text.replaceAll(token, '[secret]');
-  return { ...result, error: { ...error, type: hidden(error.type), message: hidden(error.message) } };
-}
+export const withoutToken = (result: AgentResult, { token }: GatewaySettings): AgentResult =>
+  new Secrets([token]).hideInError(result);

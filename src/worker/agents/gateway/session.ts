@@ -1,5 +1,6 @@
 /** Sessions of a gateway over HTTP, and one request in a session over a WebSocket: the gateway API of Universal Agent. */
 import { createHash } from 'node:crypto';
+import { jsonIn } from '../../../flow/agent/answer-json.ts';
 import type { AgentError, AgentResult } from '../../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../../flow/expression/values.ts';
 import { exchange, hostOf, onlyThese } from '../../handlers/http-exchange.ts';
@@ -196,12 +197,4 @@ export function refused(status: number, { detail, message, error }: ValueMap): G
   );
   const code = status === 401 || status === 403 ? 'auth_error' : status === 429 ? 'rate_limit' : told.code;
   return new GatewayFailed({ ...told, code, status_code: status });
-}
-
-function jsonIn(text: string): Value {
-  try {
-    return JSON.parse(text) as Value;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
 import type { McpServer } from '../../../flow/agent/mcp.ts';
+import { Secrets } from '../../../flow/agent/secrets.ts';
 import { isList, isMap, type Value, type ValueMap } from '../../../flow/expression/values.ts';
 import { handedOn } from '../../handlers/shell.ts';
 import type { Held } from '../../machine/run-scope.ts';
@@ -40,8 +41,6 @@ const LONG_MS = 2 ** 31 - 1;
 const MOST_TOOLS = 500;
 const MOST_DEFINITIONS = 1024 * 1024;
 const GOODBYE_MS = 1000;
-/** A shorter one would be found in words that are none. */
-const SHORTEST_SECRET = 8;
 
 /** Rejects with an `Error` that says which server, and why. */
 export async function connectMcp(
@@ -49,8 +48,7 @@ export async function connectMcp(
   around: McpSurroundings,
   signal: AbortSignal,
 ): Promise<McpConnection> {
-  const secrets: string[] = [];
-  const { transport, said } = transportOf(server, around, secrets);
+  const { transport, secrets, said } = transportOf(server, around);
   const client = new Client({ name: 'leasehold', version: '1' });
   try {
     const timeout = server.timeoutMs ?? CONNECT_MS;
@@ -64,15 +62,14 @@ export async function connectMcp(
     signal.throwIfAborted();
     const words = said?.() ?? '';
     const why = `${error instanceof Error ? error.message : String(error)}${words === '' ? '' : `: ${words.slice(-1000)}`}`;
-    throw new Error(`the MCP server "${server.name}" cannot be used: ${hidden(why, secrets)}`, { cause: error });
+    throw new Error(`the MCP server "${server.name}" cannot be used: ${secrets.hide(why)}`, { cause: error });
   }
 }
 
 function transportOf(
   { name, command, cwd, env, passEnv, url, headers, tokenEnv }: McpServer,
   { folder, environment, sendable, reach }: McpSurroundings,
-  secrets: string[],
-): { readonly transport: Transport; readonly said?: () => string } {
+): { readonly transport: Transport; readonly secrets: Secrets; readonly said?: () => string } {
   const variables = environment();
   if (url === undefined) {
     if (folder === false)
@@ -81,15 +78,16 @@ function transportOf(
     const all = [...Object.entries(handedOn(variables)), ...named, ...Object.entries(env)];
     const own = Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
     const transport = new StdioTransport({ argv: command, cwd: resolve(folder, cwd ?? '.'), env: own });
-    return { transport, said: () => transport.said };
+    return { transport, secrets: new Secrets([]), said: () => transport.said };
   }
   if (tokenEnv !== undefined && sendable?.has(tokenEnv) === false)
     throw new Error(`this worker does not send the variable ${tokenEnv} (see --allow-env)`);
   const token = tokenEnv === undefined ? undefined : variables[tokenEnv];
   if (tokenEnv !== undefined && token === undefined) throw new Error(`the variable ${tokenEnv} is not set`);
   const all = { ...headers, ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) };
-  secrets.push(...Object.values(headers), ...(token === undefined ? [] : [token]));
   return {
+    // A server may say back what it was sent, and errors go into logs.
+    secrets: new Secrets([...Object.values(headers), token]),
     transport: new StreamableHTTPClientTransport(new URL(url), {
       fetch: reachingFetch(reach),
       requestInit: { headers: all },
@@ -102,10 +100,10 @@ class Connection implements McpConnection {
   readonly #server: McpServer;
   readonly #client: Client;
   readonly #transport: Transport;
-  readonly #secrets: readonly string[];
+  readonly #secrets: Secrets;
   #isGone = false;
 
-  constructor(server: McpServer, client: Client, transport: Transport, secrets: readonly string[]) {
+  constructor(server: McpServer, client: Client, transport: Transport, secrets: Secrets) {
     this.#server = server;
     this.#client = client;
     this.#transport = transport;
@@ -126,7 +124,7 @@ class Connection implements McpConnection {
       return { content: textOf(result as ValueMap), isError: result.isError === true };
     } catch (error) {
       signal.throwIfAborted();
-      throw new Error(hidden(error instanceof Error ? error.message : String(error), this.#secrets), { cause: error });
+      throw new Error(this.#secrets.hide(error instanceof Error ? error.message : String(error)), { cause: error });
     }
   }
 
@@ -178,7 +176,3 @@ function partText(part: ValueMap): string {
   const bytes = typeof data === 'string' ? `, ${Math.floor((data.length * 3) / 4)} bytes` : '';
   return `[${named(type)} ${named(mimeType)}${bytes}]`;
 }
-
-/** A server may say back what it was sent, and errors go into logs. */
-const hidden = (text: string, secrets: readonly string[]): string =>
-  secrets.filter((one) => one.length >= SHORTEST_SECRET).reduce((told, one) => told.replaceAll(one, '[secret]'), text);

@@ -401,7 +401,6 @@ class DurableDriver {
     return turned === OVER ? OVER : turned.body;
   }
 
-  /** They start with the commit of the state that launches them. */
   /** Waits for no child of none: that is over at once, with the signal if there is one. An earlier attempt may have taken it. */
   async #take(channel: string): Promise<unknown> {
     if (this.#acting === undefined) return undefined;
@@ -416,6 +415,7 @@ class DurableDriver {
     return turned.body === undefined ? undefined : (JSON.parse(turned.body) as unknown);
   }
 
+  /** They start with the commit of the state that launches them. */
   async #launch(
     { children }: Command & { readonly do: 'launch' },
     snapshot: Snapshot,
@@ -528,8 +528,15 @@ class DurableDriver {
     if (end?.kind === 'completed') {
       // The output is kept with the task.
       const { end: _, ...last } = { ...snapshot, output: null };
-      await this.#commit(last, [], { go: 'complete', result: end.output });
-      return { kind: 'parked' };
+      try {
+        await this.#commit(last, [], { go: 'complete', result: end.output });
+        return { kind: 'parked' };
+      } catch (error) {
+        // What the run has come to cannot be kept. Another try would do all of its last state again, and come to the same.
+        if (!isEngineError(error, 'TOO_LARGE') && !isEngineError(error, 'INVALID_INPUT')) throw error;
+        const { type, message } = faultOf(error);
+        return this.#failed(type, message, state);
+      }
     }
     const { type, message } = end?.error ?? { type: 'Error', message: 'it has not ended' };
     return this.#failed(type, message, state);

@@ -1,21 +1,22 @@
 type GroupReport = (pid: number, gone: boolean) => void;
 
-let tell: GroupReport | undefined;
+const listeners = new Set<GroupReport>();
 
 /**
- * For handlers that start commands in process groups of their own (`detached: true`). The worker ends the group with the
- * task, and the guard ends it when the worker itself is killed. Does nothing where handlers run inline.
+ * For handlers that start commands in process groups of their own (`detached: true`). In a child process the worker ends the group with the
+ * task. Wherever they run, a guard ends it when the worker itself is killed.
  */
 export function reportGroup(pid: number): void {
-  tell?.(pid, false);
+  for (const tell of listeners) tell(pid, false);
 }
 
 /** The group is empty; the system may soon give its number to another one. */
 export function reportGroupGone(pid: number): void {
-  tell?.(pid, true);
+  for (const tell of listeners) tell(pid, true);
 }
 
-/** Called once by the program of the child process. */
-export function onGroupReport(to: GroupReport): void {
-  tell = to;
+/** What it gives ends it. */
+export function onGroupReport(to: GroupReport): () => void {
+  listeners.add(to);
+  return () => void listeners.delete(to);
 }

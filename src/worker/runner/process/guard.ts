@@ -5,8 +5,8 @@ import { WORKER_MARK } from './sweep.ts';
 
 /**
  * Reads process groups from its standard input ("+ 123", "- 123"). End of file comes when the worker ends in any way, SIGKILL
- * included. Then the guard ends the groups, their descendants, and all processes with the mark of the worker in their environment,
- * which have left their group. `grep -z` compares whole entries, so that text inside another variable does not match.
+ * included. Then the guard ends the groups, their descendants, and all processes with the mark of the worker ($1) in their environment,
+ * which have left their group. Descendants are found where there is a process table ($2). `grep -z` compares whole entries, so that text inside another variable does not match.
  */
 const SCRIPT = `
 trap '' HUP INT TERM PIPE
@@ -19,7 +19,7 @@ while read -r op group; do
 done
 # Before anybody dies: a child whose parent is gone belongs to nobody any more.
 kin=
-[ -z "$1" ] || kin=$(awk -v groups="$groups" '
+[ -z "$2" ] || kin=$(awk -v groups="$groups" '
   BEGIN { n = split(groups, list, " "); for (i = 1; i <= n; i++) wanted[list[i]] = 1 }
   { pid = $1; line = $0; sub(/^.*[)] /, "", line); split(line, f, " "); parent[pid] = f[2]; if (f[3] in wanted) mine[pid] = 1 }
   END { do { more = 0; for (p in parent) if (!(p in mine) && (parent[p] in mine)) { mine[p] = 1; more = 1 } } while (more)
@@ -41,7 +41,8 @@ exit 1
 const RESTART_MS = 100;
 
 export interface GuardOptions {
-  readonly incarnation: string;
+  /** The mark of the processes. Undefined: they bear none, and are known by their groups and whom they descend from. */
+  readonly incarnation: string | undefined;
   readonly path: string | undefined;
   readonly warn: (message: string, fields?: Readonly<Record<string, unknown>>) => void;
 }
@@ -85,9 +86,9 @@ export class Guard {
 
   #spawn(): ChildProcess {
     const { incarnation, path = '/usr/local/bin:/usr/bin:/bin' } = this.#options;
-    const mark = HAS_PROCESS_TABLE ? `${WORKER_MARK}=${incarnation}` : '';
+    const mark = HAS_PROCESS_TABLE && incarnation !== undefined ? `${WORKER_MARK}=${incarnation}` : '';
     // In a session of its own, so that signals to the worker's group do not reach it; without the mark, so that it does not kill itself.
-    const shell = spawn('sh', ['-c', SCRIPT, 'leasehold-guard', mark], {
+    const shell = spawn('sh', ['-c', SCRIPT, 'leasehold-guard', mark, HAS_PROCESS_TABLE ? 'kin' : ''], {
       cwd: '/',
       detached: true,
       env: { PATH: path },

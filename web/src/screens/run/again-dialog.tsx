@@ -11,7 +11,9 @@ import { JsonField, NameField } from '../runs/start-fields.tsx';
 /** A part of another run, or a plain task, is started elsewhere. */
 export function canStartAgain({ kind, handler, definition, parent }: RunDetail): boolean {
   if (parent !== undefined) return false;
-  return kind === 'workflow' || definition !== undefined || (kind === 'machine' && handler === 'machine');
+  return (
+    kind === 'workflow' || kind === 'agent' || definition !== undefined || (kind === 'machine' && handler === 'machine')
+  );
 }
 
 export function AgainDialog({ of: run, onClose }: { readonly of: RunDetail; readonly onClose: () => void }) {
@@ -30,7 +32,10 @@ export function AgainDialog({ of: run, onClose }: { readonly of: RunDetail; read
         return began(await client.call('startRun', { body: { ...whatOf(run, given), ...named } as never }));
       }}
     >
-      <p>Another run of the same {run.kind === 'workflow' ? 'workflow' : 'definition'}. This one stays as it is.</p>
+      <p>
+        Another run of the same {run.kind === 'workflow' || run.kind === 'agent' ? run.kind : 'definition'}. This one
+        stays as it is.
+      </p>
       <JsonField label="Input as JSON" text={input} onChange={setInput} />
       <NameField name={name} onChange={setName} />
     </FormDialog>
@@ -40,6 +45,6 @@ export function AgainDialog({ of: run, onClose }: { readonly of: RunDetail; read
 function whatOf(run: RunDetail, given: ReturnType<typeof jsonIn>): object {
   const { kind, handler, queue, title, definition, labels } = run;
   const input = given.ok && given.value !== undefined ? { input: given.value } : {};
-  if (kind === 'workflow') return { task: { handler, queue, ...input }, labels };
+  if (kind === 'workflow' || kind === 'agent') return { task: { handler, queue, ...input }, labels };
   return definition === undefined ? { use: title, queue, labels, ...input } : { definition, queue, labels, ...input };
 }

@@ -12,6 +12,7 @@ import {
 } from '../../../rows/pool-rows.ts';
 import type {
   DecisionRecord,
+  NewDecision,
   PoolAct,
   PoolActed,
   PoolAsk,
@@ -109,11 +110,21 @@ export async function actOnPool(session: Session, act: PoolAct): Promise<PoolAct
   const drained = sent.map(({ id }) => id).sort((a, b) => a - b);
   await session.rows('poolChanged', [name, reserved > 0, drained.length > 0]);
   await session.rows('ticketsPrune', [name, MOST_OLD_TICKETS]);
-  if (act.decision !== undefined) {
-    const [row] = await session.all<{ n: number }>('decisionAdd', [name, act.decision, reserved, drained.length]);
-    await session.rows('decisionsPrune', [name, (row as { n: number }).n - MOST_DECISIONS]);
-  }
+  if (act.decision !== undefined) await keep(session, name, act.decision, { reserved, drained: drained.length });
   return { reserved, there: there + reserved, expired, drained };
+}
+
+/** Of checks at the same time those that came to nothing say what the first one has said. */
+async function keep(
+  session: Session,
+  pool: string,
+  { course, body }: NewDecision,
+  { reserved, drained }: { readonly reserved: number; readonly drained: number },
+): Promise<void> {
+  const [last] = await listDecisions(session, { pool, before: NEVER, limit: 1 });
+  if (reserved + drained === 0 && last?.course === course) return;
+  const [row] = await session.all<{ n: number }>('decisionAdd', [pool, course, body, reserved, drained]);
+  await session.rows('decisionsPrune', [pool, (row as { n: number }).n - MOST_DECISIONS]);
 }
 
 /** Since when workers have had no task, for the next look. */

@@ -2,6 +2,7 @@ import { WORKER_STATES, type WorkerState } from '../../../../core/placement/work
 import { checkTicket } from '../../../../core/pools/ticket.ts';
 import { mergeBeats } from '../../../beats.ts';
 import { factsOf, type HeldTicketRow } from '../../../rows/pool-rows.ts';
+import { LOSSES_KEPT } from '../../../rows/reaction-rows.ts';
 import { type WorkerRow, workerKind, workerOf } from '../../../rows/records.ts';
 import type {
   DutyTerm,
@@ -115,7 +116,9 @@ export async function beatAll(session: Session, beats: readonly WorkerBeat[]): P
 export async function reapWorkers(session: Session, duty: DutyTerm, staleMs: number): Promise<readonly number[]> {
   const rows = await session.all<{ id: number | null }>('workerReap', [duty.name, duty.epoch, staleMs]);
   requireRow(duty, rows[0]);
-  return rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  const lost = rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  if (lost.length > 0) await session.rows('workerLossDrop', [LOSSES_KEPT]);
+  return lost;
 }
 
 export async function listWorkers(session: Session, state?: WorkerState): Promise<readonly WorkerRecord[]> {

@@ -12,6 +12,7 @@ import {
 } from '../../../rows/pool-rows.ts';
 import type {
   DecisionRecord,
+  NewDecision,
   PoolAct,
   PoolActed,
   PoolAsk,
@@ -92,11 +93,21 @@ export function actOnPool(tx: Transaction, act: PoolAct): PoolActed | undefined 
   for (const worker of drained) sql.get('workerSend').run(leaseNow, worker);
   sql.get('poolChanged').run(reserved > 0 ? leaseNow : null, drained.length > 0 ? leaseNow : null, name);
   sql.get('ticketsPrune').run(name, MOST_OLD_TICKETS);
-  if (act.decision !== undefined) {
-    const { n } = sql.get('decisionAdd').get(name, now, act.decision, reserved, drained.length) as { n: number };
-    sql.get('decisionsPrune').run(name, n - MOST_DECISIONS);
-  }
+  if (act.decision !== undefined) keep(tx, name, act.decision, { reserved, drained: drained.length });
   return { reserved, there: there + reserved, expired, drained };
+}
+
+/** Of checks at the same time those that came to nothing say what the first one has said. */
+function keep(
+  { sql, now }: Transaction,
+  pool: string,
+  { course, body }: NewDecision,
+  { reserved, drained }: { readonly reserved: number; readonly drained: number },
+): void {
+  const [last] = listDecisions(sql, { pool, before: NEVER, limit: 1 });
+  if (reserved + drained === 0 && last?.course === course) return;
+  const { n } = sql.get('decisionAdd').get(pool, now, course, body, reserved, drained) as { n: number };
+  sql.get('decisionsPrune').run(pool, n - MOST_DECISIONS);
 }
 
 /** Since when workers have had no task, for the next look. */

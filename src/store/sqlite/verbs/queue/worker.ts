@@ -2,6 +2,7 @@ import { WORKER_STATES, type WorkerState } from '../../../../core/placement/work
 import { checkTicket } from '../../../../core/pools/ticket.ts';
 import { mergeBeats } from '../../../beats.ts';
 import { factsOf, type HeldTicketRow } from '../../../rows/pool-rows.ts';
+import { LOSSES_KEPT } from '../../../rows/reaction-rows.ts';
 import { type WorkerRow, workerOf } from '../../../rows/records.ts';
 import type { FleetMember, Forgotten, NewTicket, NewWorker, WorkerBeat, WorkerRecord } from '../../../store.ts';
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
@@ -130,7 +131,10 @@ export function someSilent(sql: Prepared, leaseNow: number, staleMs: number): bo
 
 export function reapWorkers(tx: Transaction, staleMs: number): readonly number[] {
   const rows = tx.sql.get('workerReap').all(tx.leaseNow, staleMs) as unknown as { id: number }[];
-  return rows.map(({ id }) => id).sort((a, b) => a - b);
+  const ids = rows.map(({ id }) => id).sort((a, b) => a - b);
+  for (const id of ids) tx.sql.get('workerLossAdd').run(id, tx.now);
+  if (ids.length > 0) tx.sql.get('workerLossDrop').run(LOSSES_KEPT);
+  return ids;
 }
 
 export function listFleet(sql: Prepared): readonly FleetMember[] {

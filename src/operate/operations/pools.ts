@@ -1,0 +1,92 @@
+import { fault } from '../../core/errors.ts';
+import { type DecisionNote, decisionNote, type Pool } from '../../engine/pools.ts';
+import type { EngineSnapshot } from '../engine-snapshot.ts';
+import type { PoolDecisionView, PoolDetailView, PoolTicketView, PoolView } from '../views.ts';
+import type { Operations } from './operation.ts';
+
+export const poolOperations = {
+  async listPools(snapshot) {
+    const pools = await snapshot.engine.pools.list();
+    const details = await Promise.all(pools.map(({ name }) => detailOf(snapshot, name).catch(gone)));
+    return { pools: details.filter((one) => one !== undefined) };
+  },
+
+  async putPool({ engine }, { body: { name, ifRevision, ...input }, by }) {
+    return viewPool(await engine.pools.put(name, input, { by, revision: ifRevision }));
+  },
+
+  getPool: (snapshot, { params }) => detailOf(snapshot, params.name),
+
+  async removePool({ engine }, { params }) {
+    const before = await engine.pools.get(params.name);
+    await engine.pools.remove(params.name);
+    return viewPool(before);
+  },
+
+  async checkPool({ engine }, { params, body: { dryRun = false } }) {
+    const { plan, acted, launches } = await engine.pools.check(params.name, { dryRun });
+    const { launch, drain, ...note } = decisionNote(plan.state, plan.decision);
+    return {
+      pool: params.name,
+      dryRun,
+      ...note,
+      launch,
+      drain,
+      launched: acted?.reserved ?? 0,
+      drained: acted?.drained.length ?? 0,
+      launches,
+    };
+  },
+
+  async listPoolDecisions({ engine }, { params, query }) {
+    const decisions = await engine.pools.decisions(params.name, pageOf(query));
+    return { decisions: decisions satisfies readonly PoolDecisionView[] };
+  },
+
+  async listPoolTickets(snapshot, { params, query }) {
+    const tickets = await snapshot.engine.pools.tickets(params.name, pageOf(query));
+    const calendarOf = await snapshot.calendar();
+    const names = new Map((await snapshot.workers()).map(({ worker, name }) => [worker, name]));
+    return {
+      tickets: tickets.map(({ n, id, state, at, expiresAt, started, error, worker }): PoolTicketView => {
+        const name = worker === undefined ? undefined : names.get(worker);
+        return {
+          n,
+          id,
+          state,
+          at,
+          expiresAt: calendarOf(expiresAt),
+          ...(started === undefined ? {} : { started }),
+          ...(error === undefined ? {} : { error }),
+          ...(name === undefined ? {} : { worker: name }),
+        };
+      }),
+    };
+  },
+} satisfies Operations;
+
+/** It was removed while it was listed. */
+function gone(error: unknown): undefined {
+  if ((error as { code?: string }).code !== 'NOT_FOUND') throw error;
+  return undefined;
+}
+
+async function detailOf({ engine }: EngineSnapshot, name: string): Promise<PoolDetailView> {
+  const { pool, state, decision } = await engine.pools.plan(name);
+  return { ...viewPool(pool), now: decisionNote(state, decision) satisfies DecisionNote };
+}
+
+function viewPool({ policy, ...pool }: Pool): PoolView {
+  const { targetWaitMs, ...rest } = policy;
+  return { ...pool, policy: { ...rest, ...(targetWaitMs === undefined ? {} : { targetWaitMs }) } };
+}
+
+const DEFAULT_PAGE = 50;
+
+function pageOf({ limit = DEFAULT_PAGE, before }: { readonly limit?: unknown; readonly before?: unknown } = {}): {
+  readonly limit: number;
+  readonly before?: number;
+} {
+  if (typeof limit !== 'number') throw fault('INVALID_INPUT', { field: 'limit', problem: 'it is a number' });
+  return { limit, ...(typeof before === 'number' ? { before } : {}) };
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { eventually, isAlive } from './process-trial.test.ts';
+
+const url = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
+
+/** It starts a program with a child, both deaf to SIGTERM, tells their numbers, and ends one that has ended by itself before. */
+const WORKER = `
+import { Writable } from 'node:stream';
+import { runCommand } from ${url('../../handlers/command.ts')};
+import { Tail } from ${url('../../handlers/tail.ts')};
+import { guardPrograms } from ${url('./program-guard.ts')};
+for (let twice = 0; twice < 2; twice++) guardPrograms({ path: process.env.PATH, warn: console.error });
+const run = (script) => {
+  const to = new Writable({ write: (chunk, _, done) => (process.stdout.write(chunk), done()) });
+  const sink = { to, tail: new Tail(100) };
+  const command = { file: 'sh', args: ['-c', script], cwd: '.', env: process.env, stdin: undefined };
+  return runCommand(command, { stdout: sink, stderr: sink, signal: new AbortController().signal, killMs: 100 });
+};
+await run('true');
+if (process.argv[1] === 'idle') console.log('over');
+else await run('trap "" TERM; sleep 1000 & echo $$ $!; wait');
+`;
+
+const started = (...args: readonly string[]) =>
+  spawn(process.execPath, ['--input-type=module', '--eval', WORKER, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+
+test('a program that a handler has started is gone, with all that it has started, when its worker is killed', async () => {
+  const worker = started();
+  const [line] = (await once(createInterface({ input: worker.stdout }), 'line')) as [string];
+  const pids = line.split(' ').map(Number);
+  assert.ok(pids.length === 2 && pids.every(isAlive), line);
+  worker.kill('SIGKILL');
+  await eventually(() => !pids.some(isAlive), 'both are gone');
+});
+
+test('the guard holds up no process that has ended its programs', async () => {
+  const [code] = (await once(started('idle'), 'exit')) as [number];
+  assert.equal(code, 0);
+});
