@@ -347,7 +347,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'Pools in the words of FlatMachines and Universal Agent',
     commands: {
       run: {
-        doc: 'Run a pool of workers for the runs of agents: more as runs wait, fewer when there are none, dead ones replaced',
+        doc: 'Run a pool of workers for runs of agents: more as runs wait, fewer as none do',
         load: async () => (await import('./pool/run.ts')).run,
       },
       seed: {

@@ -4,7 +4,7 @@ import type { WorkerPoolManager } from '../../compat/index.ts';
 import { loadConfig, sourceOf } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import { PoolDisplay } from '../display/pool.ts';
+import { PoolDisplay } from './pool-display.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { ownFolder } from '../kit/own-folder.ts';
@@ -16,7 +16,7 @@ const FORCED_MS = 1000;
 /** `leasehold pool run`: the pool manager of Universal Agent as a program. */
 export const run: Command = {
   name: 'pool run',
-  doc: 'Run a pool of workers for the runs of agents: more as runs wait, fewer when there are none, dead ones replaced',
+  doc: 'Run a pool of workers for runs of agents: more as runs wait, fewer as none do',
   options: [
     'leastWorkers',
     'mostWorkers',

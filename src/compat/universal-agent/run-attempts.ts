@@ -1,5 +1,5 @@
 import type { AttemptRecord, TaskRecord } from '../../app/library/manual.ts';
-import { runStateOf } from './runs.ts';
+import { attemptId, currentAttempt, runStateOf } from './runs.ts';
 
 /** One attempt at a run, with the columns of Universal Agent. Times are ISO 8601 in UTC; what does not apply is null. */
 export interface RunAttempt {
@@ -15,16 +15,6 @@ export interface RunAttempt {
   readonly failure_reason: string | null;
   /** Why there is this attempt: `initial_queue`, `lease_expired`, `handler_failed`, `released`, `woken`, `requeued`. */
   readonly retry_reason: string;
-}
-
-export function attemptId(runId: string, attempt: number): string {
-  return `${runId}:attempt:${attempt}`;
-}
-
-/** The attempt that a run is at: the one to come while it waits. */
-export function currentAttempt({ state, attempt }: Pick<TaskRecord, 'state' | 'attempt'>): number {
-  const waits = state === 'ready' || state === 'scheduled' || state === 'waiting';
-  return waits ? attempt + 1 : Math.max(1, attempt);
 }
 
 /** Past attempts as the store has them, and the one that the record of the task tells of. */

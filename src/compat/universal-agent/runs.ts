@@ -1,5 +1,4 @@
 import type { TaskRecord, TaskState } from '../../app/library/manual.ts';
-import { attemptId, currentAttempt } from './run-attempts.ts';
 
 /** The states of a Universal Agent run. */
 export type RunStatus = 'queued' | 'running' | 'cancel_requested' | 'completed' | 'failed' | 'cancelled';
@@ -72,6 +71,16 @@ export function taskStatesOf(status: RunStatus): readonly TaskState[] {
     case 'cancelled':
       return [status];
   }
+}
+
+export function attemptId(runId: string, attempt: number): string {
+  return `${runId}:attempt:${attempt}`;
+}
+
+/** The attempt that a run is at: the one to come while it waits. */
+export function currentAttempt({ state, attempt }: Pick<TaskRecord, 'state' | 'attempt'>): number {
+  const waits = state === 'ready' || state === 'scheduled' || state === 'waiting';
+  return waits ? attempt + 1 : Math.max(1, attempt);
 }
 
 /** The stored input of the task; the view `runs` reads the same keys. */

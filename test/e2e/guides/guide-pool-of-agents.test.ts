@@ -8,7 +8,7 @@ import { blocksOf, Clone } from './guide-pages.ts';
 const execute = promisify(execFile);
 
 test('the program of the guide to pools is killed, goes on and prints what the page says', {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async (t) => {
   const blocks = blocksOf('a-pool-of-agents.md');
   const find = (kind: string, where: string): string => {

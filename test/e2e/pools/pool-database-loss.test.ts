@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { getRun, listRunAttempts, queueRun } from '../../../src/compat/index.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { type PoolScene, sceneAt } from '../../support/run-pools.ts';
+import { type PoolScene, sceneAt } from '../../support/runs/run-pools.ts';
 
 async function stage(t: TestContext): Promise<PoolScene & { readonly server: PostgresServer }> {
   const server = await startPostgres();

@@ -5,7 +5,7 @@ import { getRun, listRunAttempts, queueRun, type RuntimeDb } from '../../../src/
 import { ChildWorker } from '../../../src/compat/universal-agent/pool/child-worker.ts';
 import type { WorkerPoolManager } from '../../../src/compat/universal-agent/pool/manager.ts';
 import { tempFolder } from '../../../src/store/conformance/kit/temp-folder.ts';
-import { onBothStores } from '../../support/run-pools.ts';
+import { onBothStores } from '../../support/runs/run-pools.ts';
 
 const folder = tempFolder('pool-processes');
 const handler_module = fileURLToPath(new URL('./runs-child.ts', import.meta.url));

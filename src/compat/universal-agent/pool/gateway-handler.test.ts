@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type GatewayScript, gatewayServer, saying, text } from '../../../../test/support/agents/gateway-server.ts';
-import { onBothStores } from '../../../../test/support/run-pools.ts';
+import { onBothStores } from '../../../../test/support/runs/run-pools.ts';
 import { tempFolder } from '../../../store/conformance/kit/temp-folder.ts';
-import { getRun, listRunAttempts, queueRun, type RuntimeDb, requestCancel } from '../../index.ts';
+import { getRun, listRunAttempts, queueRun, type RuntimeDb, requestCancel, waitForRun } from '../../index.ts';
 
 const folder = tempFolder('gateway-runs');
 const iteration = (n: number, tokens_used: number): object => ({

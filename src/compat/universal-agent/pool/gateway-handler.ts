@@ -2,7 +2,7 @@
 import { isMap, type ValueMap } from '../../../app/library/gateways.ts';
 import { type GatewayEvent, type GatewayResult, type GatewaySession, ResultOfEvents } from '../gateway-shapes.ts';
 import type { AgentGateway } from '../gateways.ts';
-import { type RunAnswer, type RunContext, RunFailure, type RunHandler } from './run-handler.ts';
+import { type RunAnswer, RunFailure, type RunHandler } from './run-handler.ts';
 
 /** What a run of an agent keeps for its next attempt, after each iteration. */
 interface AgentCheckpoint {

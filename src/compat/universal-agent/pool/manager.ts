@@ -246,7 +246,7 @@ export class WorkerPoolManager {
     if (!processes) return;
     if (this.#runHandler !== undefined || gateway !== undefined || agent !== undefined)
       throw refuse('processes', 'a function cannot go to another process; export it from handler_module');
-    if (/^memory:/.test(dbPath)) throw refuse('processes', 'other processes cannot see a store in memory');
+    if (dbPath.startsWith('memory:')) throw refuse('processes', 'other processes cannot see a store in memory');
   }
 }
 

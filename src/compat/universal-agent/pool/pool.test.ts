@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { onBothStores as onBoth } from '../../../../test/support/run-pools.ts';
+import { onBothStores as onBoth } from '../../../../test/support/runs/run-pools.ts';
 import { refusal } from '../../../store/conformance/kit/scene.ts';
 import { tempFolder } from '../../../store/conformance/kit/temp-folder.ts';
 import {

@@ -24,12 +24,12 @@ export interface RunContext {
   /** Aborts when the run should stop: it was cancelled, its lease is lost, or the worker stops without draining. */
   readonly signal: AbortSignal;
   /** Keeps any JSON value for the next attempt. When it resolves, no crash can take it away. */
-  saveCheckpoint(value: unknown): Promise<void>;
+  readonly saveCheckpoint: (value: unknown) => Promise<void>;
   /** Whether to go on. The lease itself is renewed by its worker, also while the handler blocks. */
-  heartbeat(): boolean;
+  readonly heartbeat: () => boolean;
   /** Tells what an agent says: words become lines of the log, iterations and calls become progress. */
-  emit(event: GatewayEvent): void;
-  log(message: string): void;
+  readonly emit: (event: GatewayEvent) => void;
+  readonly log: (message: string) => void;
   /** Durable steps, waits and children, and everything else that a task may do. */
   readonly task: TaskContext;
 }

@@ -11,21 +11,21 @@ import {
   type WorkerConfigFields,
   WorkerPoolManager,
   waitForRun,
-} from '../../src/compat/index.ts';
-import { freshDatabase } from './postgres.ts';
+} from '../../../src/compat/index.ts';
+import { freshDatabase } from '../postgres.ts';
 
 export interface PoolScene {
   readonly path: string;
   /** A connection beside those of the pool. */
   readonly conn: RuntimeDb;
-  pool(
+  readonly pool: (
     poolConfig: PoolConfigFields,
     handler: RunHandler | undefined,
     workerConfig?: WorkerConfigFields,
     options?: PoolOptions,
-  ): WorkerPoolManager;
+  ) => WorkerPoolManager;
   /** Resolves when the run has ended, however. */
-  ended(...runIds: readonly string[]): Promise<void>;
+  readonly ended: (...runIds: readonly string[]) => Promise<void>;
 }
 
 const KINDS = ['sqlite', 'postgres'] as const;
