@@ -1,4 +1,8 @@
 /** What pools of runs need of other folders: `compat` imports nothing but `app`. */
+import { environment } from '../../config/environment.ts';
+import type { Secrets } from '../../flow/agent/secrets.ts';
+import { secretsOf } from '../../worker/agent-run/secrets.ts';
+
 export { isEngineError } from '../../core/errors.ts';
 export { pause } from '../../core/pause.ts';
 export {
@@ -17,3 +21,6 @@ export type { AnyTask, TaskContext } from '../../worker/define/definition.ts';
 export { giveUp } from '../../worker/define/outcome.ts';
 export { task } from '../../worker/define/task.ts';
 export type { Worker as TaskWorker } from '../../worker/worker.ts';
+
+/** What agents of this process may have been sent, and must not be told by its logs. */
+export const sentSecrets = (): Secrets => secretsOf({}, environment(), undefined);

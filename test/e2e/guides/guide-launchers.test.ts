@@ -65,11 +65,7 @@ function standing(
   };
 }
 
-function launcherFor(
-  given: LauncherSpec,
-  environment: NodeJS.ProcessEnv,
-  host: Partial<LauncherHost> = {},
-): Launcher {
+function launcherFor(given: LauncherSpec, environment: NodeJS.ProcessEnv, host: Partial<LauncherHost> = {}): Launcher {
   const cluster = { server: new URL('https://10.0.0.1'), ca: undefined, namespace: 'work', token: async () => '' };
   return new LauncherKinds(remoteKinds({ environment, allowHttp: ['127.0.0.1:*'], cluster })).make(given, hostOf(host));
 }

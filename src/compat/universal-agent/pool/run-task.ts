@@ -1,7 +1,15 @@
 /** The task around a run handler: what it is given, and what its end means for the run. */
 
 import type { ValueMap } from '../../../app/library/gateways.ts';
-import { type AnyTask, EventLog, giveUp, type Log, type TaskContext, task } from '../../../app/library/run-pools.ts';
+import {
+  type AnyTask,
+  EventLog,
+  giveUp,
+  type Log,
+  sentSecrets,
+  type TaskContext,
+  task,
+} from '../../../app/library/run-pools.ts';
 import type { Run } from '../runs.ts';
 import { RUN_HANDLER, type RuntimeDb } from '../runtime-db.ts';
 import { makeWorkspace } from '../workspace.ts';
@@ -31,7 +39,8 @@ async function perform(parts: RunTaskParts, context: TaskContext): Promise<unkno
   const run = await find(conn, context);
   const ended = onRun(run.run_id);
   const { world } = conn.app.engine;
-  const events = new EventLog({ timers: world.timers, log: context.log, progress: context.progress });
+  const { log, progress } = context;
+  const events = new EventLog({ timers: world.timers, secrets: sentSecrets(), log, progress });
   try {
     const answer = await call(parts, context, run, events);
     await heedCancel(conn, context);
