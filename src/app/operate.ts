@@ -6,6 +6,7 @@ import { Engine } from '../engine/engine.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
+import { lazyHost } from './triggers/host.ts';
 import { realWorld } from './world.ts';
 
 export interface OperateOptions {
@@ -29,7 +30,10 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
     housekeeping: false,
     ...(durability === undefined ? {} : { durability }),
   });
-  return new EngineOperator(new Engine({ store, world }), silence);
+  const triggerHost = lazyHost(undefined);
+  const engine = new Engine({ store, world, triggerHost });
+  triggerHost.attach(engine);
+  return new EngineOperator(engine, silence);
 }
 
 /** The file of a store's URL. A store in memory cannot be opened from outside. */
