@@ -95,7 +95,7 @@ const CLUSTER = {
 } as const;
 
 /** Every duty that a SQLite store needs. */
-const EVERY = ['stager', 'reaper', 'cron', 'pruner', 'auditor'];
+const EVERY = ['stager', 'reaper', 'cron', 'pruner', 'auditor', 'triggers'];
 
 test('a program leaves the duties to the leader of a cluster while there is one, and holds them when there is none', async () => {
   const world = new VirtualWorld();

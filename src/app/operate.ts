@@ -8,6 +8,7 @@ import { EngineOperator } from '../operate/engine-operator.ts';
 import { AppFleet } from './fleet/app-fleet.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
+import { lazyHost } from './triggers/host.ts';
 import { realWorld } from './world.ts';
 
 export interface OperateOptions {
@@ -31,7 +32,9 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
     housekeeping: false,
     ...(durability === undefined ? {} : { durability }),
   });
-  const engine = new Engine({ store, world });
+  const triggerHost = lazyHost();
+  const engine = new Engine({ store, world, triggerHost });
+  triggerHost.attach(engine);
   // A check that somebody asks for starts workers from here; by itself this process looks at no pool.
   new AppFleet({ engine, url, log: SILENT, rounds: false, alone: true });
   return new EngineOperator(engine, silence);

@@ -118,7 +118,7 @@ test('the engine pushes, claims, retries, completes, cancels, explains and prune
   await roster.tick('reaper');
   assert.equal((await engine.get(other.task))?.state, 'ready');
   await world.advance(8 * 24 * 3_600_000);
-  for (const duty of ['stager', 'reaper', 'cron', 'pruner', 'auditor'] as const) await roster.tick(duty);
+  for (const duty of ['stager', 'reaper', 'cron', 'pruner', 'auditor', 'triggers'] as const) await roster.tick(duty);
   assert.equal(await engine.get(task), undefined, 'it was pruned');
 });
 

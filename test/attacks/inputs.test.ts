@@ -301,6 +301,8 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   forkRun: {},
   setRunBudget: { unit: 'calls', hard: 1 },
   putSchedule: { name: 'nightly', queue: 'q', daily: '03:00' },
+  putTrigger: { name: 'paid', kind: 'manual', push: { queue: 'q' } },
+  fireTrigger: { input: 1 },
   applyWorkflow: { name: 'nightly', workflow: { nodes: [] } },
   checkRun: { text: 'spec: flatmachine' },
   checkWorkflow: { workflow: { nodes: [] } },
@@ -336,7 +338,7 @@ test('A43: nobody sets what is not theirs to set: a field that is not named is r
   const { node } = await target(t);
   const { secret } = await hire(node, 'w');
   const before = (await node.call('listTokens', '/api/v1/tokens')).tokens.length;
-  const taking = ALL.filter(([, route]) => route.body !== undefined && !isDoor(route));
+  const taking = ALL.filter(([, route]) => route.body !== undefined && !isDoor(route) && route.raw !== true);
   assert.deepEqual(
     taking.map(([name]) => name).sort(),
     Object.keys(GOOD).sort(),

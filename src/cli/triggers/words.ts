@@ -48,13 +48,13 @@ export function describeTrigger(trigger: TriggerView, history: readonly FiringVi
     ...(secret === undefined ? [] : [line('secret', variable === undefined ? secret : `in ${variable}`)]),
     ...(rate === undefined ? [] : [line('rate', `${rate} a minute`)]),
     line('fired', String(fired)),
-    ...history.slice(0, 20).map((one, i) => line(i === 0 ? 'history' : '', firingLine(one))),
+    ...history.slice(0, 20).map((one, i) => `${dim((i === 0 ? 'history' : '').padEnd(10))}  ${firingLine(one)}`),
   ];
 }
 
 export function firingLine(one: FiringView): string {
   const task = one.task === undefined ? '' : `  ${one.task}`;
-  return safeLine(`${formatTime(one.at)}  ${one.about}  ${firingText(one)}${task}`);
+  return `${formatTime(one.at)}  ${safeLine(one.about)}  ${safeLine(firingText(one))}${task}`;
 }
 
 /** A secret is told once, where it was made. */

@@ -1,5 +1,5 @@
 import { type Duration, parseDuration } from '../duration.ts';
-import { fault, isEngineError } from '../errors.ts';
+import { type EngineError, fault } from '../errors.ts';
 import { checkName } from '../names.ts';
 import { STATES, type TaskState } from '../task/task.ts';
 
@@ -242,7 +242,8 @@ function problemOf(field: string, check: () => unknown): readonly TriggerProblem
     check();
     return [];
   } catch (error) {
-    return [{ field, problem: isEngineError(error) ? String(error.details?.problem) : String(error) }];
+    const { details } = error as EngineError;
+    return [{ field, problem: String((details as { readonly problem: unknown }).problem) }];
   }
 }
 
