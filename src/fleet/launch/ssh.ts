@@ -18,8 +18,8 @@ export interface SshOptions {
 
 const KILL_MS = 2_000;
 const CONNECT_SECONDS = 10;
-/** What ssh itself ends with; other codes are those of the host. */
-const OWN_EXIT = 255;
+/** 255 is of ssh itself; other codes are those of the host. */
+const OWN_FAILURE = 'ssh ended with exit code 255.';
 
 const fields = {
   host: text({
@@ -68,11 +68,8 @@ class SshLauncher implements Launcher {
     const env = { ...ownEnvironment(environment), ...(agent === undefined ? {} : { SSH_AUTH_SOCK: agent }) };
     const program = { file: 'ssh', args: argumentsOf(this.#settings), env, stdin: this.#scriptFor(request) };
     const output = await runProgram(program, { signal, ticket, killMs }).catch((error: Error) => {
-      if (!error.message.includes(`exit code ${OWN_EXIT}`)) throw error;
-      throw failure(
-        'UNREACHABLE',
-        error.message.replace(`ssh ended with exit code ${OWN_EXIT}`, `ssh could not work on ${host}`),
-      );
+      if (!error.message.startsWith(OWN_FAILURE)) throw error;
+      throw failure('UNREACHABLE', error.message.replace(OWN_FAILURE, `ssh could not work on ${host}.`));
     });
     const pid = /^pid (\d{1,10})$/m.exec(output)?.[1];
     if (pid === undefined) throw failure('NOT_STARTED', `${host} did not say which process it has started.`);
