@@ -62,7 +62,10 @@ test('a dry run says what a check would do and does nothing; a check says why no
   assert.deepEqual((await node.call('listPoolTickets', `${POOLS}/p/tickets`)).tickets, []);
   // This node has not said what workers of its own are made of.
   const real = await node.call('checkPool', `${POOLS}/p/check`, { body: {} });
-  assert.deepEqual([real.launched, real.launches.map(({ outcome }) => outcome)], [2, ['failed', 'failed']]);
+  assert.deepEqual(
+    [real.launched, real.launches.map((one: { readonly outcome: string }) => one.outcome)],
+    [2, ['failed', 'failed']],
+  );
   const { tickets } = await node.call('listPoolTickets', `${POOLS}/p/tickets?limit=1`);
   assert.deepEqual([tickets.length, tickets[0]?.state], [1, 'failed']);
   const { decisions } = await node.call('listPoolDecisions', `${POOLS}/p/decisions`);
