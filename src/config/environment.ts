@@ -2,8 +2,8 @@
 export const SECRET_VARIABLE = 'LEASEHOLD_CLUSTER_SECRET';
 
 /** What a pool gives to a worker that it starts. A worker that this one starts has others, or none. */
-export const TICKET_VARIABLE = 'LEASEHOLD_TICKET';
-export const POOL_VARIABLE = 'LEASEHOLD_POOL';
+const TICKET_VARIABLE = 'LEASEHOLD_TICKET';
+const POOL_VARIABLE = 'LEASEHOLD_POOL';
 
 /** The environment that child processes inherit. Read at each call: a program may have changed it. Tasks need no secrets of nodes. */
 export function environment(): Readonly<Record<string, string | undefined>> {

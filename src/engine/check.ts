@@ -59,7 +59,8 @@ const WORKER: ReadonlySet<string> = new Set([
   'takes',
   // Not part of the worker's own record.
   'schemas',
-] satisfies (keyof NewWorker | 'schemas')[]);
+  'ticket',
+] satisfies (keyof NewWorker | 'schemas' | 'ticket')[]);
 const SETTING: ReadonlySet<string> = new Set([
   'name',
   'enabled',

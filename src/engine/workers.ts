@@ -46,10 +46,9 @@ export class Workers {
 
   /** A new incarnation. Resolves to the number that claims are made with. */
   async register(request: WorkerRequest): Promise<number> {
-    const { ticket, ...worker } = request ?? ({} as WorkerRequest);
-    const known = checkNewWorker(worker);
-    const schemas = checkSchemas(worker.schemas, known.handlers);
-    const brought = ticket === undefined ? {} : { redeems: ticketOf(ticket) };
+    const known = checkNewWorker(request);
+    const schemas = checkSchemas(request.schemas, known.handlers);
+    const brought = request.ticket === undefined ? {} : { redeems: ticketOf(request.ticket) };
     // The schemas come first: a reader that sees the worker sees the schemas of its handlers.
     if (schemas.length > 0) await this.#deps.store.schemaPut({ worker: known.name, schemas });
     return this.#deps.store.workerRegister({ ...known, ...brought });

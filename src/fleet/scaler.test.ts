@@ -113,7 +113,7 @@ test('a launcher that refuses, or throws before it has a promise, frees its tick
     () => {
       throw fault('UNSUPPORTED');
     },
-    // eslint-disable-next-line -- A launcher of somebody else may do so.
+    // A launcher of somebody else may do so.
     () => Promise.reject('a text') as Promise<never>,
   ];
   for (const launch of refusals) {

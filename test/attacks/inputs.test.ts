@@ -271,6 +271,8 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   editWorker: { enabled: true },
   rotateWorker: { grace: '1h' },
   enrolWorker: { code: 'x' },
+  putPool: { name: 'papers' },
+  checkPool: { dryRun: true },
   createLimit: { name: 'api', concurrent: 1 },
   editLimit: { concurrent: 2 },
   pauseLimit: { for: '1m' },

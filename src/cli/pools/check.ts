@@ -1,7 +1,6 @@
 import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
-import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { tellCheck } from './tell-check.ts';
 import { NAME } from './words.ts';

@@ -63,7 +63,7 @@ test('a dry run says what a check would do and does nothing; a check says why no
   // This node has not said what workers of its own are made of.
   const real = await node.call('checkPool', `${POOLS}/p/check`, { body: {} });
   assert.deepEqual(
-    [real.launched, real.launches.map(({ outcome }: { readonly outcome: string }) => outcome)],
+    [real.launched, real.launches.map((one: { readonly outcome: string }) => one.outcome)],
     [2, ['failed', 'failed']],
   );
   const { tickets } = await node.call('listPoolTickets', `${POOLS}/p/tickets?limit=1`);

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openNode } from '../../../src/index.ts';
-import { type Answer, type Place, place } from '../cli/cli-calls.ts';
+import { type Answer, type Place, place } from '../../e2e/cli/cli-calls.ts';
 
 /** Short, so that what a killed worker held is overdue soon. */
 const SETTINGS = { LEASEHOLD_LEASE_DURATION_SECONDS: '2' };
@@ -16,12 +16,17 @@ export interface Staff {
 
 /** A store without any daemon, and commands on it. Whatever workers a test has started are ended after it. */
 export interface Ground extends Pick<Place, 'cwd' | 'url'> {
-  call(...args: readonly string[]): Promise<Answer>;
-  status(pool: string): Promise<Readonly<Record<string, number>>>;
-  staff(pool: string): Promise<Staff>;
-  pids(pool: string): Promise<readonly number[]>;
+  readonly call: (...args: readonly string[]) => Promise<Answer>;
+  readonly status: (pool: string) => Promise<Readonly<Record<string, number>>>;
+  readonly staff: (pool: string) => Promise<Staff>;
+  readonly pids: (pool: string) => Promise<readonly number[]>;
   /** Looks until it is so, and meanwhile hands each look at the staff to `watch`. */
-  until(pool: string, what: string, holds: () => Promise<boolean>, watch?: (staff: Staff) => void): Promise<void>;
+  readonly until: (
+    pool: string,
+    what: string,
+    holds: () => Promise<boolean>,
+    watch?: (staff: Staff) => void,
+  ) => Promise<void>;
 }
 
 export async function ground(t: TestContext): Promise<Ground> {

@@ -44,7 +44,10 @@ test('ten jobs and three workers: each job is done once, and there are never mor
   const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
   const jobs = db.prepare("SELECT status, attempts, claimed_by FROM work_pool WHERE pool_name = 'jobs'").all();
   db.close();
-  assert.deepEqual(new Set(jobs.map(({ status: state, attempts }) => `${state} ${attempts}`)), new Set(['done 1']));
+  assert.deepEqual(
+    new Set(jobs.map(({ status: state, attempts }) => [state, attempts].join(' '))),
+    new Set(['done 1']),
+  );
   assert.equal(new Set(jobs.map(({ claimed_by: worker }) => worker)).size, 10, 'a worker takes one job and ends');
 });
 
