@@ -1,4 +1,8 @@
 /** What pools of runs need of other folders: `compat` imports nothing but `app`. */
+import { environment } from '../../config/environment.ts';
+import type { Secrets } from '../../flow/agent/secrets.ts';
+import { secretsOf } from '../../worker/agent-run/secrets.ts';
+
 export { isEngineError } from '../../core/errors.ts';
 export { pause } from '../../core/pause.ts';
 export {
@@ -17,3 +21,8 @@ export type { AnyTask, TaskContext } from '../../worker/define/definition.ts';
 export { giveUp } from '../../worker/define/outcome.ts';
 export { task } from '../../worker/define/task.ts';
 export type { Worker as TaskWorker } from '../../worker/worker.ts';
+
+/** Tokens of gateways and keys of providers in the environment: what an agent says may repeat them. */
+export function usualSecrets(): Secrets {
+  return secretsOf({}, environment(), undefined);
+}

@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import type { PoolStats } from '../../compat/index.ts';
-import { formatCount } from '../kit/figures.ts';
 import { STILL_STOPPING, withFields } from '../display/display.ts';
 import { safeJson, safeText } from '../display/safe.ts';
+import { formatCount } from '../kit/figures.ts';
 
 export interface PoolPlace {
   readonly store: string;

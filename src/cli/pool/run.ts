@@ -4,11 +4,11 @@ import type { WorkerPoolManager } from '../../compat/index.ts';
 import { loadConfig, sourceOf } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import { PoolDisplay } from './pool-display.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { ownFolder } from '../kit/own-folder.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
+import { PoolDisplay } from './pool-display.ts';
 
 const FIGURES_MS = 500;
 const FORCED_MS = 1000;
