@@ -22,5 +22,7 @@ export { giveUp } from '../../worker/define/outcome.ts';
 export { task } from '../../worker/define/task.ts';
 export type { Worker as TaskWorker } from '../../worker/worker.ts';
 
-/** What agents of this process may have been sent, and must not be told by its logs. */
-export const sentSecrets = (): Secrets => secretsOf({}, environment(), undefined);
+/** Tokens of gateways and keys of providers in the environment: what an agent says may repeat them. */
+export function usualSecrets(): Secrets {
+  return secretsOf({}, environment(), undefined);
+}

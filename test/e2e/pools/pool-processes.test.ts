@@ -35,7 +35,8 @@ onBothStores(
     await queueRun(conn, { run_id: 'd', prompt: 'throws' });
     await ended('a', 'b', 'c', 'd');
     for (const run_id of ['a', 'b', 'c']) {
-      const { pid } = (await getRun(conn, run_id))?.result as { pid: number };
+      const run = (await getRun(conn, run_id)) ?? assert.fail();
+      const { pid } = run.result as { pid: number };
       assert.ok(pids.includes(pid));
     }
     assert.equal((await listRunAttempts(conn, 'd'))[0]?.failure_reason, 'no d');

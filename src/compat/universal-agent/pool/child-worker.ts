@@ -84,7 +84,7 @@ export class ChildWorker implements PoolWorker {
     child.on('message', (message: FromPoolChild) => this.#heard(message));
     child.once('error', (error) => this.#over(error.message));
     child.once('close', (code, signal) => this.#over(`it ended (${signal ?? code})`));
-    this.#say({ kind: 'start', ...this.#parts.start, config: { ...this.config } });
+    this.#say({ kind: 'start', ...this.#parts.start, config: this.config.fields() });
     this.#killAfter(START_MS);
     return this.#started.promise;
   }

@@ -84,7 +84,22 @@ export class WorkerConfig {
 
   /** The same for another worker. */
   renamed(workerId: string = newWorkerId()): WorkerConfig {
-    return new WorkerConfig({ ...this, workerId });
+    return new WorkerConfig({ ...this.fields(), workerId });
+  }
+
+  /** What makes the same again, here or in another process. */
+  fields(): WorkerConfigFields {
+    const { workerId, leaseTtlSeconds, heartbeatIntervalSeconds, pollIntervalSeconds } = this;
+    const { maxConcurrentRuns, gatewayUrl, retryFailures } = this;
+    return {
+      workerId,
+      leaseTtlSeconds,
+      heartbeatIntervalSeconds,
+      pollIntervalSeconds,
+      maxConcurrentRuns,
+      gatewayUrl,
+      retryFailures,
+    };
   }
 }
 

@@ -61,14 +61,13 @@ test('dead workers are replaced at once, and those who leave do not count as sta
 });
 
 test('by demand there are as many workers as runs wait, at once, and spare ones leave after their time', () => {
-  const rule = { ...RULE, maxConcurrentRuns: 1 };
-  const of = (runnable: number, members: readonly PoolMember[], more = rule) => {
-    const { spawn, remove } = decideByDemand({ runnable, oldestAgeMs: 0 }, members, more);
+  const of = (runnable: number, members: readonly PoolMember[], runsPerWorker = 1) => {
+    const { spawn, remove } = decideByDemand({ runnable, oldestAgeMs: 0 }, members, RULE, runsPerWorker);
     return [spawn, remove.length];
   };
   assert.deepEqual(of(4, some(1, 'processing')), [3, 0], 'where the threshold would never be reached');
   assert.deepEqual(of(2, [...some(1, 'processing'), ...some(1, 'idle')]), [1, 0]);
-  assert.deepEqual(of(10, some(1, 'processing'), { ...rule, maxConcurrentRuns: 4 }), [2, 0]);
+  assert.deepEqual(of(10, some(1, 'processing'), 4), [2, 0]);
   assert.deepEqual(of(0, some(3, 'idle', 300_001)), [0, 2]);
   assert.deepEqual(of(0, [...some(1, 'idle', 1), ...some(2, 'processing')]), [0, 0]);
 });
@@ -83,7 +82,6 @@ const anyRule = fc
     more: fc.integer({ min: 1, max: 8 }),
     scaleUpThreshold: fc.integer({ min: 1, max: 10 }),
     scaleDownIdleSeconds: fc.nat(600),
-    maxConcurrentRuns: fc.integer({ min: 1, max: 3 }),
   })
   .map(({ more, ...rule }) => ({ ...rule, maxWorkers: rule.minWorkers + more }));
 const ways = [
@@ -93,9 +91,9 @@ const ways = [
 
 for (const [name, way] of ways) {
   const each = (
-    holds: (depth: number, members: PoolMember[], rule: typeof RULE & { maxConcurrentRuns: number }) => void,
+    holds: (depth: number, members: PoolMember[], rule: typeof RULE) => void,
   ) => fc.assert(fc.property(fc.nat(20), anyMembers, anyRule, holds), { numRuns: 1000 });
-  const on = (depth: number, members: PoolMember[], rule: typeof RULE & { maxConcurrentRuns: number }) =>
+  const on = (depth: number, members: PoolMember[], rule: typeof RULE) =>
     way({ runnable: depth, oldestAgeMs: 0 }, members, rule);
 
   test(`${name}: whatever is found, there are never more than the most by a start, nor fewer than the least by a stop`, () => {

@@ -63,21 +63,15 @@ function longestIdle(members: readonly PoolMember[]): PoolMember | undefined {
 export function decideByDemand(
   { runnable, oldestAgeMs }: QueueDepth,
   members: readonly PoolMember[],
-  {
-    minWorkers,
-    maxWorkers,
-    scaleDownIdleSeconds,
-    maxConcurrentRuns,
-  }: Omit<Rule, 'scaleUpThreshold'> & {
-    readonly maxConcurrentRuns: number;
-  },
+  { minWorkers, maxWorkers, scaleDownIdleSeconds }: Omit<Rule, 'scaleUpThreshold'>,
+  runsPerWorker = 1,
 ): ScalingDecision {
   const there = members.filter(({ status }) => status !== 'stopped');
   const spec = checkPool('runs', {
     policy: {
       min: minWorkers,
       max: maxWorkers,
-      tasksPerWorker: maxConcurrentRuns,
+      tasksPerWorker: runsPerWorker,
       idleMs: scaleDownIdleSeconds * 1000,
       burst: maxWorkers,
     },

@@ -1,5 +1,6 @@
 /** The default handler of runs: the agent behind a gateway. */
 import { isMap, type ValueMap } from '../../../app/library/gateways.ts';
+import { usualSecrets } from '../../../app/library/run-pools.ts';
 import { type GatewayEvent, type GatewayResult, type GatewaySession, ResultOfEvents } from '../gateway-shapes.ts';
 import type { AgentGateway } from '../gateways.ts';
 import { type RunAnswer, RunFailure, type RunHandler } from './run-handler.ts';
@@ -110,10 +111,10 @@ function answerOf(
   { success, error, response_text, trace_id, metadata }: GatewayResult,
   { checkpoint: { session_id, iteration, tool_calls, tokens } }: Tally,
 ): RunAnswer {
-  if (!success) throw new RunFailure('gateway_error', error ?? 'the gateway said that it failed');
+  if (!success) throw gatewayError(error ?? 'the gateway said that it failed');
   const text = response_text.length > MOST_TEXT ? response_text.slice(-MOST_TEXT).toWellFormed() : response_text;
   const result = { session_id, response_text: text, iterations: iteration, tool_calls, tokens, trace_id, metadata };
-  return { success, result };
+  return { success, result: usualSecrets().hideIn(result) };
 }
 
 function readCheckpoint(value: unknown): AgentCheckpoint | undefined {
@@ -127,7 +128,8 @@ function countOf(value: unknown): number {
 }
 
 function gatewayError(cause: unknown): RunFailure {
-  return new RunFailure('gateway_error', cause instanceof Error ? cause.message : String(cause), { cause });
+  const words = cause instanceof Error ? cause.message : String(cause);
+  return new RunFailure('gateway_error', usualSecrets().hide(words));
 }
 
 function tooMany(most: number): RunFailure {

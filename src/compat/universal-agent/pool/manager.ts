@@ -171,7 +171,7 @@ export class WorkerPoolManager {
     const decision =
       poolConfig.scaling === 'threshold'
         ? decideByThreshold(depth, members, poolConfig)
-        : decideByDemand(depth, members, { ...poolConfig, maxConcurrentRuns: workerConfig.maxConcurrentRuns });
+        : decideByDemand(depth, members, poolConfig, workerConfig.maxConcurrentRuns);
     // Workers that end as soon as they begin would be started without end.
     return this.#restMs() > 0 ? { ...decision, spawn: 0 } : decision;
   }

@@ -1,15 +1,7 @@
 /** The task around a run handler: what it is given, and what its end means for the run. */
 
 import type { ValueMap } from '../../../app/library/gateways.ts';
-import {
-  type AnyTask,
-  EventLog,
-  giveUp,
-  type Log,
-  sentSecrets,
-  type TaskContext,
-  task,
-} from '../../../app/library/run-pools.ts';
+import { type AnyTask, EventLog, giveUp, type Log, type TaskContext, task, usualSecrets } from '../../../app/library/run-pools.ts';
 import type { Run } from '../runs.ts';
 import { RUN_HANDLER, type RuntimeDb } from '../runtime-db.ts';
 import { makeWorkspace } from '../workspace.ts';
@@ -39,8 +31,12 @@ async function perform(parts: RunTaskParts, context: TaskContext): Promise<unkno
   const run = await find(conn, context);
   const ended = onRun(run.run_id);
   const { world } = conn.app.engine;
-  const { log, progress } = context;
-  const events = new EventLog({ timers: world.timers, secrets: sentSecrets(), log, progress });
+  const events = new EventLog({
+    timers: world.timers,
+    secrets: usualSecrets(),
+    log: (line) => context.log(line),
+    progress: (value) => context.progress(value),
+  });
   try {
     const answer = await call(parts, context, run, events);
     await heedCancel(conn, context);
@@ -62,7 +58,7 @@ async function call(
   run: Run,
   events: EventLog,
 ): Promise<RunAnswer> {
-  const { attempt, signal, log } = context;
+  const { attempt, signal } = context;
   const checkpoints = new Checkpoints(context);
   const workspace = run.workspace_dir ?? '';
   const own: RunContext = {
@@ -77,7 +73,7 @@ async function call(
     saveCheckpoint: (value) => checkpoints.save(value),
     heartbeat: () => !signal.aborted,
     emit: (event) => events.take(event as unknown as ValueMap),
-    log,
+    log: (message) => context.log(message),
     task: context,
   };
   return handler(run.run_id, workspace, own);
