@@ -36,6 +36,10 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly duties?: boolean;
   /** Whether this process looks at the pools of workers, and starts those that are missing; default: as `duties`. */
   readonly pools?: boolean;
+  /** Destinations of webhooks that start workers, beside the Internet on ports 80 and 443: `10.0.0.0/8`, `hooks.internal:8080`. */
+  readonly allowHttp?: readonly string[];
+  /** `local`: starts workers on this host alone, and leaves pools with other launchers to other processes; default `all`. */
+  readonly launchers?: 'all' | 'local';
   readonly dutyMs?: number;
   readonly log?: Log;
   /**
@@ -45,8 +49,6 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly traces?: boolean | Tracing | undefined;
   /** Folders below which triggers may watch folders; default none. */
   readonly triggerRoots?: readonly string[] | undefined;
-  /** Destinations that the launchers of pools may send requests to, beside the Internet: `10.0.0.0/8:8080`; default none. */
-  readonly allowHttp?: readonly string[] | undefined;
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -62,11 +64,12 @@ const KNOWN: ReadonlySet<string> = new Set([
   'cleanupMs',
   'duties',
   'pools',
+  'allowHttp',
+  'launchers',
   'dutyMs',
   'log',
   'traces',
   'triggerRoots',
-  'allowHttp',
 ] satisfies (keyof NodeOptions)[]);
 
 /** The first tasks of a process come first. */

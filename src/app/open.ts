@@ -89,8 +89,8 @@ export async function openApp(
   const nodeOptions = clock === undefined ? rest : { ...rest, world: { ...(rest.world ?? realWorld()), clock } };
   const { pools = nodeOptions.world === undefined && nodeOptions.duties !== false } = options;
   const node = await openNode(named, nodeOptions, cluster, admission);
-  const { allowHttp } = options;
-  const fleet = { url: named, rounds: pools, crowded: cluster === undefined, allowHttp };
+  const { allowHttp, launchers } = options;
+  const fleet = { url: named, rounds: pools, crowded: cluster === undefined, allowHttp, launchers };
   return new App(node, renewalOf(named, nodeOptions), fleet);
 }
 
@@ -120,7 +120,7 @@ export class App implements Leasehold {
   constructor(
     node: Node,
     renewal: RenewalAddress | undefined,
-    fleet: Pick<FleetOptions, 'url' | 'rounds' | 'crowded' | 'allowHttp'>,
+    fleet: Pick<FleetOptions, 'url' | 'rounds' | 'crowded' | 'allowHttp' | 'launchers'>,
   ) {
     this.#node = node;
     const inProcess = (request: LaunchRequest): Promise<string> => this.#startForPool(request);

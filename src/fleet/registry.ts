@@ -6,13 +6,21 @@ import type { Launcher, LauncherHost, LauncherKind } from './launcher.ts';
 
 export class LauncherKinds {
   readonly #kinds: ReadonlyMap<string, LauncherKind>;
+  readonly #leavesOthers: boolean;
 
-  constructor(kinds: readonly LauncherKind[]) {
+  /** `leavesOthers`: this process leaves all other kinds to others, instead of refusing them. */
+  constructor(kinds: readonly LauncherKind[], { leavesOthers = false }: { readonly leavesOthers?: boolean } = {}) {
+    this.#leavesOthers = leavesOthers;
     this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
   }
 
   get names(): readonly string[] {
     return [...this.#kinds.keys()];
+  }
+
+  /** Whether pools of this kind are for other processes. */
+  leaves(kind: string): boolean {
+    return this.#leavesOthers && !this.#kinds.has(kind);
   }
 
   make({ kind, ...settings }: LauncherSpec, host: LauncherHost): Launcher {

@@ -77,6 +77,8 @@ export class Scaler<E extends PoolEngine = PoolEngine> {
     const { engine } = this.#options;
     const plan = (await engine.plan(name)) as PlanOf<E>;
     if (dryRun || !plan.due) return { plan, acted: undefined, launches: [] };
+    // A worker elsewhere has neither the programs nor the keys for it. Who has them looks at the pool as well.
+    if (this.#options.kinds.leaves(plan.pool.launcher.kind)) return { plan, acted: undefined, launches: [] };
     const tickets = makeTickets(plan.decision.launch);
     const acted = await engine.carryOut(
       plan,

@@ -19,8 +19,10 @@ export interface FleetOptions {
   /** Before a check it does what is due in the store: for a process that ends after it, and beside which there may be no other. */
   readonly alone?: boolean;
   readonly inProcess?: LauncherHost['inProcess'];
-  /** Destinations of the webhooks that start workers, beside the Internet; default none. */
+  /** Destinations of webhooks of launchers beside the Internet on ports 80 and 443. */
   readonly allowHttp?: readonly string[] | undefined;
+  /** `local`: pools whose workers start elsewhere are left to other processes. */
+  readonly launchers?: 'all' | 'local' | undefined;
 }
 
 /** The scaler of a process. It is loaded when the first pool is checked: most processes have none. */
@@ -74,10 +76,11 @@ export class AppFleet {
       import('../../fleet/scaler.ts'),
       import('./launcher-kinds.ts'),
     ]);
-    const { engine, url, log, inProcess, allowHttp = [] } = this.#options;
+    const { engine, url, log, inProcess, allowHttp = [], launchers = 'all' } = this.#options;
     const { world } = engine;
     const host = launcherHost({ url, log, world, ...(inProcess === undefined ? {} : { inProcess }) });
-    return new Made({ engine: engine.pools, kinds: launcherKinds({ allowHttp }), host, world });
+    const kinds = launcherKinds({ allowHttp, local: launchers === 'local' });
+    return new Made({ engine: engine.pools, kinds, host, world });
   }
 
   /** Once for each trouble: a pool is looked at all the time. */

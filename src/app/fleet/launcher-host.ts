@@ -17,7 +17,9 @@ export interface HostDeps {
 export function launcherHost({ url, log, world, inProcess }: HostDeps): LauncherHost {
   return {
     get localEnv() {
-      return { ...given(environment()), LEASEHOLD_STORE: absolute(url) };
+      // The token of the node is for people. Its workers open the store.
+      const { LEASEHOLD_TOKEN: _, ...variables } = environment();
+      return { ...given(variables), LEASEHOLD_STORE: absolute(url) };
     },
     leasehold: [process.execPath, PROGRAM],
     inProcess,

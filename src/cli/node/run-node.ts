@@ -116,6 +116,7 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     heartbeatMs: config.heartbeatInterval,
     workerStaleMs: config.staleThreshold,
     taskTimeoutMs: config.taskTimeout,
+    allowHttp: config.allowHttp,
     agents: { byPath: config.compat.includes('dazflow'), offlineMs: config.offlineAfter },
     retentionMs: retention,
     pollMs: pollInterval,
@@ -123,7 +124,6 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     cluster: config.cluster ? clusterOf(config) : undefined,
     worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     triggerRoots: config.triggerRoots,
-    allowHttp: config.allowHttp,
     drainMs: config.drainTimeout,
     log: { ...(config.logLevel === 'debug' ? { debug: info } : {}), info, warn: say, error: say },
   });

@@ -152,6 +152,8 @@ async function openWorker(
     housekeeping: !once,
     // A worker for one task looks at its pool once, when it has ended.
     pools: !once,
+    // It may run where a pool has started it: without the programs, keys and accounts that start others.
+    launchers: 'local',
     log,
     traces,
   });
