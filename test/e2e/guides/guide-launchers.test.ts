@@ -5,7 +5,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { delimiter, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import type { LauncherSpec } from '../../../src/core/pools/pool.ts';
 import { remoteKinds } from '../../../src/fleet/launch/remote-kinds.ts';
 import type { Launcher, LauncherHost, LaunchRequest } from '../../../src/fleet/launcher.ts';
 import { LauncherKinds } from '../../../src/fleet/registry.ts';
@@ -23,8 +22,8 @@ const blocks = (language: string): readonly (readonly [string, string])[] =>
   [...PAGE.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].flatMap(([, of, name = '', text = '']) =>
     of === language ? [[name, text] as const] : [],
   );
-const settings = blocks('json').map(([kind, text]) => [kind, JSON.parse(text) as LauncherSpec] as const);
-const setting = (program: string): LauncherSpec => {
+const settings = blocks('json').map(([kind, text]) => [kind, JSON.parse(text) as LauncherSetting] as const);
+const setting = (program: string): LauncherSetting => {
   const found = settings.find(([, { argv }]) =>
     JSON.stringify(argv ?? []).startsWith(`["${program.replace(' ', '","')}"`),
   );
@@ -65,7 +64,11 @@ function standing(
   };
 }
 
-function launcherFor(given: LauncherSpec, environment: NodeJS.ProcessEnv, host: Partial<LauncherHost> = {}): Launcher {
+function launcherFor(
+  given: LauncherSetting,
+  environment: NodeJS.ProcessEnv,
+  host: Partial<LauncherHost> = {},
+): Launcher {
   const cluster = { server: new URL('https://10.0.0.1'), ca: undefined, namespace: 'work', token: async () => '' };
   return new LauncherKinds(remoteKinds({ environment, allowHttp: ['127.0.0.1:*'], cluster })).make(given, hostOf(host));
 }
@@ -231,7 +234,7 @@ describe('the receiver of webhooks', () => {
 test('the Job of the guide is one that a cluster takes', async (t) => {
   const api = await kubernetesApi(t);
   const cluster = { server: api.url, ca: undefined, namespace: 'work', token: async () => 'canary' };
-  const given = settings.find(([kind]) => kind === 'kubernetes')?.[1] as LauncherSpec;
+  const given = settings.find(([kind]) => kind === 'kubernetes')?.[1] as LauncherSetting;
   const launcher = new LauncherKinds(remoteKinds({ environment: {}, allowHttp: [], cluster })).make(given, hostOf());
   assert.match((await launcher.launch(requestOf())).started, /^job\/work\/leasehold-papers-/);
 });

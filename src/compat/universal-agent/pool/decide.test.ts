@@ -90,9 +90,8 @@ const ways = [
 ] as const;
 
 for (const [name, way] of ways) {
-  const each = (
-    holds: (depth: number, members: PoolMember[], rule: typeof RULE) => void,
-  ) => fc.assert(fc.property(fc.nat(20), anyMembers, anyRule, holds), { numRuns: 1000 });
+  const each = (holds: (depth: number, members: PoolMember[], rule: typeof RULE) => void) =>
+    fc.assert(fc.property(fc.nat(20), anyMembers, anyRule, holds), { numRuns: 1000 });
   const on = (depth: number, members: PoolMember[], rule: typeof RULE) =>
     way({ runnable: depth, oldestAgeMs: 0 }, members, rule);
 

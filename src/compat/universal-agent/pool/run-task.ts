@@ -1,7 +1,15 @@
 /** The task around a run handler: what it is given, and what its end means for the run. */
 
 import type { ValueMap } from '../../../app/library/gateways.ts';
-import { type AnyTask, EventLog, giveUp, type Log, type TaskContext, task, usualSecrets } from '../../../app/library/run-pools.ts';
+import {
+  type AnyTask,
+  EventLog,
+  giveUp,
+  type Log,
+  type TaskContext,
+  task,
+  usualSecrets,
+} from '../../../app/library/run-pools.ts';
 import type { Run } from '../runs.ts';
 import { RUN_HANDLER, type RuntimeDb } from '../runtime-db.ts';
 import { makeWorkspace } from '../workspace.ts';
