@@ -5,13 +5,7 @@ import { secretsOf } from '../../worker/agent-run/secrets.ts';
 
 export { isEngineError } from '../../core/errors.ts';
 export { pause } from '../../core/pause.ts';
-export {
-  backoffMs,
-  decidePool,
-  type PoolDecision,
-  type PoolState,
-  type PoolWorker as CountedWorker,
-} from '../../core/pools/decide.ts';
+export { backoffMs, decidePool } from '../../core/pools/decide.ts';
 export { checkPool } from '../../core/pools/pool.ts';
 export type { World } from '../../core/world.ts';
 export { type Log, SILENT } from '../../engine/log.ts';
