@@ -8,9 +8,10 @@ import { type PoolScene, sceneAt } from '../../support/runs/run-pools.ts';
 
 async function stage(t: TestContext): Promise<PoolScene & { readonly server: PostgresServer }> {
   const server = await startPostgres();
-  // Registered before the scene: what is registered last ends first.
+  const scene = await sceneAt(t, `${server.url('postgres')}&pool=3`);
+  // After the connection of the scene, which would wait for it.
   t.after(() => server.stop());
-  return { ...(await sceneAt(t, `${server.url('postgres')}&pool=3`)), server };
+  return { ...scene, server };
 }
 
 test('a database that is stopped under a run and started again costs neither the run nor a worker', async (t) => {
@@ -51,6 +52,7 @@ test('a database that is stopped under a run and started again costs neither the
   );
   assert.deepEqual([...pool.workers.keys()], ids, 'the same workers');
   assert.deepEqual(await pool.check(), { spawn: 0, remove: [] });
+  await pool.stop();
 });
 
 test('workers that are processes wait for a database that is away for longer than a lease, and come back', async (t) => {
@@ -76,4 +78,5 @@ test('workers that are processes wait for a database that is away for longer tha
   for (const run_id of runs) assert.equal((await getRun(conn, run_id))?.status, 'completed');
   assert.deepEqual([...pool.workers.keys()], ids);
   assert.equal((await listRunAttempts(conn, 'job_10')).length, 1);
+  await pool.stop();
 });
