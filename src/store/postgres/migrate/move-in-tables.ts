@@ -1,28 +1,6 @@
-/** How rows of a SQLite store become rows in Postgres. The one place that knows both schemas. */
-
-/** How a column is sent: as a number, a text, a boolean, or a list that Postgres parses from text. */
-type Kind = 'number' | 'text' | 'truth' | 'list';
-
-export interface Column {
-  readonly name: string;
-  readonly kind: Kind;
-  /** The type in Postgres. */
-  readonly type: string;
-}
-
-export interface Transfer {
-  readonly table: string;
-  readonly columns: readonly Column[];
-  /** Reads the columns from SQLite, in order. `:server` and `:lease` are the present times of the two clocks. */
-  readonly select: string;
-}
-
-const numbers = (type: string, ...names: readonly string[]): readonly Column[] =>
-  names.map((name) => ({ name, kind: 'number', type }));
-const texts = (...names: readonly string[]): readonly Column[] =>
-  names.map((name) => ({ name, kind: 'text', type: 'text' }));
-const truth = (name: string): readonly Column[] => [{ name, kind: 'truth', type: 'boolean' }];
-const list = (type: string, name: string): readonly Column[] => [{ name, kind: 'list', type }];
+/** How rows of a SQLite store become rows in Postgres. The one place that knows both schemas, but for move-in-fleet.ts. */
+import { list, numbers, type Transfer, texts, truth } from './move-in-columns.ts';
+import { POOL_TRANSFERS, TRIGGER_TRANSFERS } from './move-in-fleet.ts';
 
 /** A moved lease lasts at least this long, so that its worker has time to find the new store. */
 const LEASE_MS = 30_000;
@@ -257,40 +235,7 @@ export const TRANSFERS: readonly Transfer[] = [
     ],
     select: 'SELECT name, n, slot, ends, at, outcome, task FROM trigger_fire',
   },
-  {
-    table: 'reaction',
-    columns: [
-      ...texts('name', 'kind', 'body'),
-      ...numbers('smallint', 'enabled'),
-      ...numbers('bigint', 'revision', 'cursor', 'lines', 'created_at', 'changed_at'),
-    ],
-    select: 'SELECT name, kind, body, enabled, revision, cursor, lines, created_at, changed_at FROM reaction',
-  },
-  {
-    table: 'reaction_line',
-    columns: [
-      ...texts('name'),
-      ...numbers('bigint', 'n', 'at'),
-      ...numbers('smallint', 'outcome'),
-      ...numbers('bigint', 'task'),
-      ...texts('about', 'detail'),
-    ],
-    select: 'SELECT name, n, at, outcome, task, about, detail FROM reaction_line',
-  },
-  {
-    table: 'reaction_key',
-    columns: [
-      ...texts('name', 'key', 'version'),
-      ...numbers('bigint', 'until', 'n', 'task', 'born'),
-      ...numbers('smallint', 'links'),
-    ],
-    select: 'SELECT name, key, version, until, n, task, born, links FROM reaction_key',
-  },
-  {
-    table: 'worker_loss',
-    columns: [...numbers('bigint', 'n', 'worker'), ...texts('name', 'host'), ...numbers('bigint', 'at')],
-    select: 'SELECT n, worker, name, host, at FROM worker_loss ORDER BY n',
-  },
+  ...TRIGGER_TRANSFERS,
   {
     table: 'log',
     columns: [
@@ -358,40 +303,7 @@ export const TRANSFERS: readonly Transfer[] = [
     ],
     select: 'SELECT workflow, version, definition, at, author, restored FROM workflow_version',
   },
-  {
-    table: 'pools',
-    columns: [
-      ...texts('name', 'body'),
-      ...numbers('bigint', 'revision', 'created_at', 'changed_at'),
-      ...texts('changed_by'),
-      ...numbers('bigint', 'up_at', 'down_at'),
-    ],
-    select: `SELECT name, body, revision, created_at, changed_at, changed_by, up_at - :lease + :server, down_at - :lease + :server
-      FROM pools`,
-  },
-  {
-    table: 'pool_tickets',
-    columns: [
-      ...numbers('bigint', 'n'),
-      ...texts('id', 'pool', 'hash'),
-      ...numbers('smallint', 'state'),
-      ...numbers('bigint', 'at', 'made_at', 'expires_at', 'ended_at'),
-      ...texts('started', 'error'),
-      ...numbers('bigint', 'worker', 'idle_since', 'ended'),
-    ],
-    select: `SELECT n, id, pool, hash, state, at, made_at - :lease + :server, expires_at - :lease + :server, ended_at - :lease + :server,
-        started, error, worker, idle_since - :lease + :server, ended FROM pool_tickets ORDER BY n`,
-  },
-  {
-    table: 'pool_decisions',
-    columns: [
-      ...texts('pool'),
-      ...numbers('bigint', 'n', 'at'),
-      ...texts('course', 'body'),
-      ...numbers('bigint', 'launched', 'drained'),
-    ],
-    select: 'SELECT pool, n, at, course, body, launched, drained FROM pool_decisions',
-  },
+  ...POOL_TRANSFERS,
   {
     table: 'run',
     columns: [

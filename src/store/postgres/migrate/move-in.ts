@@ -11,7 +11,8 @@ import { requireVersion } from '../open.ts';
 import { MIGRATIONS, schemaStatus } from './migrate.ts';
 import { migrateOn, withConnection } from './migrate-database.ts';
 import { CHECKS } from './move-in-checks.ts';
-import { type Column, DAYS, HIGHS, TRANSFERS, type Transfer } from './move-in-tables.ts';
+import type { Column, Transfer } from './move-in-columns.ts';
+import { DAYS, HIGHS, TRANSFERS } from './move-in-tables.ts';
 
 /** The source of the move. No other process has it open. */
 export interface Source {

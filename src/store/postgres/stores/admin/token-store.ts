@@ -1,4 +1,4 @@
-import type { TokenStore } from '../../store.ts';
+import type { TokenStore } from '../../../store.ts';
 import {
   addToken,
   areTokensAlive,
@@ -7,8 +7,8 @@ import {
   listTokens,
   noteTokensUsed,
   revokeToken,
-} from '../verbs/admin/token.ts';
-import type { StoreParts } from './store-parts.ts';
+} from '../../verbs/admin/token.ts';
+import type { StoreParts } from '../store-parts.ts';
 
 export function tokenStore({ calls, dedup, hints }: StoreParts): TokenStore {
   return {

@@ -1,4 +1,4 @@
-import type { TokenStore } from '../../store.ts';
+import type { TokenStore } from '../../../store.ts';
 import {
   addToken,
   areTokensAlive,
@@ -8,8 +8,8 @@ import {
   noteTokensUsed,
   revokeToken,
   validTokens,
-} from '../verbs/admin/token.ts';
-import type { StoreParts } from './store-parts.ts';
+} from '../../verbs/admin/token.ts';
+import type { StoreParts } from '../store-parts.ts';
 
 export function tokenStore({ calls, writer }: StoreParts): TokenStore {
   return {

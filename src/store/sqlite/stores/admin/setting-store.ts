@@ -1,8 +1,8 @@
-import type { SettingStore } from '../../store.ts';
-import { forgetWorker } from '../verbs/queue/worker.ts';
-import { listHolders } from '../verbs/queue/worker-name.ts';
-import { listSettings, setWorker } from '../verbs/queue/worker-setting.ts';
-import type { StoreParts } from './store-parts.ts';
+import type { SettingStore } from '../../../store.ts';
+import { forgetWorker } from '../../verbs/queue/worker.ts';
+import { listHolders } from '../../verbs/queue/worker-name.ts';
+import { listSettings, setWorker } from '../../verbs/queue/worker-setting.ts';
+import type { StoreParts } from '../store-parts.ts';
 
 export function settingStore({ calls, writer }: StoreParts): SettingStore {
   return {

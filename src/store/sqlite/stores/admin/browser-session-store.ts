@@ -1,11 +1,11 @@
-import type { BrowserSessionStore } from '../../store.ts';
+import type { BrowserSessionStore } from '../../../store.ts';
 import {
   addBrowserSession,
   endBrowserSession,
   findBrowserSession,
   keptBrowserSessions,
-} from '../verbs/admin/browser-session.ts';
-import type { StoreParts } from './store-parts.ts';
+} from '../../verbs/admin/browser-session.ts';
+import type { StoreParts } from '../store-parts.ts';
 
 export function browserSessionStore({ calls, writer }: StoreParts): BrowserSessionStore {
   return {

@@ -1,11 +1,11 @@
-import type { BrowserSessionStore } from '../../store.ts';
+import type { BrowserSessionStore } from '../../../store.ts';
 import {
   addBrowserSession,
   areBrowserSessionsAlive,
   endBrowserSession,
   findBrowserSession,
-} from '../verbs/admin/browser-session.ts';
-import type { StoreParts } from './store-parts.ts';
+} from '../../verbs/admin/browser-session.ts';
+import type { StoreParts } from '../store-parts.ts';
 
 export function browserSessionStore({ calls, dedup }: StoreParts): BrowserSessionStore {
   return {
