@@ -129,7 +129,7 @@ for (const [ground, opened] of Object.entries(GROUNDS)) {
       );
       await refused(workflows.apply('wrong', wrong), 'INVALID_INPUT');
       await refused(workflows.apply('Wrong name', flow(1)), 'INVALID_INPUT');
-      await refused(workflows.apply('big', flow(1, { description: 'x'.repeat(1024 * 1024) })), 'TOO_LARGE');
+      await refused(workflows.apply('big', flow(1, { description: 'x'.repeat(4 * 1024 * 1024) })), 'TOO_LARGE');
       assert.deepEqual((await workflows.list()).workflows, []);
       assert.deepEqual(await workflows.check(flow(1)), { ok: true, problems: [] });
     });

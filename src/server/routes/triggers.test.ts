@@ -116,7 +116,7 @@ test('a check asks the pools of its node; where there is none the history says s
     }
   };
   const [fine, none] = [await ended(scene), await ended(poor)];
-  const nobody = { want: 0, started: 0, sentHome: 0, reasons: ['at_max'] };
+  const nobody = { want: 0, started: 0, sentHome: 0, reasons: ['work', 'at_max'] };
   assert.deepEqual([fine.outcome, JSON.parse(fine.detail ?? '')], ['done', nobody]);
   assert.equal(none.outcome, 'failed');
   assert.match(String(none.detail), /no pool papers/);
