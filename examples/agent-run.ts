@@ -1,37 +1,24 @@
-// An agent run: the agent is a function here, and could as well be an endpoint, a program or an A2A agent. What it has done is kept, so
-// that the next try goes on after a failure or a crash: effects happen once, and a person is asked before the last one.
+// An agent run: the agent is a function here (agents/reporter.ts), and could as well be an endpoint, a program or an A2A agent. Its first
+// try fails after the upload; the next one goes on there, a person is asked, and nothing happens twice.
 import { agents, open } from 'leasehold';
+import { reporter } from './agents/reporter.ts';
 
 let tries = 0;
 
-const runs = agents({
-  agents: {
-    reporter: async ({ prompt }, { receipts, memory, ask, onEvent }) => {
-      if (receipts === undefined || memory === undefined || ask === undefined) throw new Error('nothing is kept');
-      const say = (text: string): void => onEvent?.({ type: 'text', data: { text: `${text}\n` } });
-      const { chapter = 0 } = ((await memory.newest()) ?? {}) as { chapter?: number };
-      console.log(`begins at chapter ${chapter}`);
-      for (let at = chapter; at < 3; at++) {
-        say(`chapter ${at} of "${String(prompt)}"`);
-        await memory.keep({ chapter: at + 1 }); // the newest checkpoint counts
-      }
-      // What is done is told by what it is done with: the order of keys makes no difference.
-      const place = await receipts.once('upload', { name: 'report', pages: 3 }, ({ key }) => {
-        console.log(`uploaded under ${key.split('/')[1]?.slice(0, 8)}`);
-        return 'shelf 4';
-      });
-      if (++tries === 1) throw new Error('the network is gone'); // the next try goes on
-      const again = await receipts.once('upload', { pages: 3, name: 'report' }, () => console.log('never printed'));
-      const { action } = await ask('publish', {
-        title: `Publish ${String(place)}?`,
-        actions: ['yes', 'no'],
-        context: null,
-      });
-      if (action === 'yes') await receipts.once('publish', { place }, () => console.log('published'));
-      return { content: `${String(again)}: ${action}`, usage: { total_tokens: 12 } };
-    },
+const effects = {
+  upload: (key: string) => {
+    console.log(`uploaded under ${key.split('/')[1]?.slice(0, 8)}`);
+    return 'shelf 4';
   },
-});
+  publish: () => {
+    console.log('published');
+    return 'done';
+  },
+};
+const failOnce = (): void => {
+  if (++tries === 1) throw new Error('the network is gone');
+};
+const runs = agents({ agents: { reporter: reporter(effects, failOnce) } });
 
 const app = await open('memory:');
 await app.worker({ tasks: [runs] }).start();

@@ -1,5 +1,5 @@
 export { graphs } from './app/graphs/graph-handler.ts';
-export { type AgentsOptions, type AgentTask, agents } from './app/library/agents.ts';
+export { type AgentFunction, type AgentsOptions, type AgentTask, agents } from './app/library/agents.ts';
 export { TaskHandle } from './app/library/handle.ts';
 export type {
   AppEvent,

@@ -18,9 +18,9 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
     /^\{ published: true, by: 'ada', messages: 6, attempts: 3 \}$/m,
   ],
   'agent-run.ts': [
-    /^begins at chapter 0\nuploaded under s:000001\nbegins at chapter 3\nPublish shelf 4\?\nbegins at chapter 3\npublished$/m,
+    /^uploaded under s:000001\nPublish shelf 4\?\npublished$/m,
     /^\{ text: 'shelf 4: yes', stop: 'complete', tokens: 12 \}$/m,
-    /^log: chapter 0 of "Bees"\nlog: chapter 1 of "Bees"\nlog: chapter 2 of "Bees"$/m,
+    /^log: begins at chapter 0\nlog: chapter 0 of "Bees"\nlog: chapter 1 of "Bees"\nlog: chapter 2 of "Bees"\nlog: begins at chapter 3\nlog: begins at chapter 3$/m,
   ],
   'workflow.ts': [
     /^reserved under step:reserve#0$/m,

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { nodeScene } from '../../../test/support/node-scene.ts';
+import { freshDatabase } from '../../../test/support/postgres.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { workflow } from '../../flow/graph/test-graphs.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
@@ -18,6 +19,11 @@ const folder = tempFolder('graphs');
 const GROUNDS: Readonly<Record<string, (t: TestContext) => Promise<Leasehold>>> = {
   'a store in memory': () => open('memory:'),
   'a file': () => open(`sqlite:${join(folder, `${randomUUID()}.db`)}`, { durability: 'normal' }),
+  'a database': async () => open((await freshDatabase('graphs')) as 'postgres://'),
+  'a node on a database': async (t) => {
+    const { service, admin } = await nodeScene(t, { store: await freshDatabase('graph_nodes') });
+    return open(service.address as 'http://node', { token: admin });
+  },
   'a node over HTTP': async (t) => {
     const { service, admin } = await nodeScene(t, { durability: 'normal' });
     return open(service.address as 'http://node', { token: admin });

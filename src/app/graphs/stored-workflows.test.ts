@@ -20,6 +20,10 @@ const GROUNDS: Readonly<Record<string, (t: TestContext) => Promise<Leasehold>>> 
   'a store in memory': () => open('memory:'),
   'a file': () => open(`sqlite:${join(folder, `${randomUUID()}.db`)}`, { durability: 'normal' }),
   'a database': async () => open((await freshDatabase('workflows')) as 'postgres://'),
+  'a node on a database': async (t) => {
+    const { service, admin } = await nodeScene(t, { store: await freshDatabase('workflow_nodes') });
+    return open(service.address as 'http://node', { token: admin });
+  },
   'a node over HTTP': async (t) => {
     const { service, admin } = await nodeScene(t, { durability: 'normal' });
     return open(service.address as 'http://node', { token: admin });

@@ -6,10 +6,13 @@ import { AGENT_TRIES, type AgentInput, agentInput } from '../../worker/agent-run
 import type { AgentRunResult } from '../../worker/agent-run/agent-result.ts';
 import type { AgentTaskOptions } from '../../worker/agent-run/agent-task.ts';
 import type { AgentFunction } from '../../worker/agents/registry.ts';
+
 import type { AgentTool } from '../../worker/agents/tools.ts';
 import type { AnyTask, TaskDefinition } from '../../worker/define/definition.ts';
 import { task } from '../../worker/define/task.ts';
 import { realWorld } from '../world.ts';
+
+export type { AgentFunction };
 
 export interface AgentsOptions {
   /** Agents that are functions, by the names that tasks have for them: `gateway: "writer"`. */

@@ -1,5 +1,6 @@
 /** A worker for runs of agents. It dies by SIGKILL right after the commit of a number, or in an effect: before it has happened, or after. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { reporter } from '../../../examples/agents/reporter.ts';
 import { agents } from '../../../src/app/library/agents.ts';
 import type { AgentFunction } from '../../../src/worker/agents/registry.ts';
 import type { AnyTask } from '../../../src/worker/define/definition.ts';
@@ -45,8 +46,13 @@ const courier: AgentFunction = async (_input, { receipts, memory }) => {
   return { content: `${String(charged)}, from ${String((await memory.newest())?.['at'])}` };
 };
 
+/** The example, whose effects are written down. */
+const once = (name: string) => (key: string) => {
+  effect(name)({ key, again: false });
+  return 'shelf 4';
+};
 const handler = agents({
-  agents: { courier },
+  agents: { courier, reporter: reporter({ upload: once('upload'), publish: once('publish') }) },
   tools: {
     look_up: { replay: 'repeat', run: (_args, call) => effect('look_up')(call) },
     send: {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { agents } from '../../../src/app/library/agents.ts';
 import { type App, open } from '../../../src/app/open.ts';
+import { isEngineError } from '../../../src/core/errors.ts';
 import { completion, openAiServer, toolCall } from '../../support/agents/openai-server.ts';
 import { full, scaled } from '../../support/scale.ts';
 import { Nursery, scratch } from '../children.ts';
@@ -27,20 +28,27 @@ interface Ending {
 const COURIER = ['look', 'research', 'upload', 'email', 'charge'];
 const TEXT = 'charge is done, from email';
 
-for (const way of WAYS) {
-  test(`an agent of a program ends alike, ${way}, whichever commit its worker dies after`, async (t) => {
-    const { commits, ...whole } = await runOnce(t, way, '');
-    assert.deepEqual([whole.text, names(whole)], [TEXT, COURIER]);
-    const most = full ? commits : scaled(1, 6);
-    const each = Array.from({ length: commits }, (_, i) => i + 1);
-    const chosen = each.filter((at) => (at + way.length) % Math.ceil(commits / most) === 0);
-    for (const at of chosen) {
-      const ending = await runOnce(t, way, `commit:${at}`);
-      assert.deepEqual([ending.text, names(ending)], [TEXT, COURIER], `killed after commit ${at} of ${commits}`);
-    }
-    t.diagnostic(`${chosen.length} kills after ${commits} commits`);
-  });
-}
+/** An agent of a program, and the one of the examples, which asks a person. */
+const AGENTS: Readonly<Record<string, readonly [text: string, effects: readonly string[]]>> = {
+  courier: [TEXT, COURIER],
+  reporter: ['shelf 4: yes', ['upload', 'publish']],
+};
+
+for (const [agent, expected] of Object.entries(AGENTS))
+  for (const way of WAYS) {
+    test(`the agent ${agent} ends alike, ${way}, whichever commit its worker dies after`, async (t) => {
+      const { commits, ...whole } = await runOnce(t, way, '', agent);
+      assert.deepEqual([whole.text, names(whole)], expected);
+      const most = full ? commits : scaled(1, 6);
+      const each = Array.from({ length: commits }, (_, i) => i + 1);
+      const chosen = each.filter((at) => (at + way.length) % Math.ceil(commits / most) === 0);
+      for (const at of chosen) {
+        const ending = await runOnce(t, way, `commit:${at}`, agent);
+        assert.deepEqual([ending.text, names(ending)], expected, `killed after commit ${at} of ${commits}`);
+      }
+      t.diagnostic(`${chosen.length} kills after ${commits} commits`);
+    });
+  }
 
 /** Where it dies, what happens then twice, and what a person is asked. Each on one of the ways, all of them on all at full length. */
 const MATRIX: readonly (readonly [death: string, twice: readonly string[], asked: number])[] = [
@@ -151,6 +159,9 @@ async function runOnce(
   };
 }
 
+/** A run that was killed after it was decided parks once more. */
+const ignoreDecided = (error: unknown): void => assert.ok(isEngineError(error, 'CONFLICT'), String(error));
+
 /** Looks whether it has happened, and says so. */
 class Person {
   readonly #app: App;
@@ -177,6 +188,10 @@ class Person {
     for await (const { change } of handle.events({ after: 0, signal: stop.signal })) {
       if (change !== 'parked') continue;
       for (const { id, title } of await this.#app.approvals()) {
+        if (title === 'Publish shelf 4?') {
+          await this.#app.decide(id, { action: 'yes', by: 'ada' }).catch(ignoreDecided);
+          continue;
+        }
         assert.match(title, /^Has "charge" happened\?/);
         this.asked++;
         const action = this.#effects().includes('charge ') ? 'it has happened' : 'do it again';

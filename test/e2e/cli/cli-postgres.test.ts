@@ -41,7 +41,7 @@ test('a node on Postgres runs what others push, follow, look at and repeat', asy
   await up.says(/duties: stager, reaper, feed, cron, pruner, auditor/);
   const doctor = await call(['doctor']);
   assert.equal(doctor.code, 0, doctor.stdout);
-  assert.match(doctor.stdout, /^ok {3}duties +all 6 are held by builtin$/m);
+  assert.match(doctor.stdout, /^ok {3}duties +all 7 are held by builtin$/m);
   assert.match(doctor.stdout, /^ok {3}store +postgres:\/\/leasehold@/m);
   const json = await callWith(['doctor', '--json']);
   assert.ok(
