@@ -105,6 +105,11 @@ test('time that will change a decision is told', () => {
   );
   assert.equal(again({ runnable: 1, upAt: NOW - 300 }, { cooldownUpMs: 1000 }), 700);
   assert.equal(again({ workers: idle(1, 400) }, { idleMs: 1000 }), 600);
+  assert.equal(again({ workers: [...idle(1, 2000), ...idle(1, 400)] }, { idleMs: 1000 }), 600);
+  assert.equal(again({ workers: [...idle(1, 2000), ...idle(1, 400)] }, { idleMs: 1000, cooldownDownMs: 900 }), 900);
+  assert.equal(again({ workers: [...idle(1, 2000), ...idle(1, 400)] }, { idleMs: 1000, min: 1 }), undefined);
+  assert.equal(again({ workers: [...idle(1, 2000), ...busy(1)] }, { idleMs: 1000 }), undefined);
+  assert.equal(again({ workers: [...idle(1, 2000), ...idle(1, 1000)] }, { idleMs: 1000 }), undefined);
   assert.equal(again({ workers: idle(1, 2000), upAt: NOW - 300 }, { idleMs: 1000, cooldownDownMs: 1000 }), 700);
   const both = { runnable: 1, oldestAgeMs: 400, workers: idle(2, 900) };
   assert.equal(again(both, { idleMs: 1000, targetWaitMs: 1000 }), 100);

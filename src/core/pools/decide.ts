@@ -168,7 +168,11 @@ function down(
   );
   if (cooldown > 0) return still(cooldown, 'cooldown_down');
   const drain = due.slice(0, serving - want).map(({ worker }) => worker);
-  return { want, there, launch: 0, drain, reasons: [...reasons, 'idle'], againMs: undefined };
+  // Who is one too many and has not been idle for long enough goes later.
+  const later = idle.filter((one) => !due.includes(one)).map(({ idleMs }) => policy.idleMs - idleMs);
+  const isEnough = drain.length === serving - want || later.length === 0;
+  const againMs = isEnough ? undefined : Math.max(policy.cooldownDownMs, Math.min(...later));
+  return { want, there, launch: 0, drain, reasons: [...reasons, 'idle'], againMs };
 }
 
 /** When a task that waits becomes late, if that would change something. */
