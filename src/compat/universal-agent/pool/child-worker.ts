@@ -79,7 +79,8 @@ export class ChildWorker implements PoolWorker {
     if (this.#process !== undefined || this.#isOver)
       return Promise.reject(refuse('worker', 'it was started or stopped before'));
     // What handlers print is no answer of this program.
-    const child = fork(PROGRAM, [], { serialization: 'json', stdio: ['ignore', 2, 2, 'ipc'] });
+    // Its own flags are for this process: a debugger's port, a test runner's report that the child would begin anew.
+    const child = fork(PROGRAM, [], { execArgv: [], serialization: 'json', stdio: ['ignore', 2, 2, 'ipc'] });
     this.#process = child;
     child.on('message', (message: FromPoolChild) => this.#heard(message));
     child.once('error', (error) => this.#over(error.message));
