@@ -192,14 +192,12 @@ class Person {
           await this.#app.decide(id, { action: 'yes', by: 'ada' }).catch(ignoreDecided);
           continue;
         }
-        assert.match(title, /^Has "charge" happened\?/);
+        const [, effect = ''] = /^Has "(charge|upload|publish)" happened\?/.exec(title) ?? assert.fail(title);
         this.asked++;
-        const action = this.#effects().includes('charge ') ? 'it has happened' : 'do it again';
-        await this.#app.decide(id, {
-          action,
-          value: action === 'do it again' ? undefined : 'charge is done',
-          by: 'ada',
-        });
+        const isDone = this.#effects().includes(`${effect} `);
+        const value = effect === 'charge' ? 'charge is done' : 'shelf 4';
+        const decision = isDone ? { action: 'it has happened', value } : { action: 'do it again' };
+        await this.#app.decide(id, { ...decision, by: 'ada' }).catch(ignoreDecided);
       }
     }
   }
