@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { DUTIES } from '../../../src/engine/duties/roster.ts';
 import { Rng } from '../../sim/rng.ts';
 import { CLUSTER_SECRET, type Running, run } from '../../support/leasehold.ts';
 import { isAlive, until } from '../survivors.ts';
@@ -196,7 +197,7 @@ export class ClusterFarm {
     const steady = await until(async () => {
       leader = await this.#leader();
       held = await this.#heldBy(leader?.node);
-      return held.length === 6;
+      return DUTIES.every((duty) => held.includes(duty));
     }, PATIENCE_MS);
     assert.ok(steady !== undefined && leader !== undefined, `the leader ${leader?.node} holds only ${held.join(', ')}`);
     // Anywhere within its term.
