@@ -132,8 +132,9 @@ test('a burst of a thousand jobs is done by twenty workers without a cron, and n
   let most = 0;
   await until(
     'burst',
-    'nobody is there',
-    async () => (await staff('burst')).there === 0,
+    'all is done, and nobody is there',
+    // A worker that was sent home may give back what it had claimed ahead. It has gone before it looks, and starts another one for that.
+    async () => (await staff('burst')).there === 0 && (await status('burst'))['done'] === 1000,
     ({ there }) => {
       most = Math.max(most, there);
     },
@@ -142,5 +143,6 @@ test('a burst of a thousand jobs is done by twenty workers without a cron, and n
   assert.equal(most, 20);
   const decisions = (await call('pools', 'decisions', 'burst', '--limit', '200', '--json')).objects();
   const sum = (what: string): number => decisions.reduce((all, one) => all + Number(one[what]), 0);
-  assert.deepEqual([sum('launched'), sum('drained')], [20, 20]);
+  const [launched, drained] = [sum('launched'), sum('drained')];
+  assert.ok(drained >= 20 && drained <= launched, `${launched} started, ${drained} sent home`);
 });
