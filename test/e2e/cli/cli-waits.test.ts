@@ -105,7 +105,7 @@ test('a signal wakes who has waited longest, is kept when nobody waits, and a br
   assert.deepEqual((await call(['signal', 'word:2', '{"n":1}'])).lines, [`${ids[0]} goes on`]);
   const [all] = (await call(['signal', 'word:2', '--broadcast', '--json'])).objects();
   // Three slots park at once, so who of the others was first is open.
-  const woken = (all?.['woken'] as readonly string[]).toSorted();
+  const woken = (all as { readonly woken: readonly string[] }).woken.toSorted();
   assert.deepEqual({ ...all, woken }, { channel: 'word:2', woken: ids.slice(1).toSorted(), kept: false });
   await work();
   assert.deepEqual([await result(ids[0] ?? ''), await result(ids[1] ?? '')], [{ n: 1 }, null]);
