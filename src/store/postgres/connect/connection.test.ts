@@ -100,3 +100,58 @@ test('whoever is stopped inside a transaction gives up what it holds before the 
     await Promise.all([stopped.close(), successor.close()]);
   }
 });
+
+test('a named statement gives the same each time: rows, no rows, no columns, an error, and rows again', async () => {
+  const connection = await Connection.open(parseAddress(url).config, world, soon());
+  try {
+    const some = 'SELECT n, NULLIF(n, 2) AS odd FROM generate_series(1, $1::int) n';
+    for (const upTo of [3, 0, 2]) {
+      const rows = Array.from({ length: upTo }, (_, i) => [i + 1, i + 1 === 2 ? null : i + 1]);
+      assert.deepEqual(await connection.rows('some', some, [upTo]), rows);
+      assert.deepEqual(
+        await connection.all('some', some, [upTo]),
+        rows.map(([n, odd]) => ({ n, odd })),
+      );
+    }
+    await connection.raw('CREATE TEMP TABLE mute (n int)');
+    for (const n of [1, 2]) assert.deepEqual(await connection.rows('mute', 'INSERT INTO mute VALUES ($1)', [n]), []);
+    const divided = 'SELECT 12 / $1::int AS n';
+    for (const by of [3, 0, 4]) {
+      if (by === 0) await assert.rejects(connection.rows('divided', divided, [by]), { code: '22012' });
+      else assert.deepEqual(await connection.rows('divided', divided, [by]), [[12 / by]]);
+    }
+    // One that fails before the server has prepared it is prepared again.
+    await assert.rejects(connection.rows('late', 'SELECT n FROM not_there', []), { code: '42P01' });
+    await connection.raw('CREATE TEMP TABLE not_there AS SELECT 7 AS n');
+    assert.deepEqual(await connection.rows('late', 'SELECT n FROM not_there', []), [[7]]);
+  } finally {
+    await connection.close();
+  }
+});
+
+test('a value that cannot be sent fails its own statement only', async () => {
+  const connection = await Connection.open(parseAddress(url).config, world, soon());
+  try {
+    const self: { toPostgres?: () => unknown } = {};
+    self.toPostgres = () => self;
+    await assert.rejects(connection.rows('echo', 'SELECT $1::text AS text', [self]), /circular reference/);
+    assert.deepEqual(await connection.rows('echo', 'SELECT $1::text AS text', ['again']), [['again']]);
+  } finally {
+    await connection.close();
+  }
+});
+
+test('a named statement that is not answered in time fails, with all behind it, and the session is not used again', async () => {
+  const connection = await Connection.open(parseAddress(url).config, world, soon());
+  try {
+    connection.deadline = world.clock.monotonic() + 60_000;
+    assert.deepEqual(await connection.rows('fast', 'SELECT 1 AS n', []), [[1]]);
+    connection.deadline = world.clock.monotonic() + 200;
+    const slow = connection.rows('slow', 'SELECT pg_sleep(20)', []);
+    await assert.rejects(slow, /Query read timeout/);
+    assert.equal(connection.usable, false);
+    await assert.rejects(connection.rows('fast', 'SELECT 1 AS n', []));
+  } finally {
+    await connection.close();
+  }
+});

@@ -1,12 +1,15 @@
 import type { Socket } from 'node:net';
 import pg, { type ClientConfig } from 'pg';
 import type { World } from '../../../core/world.ts';
+import { type KnownColumns, NamedQuery, type RowForm } from './named-query.ts';
 
 /** 64-bit integers are numbers here: ids have 48 bits, times fewer. */
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 const INT4_ARRAY = 1007;
 const NUMERIC = 1700;
+/** What the driver says of a statement whose deadline has passed. */
+const LATE = 'Query read timeout';
 
 const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [INT8, Number],
@@ -30,6 +33,12 @@ const types = {
 export class Connection {
   readonly #client: pg.Client;
   readonly #world: World;
+  readonly #known: KnownColumns = new Map();
+  /** Named statements under way, with the time by which each must be answered. */
+  readonly #pending = new Map<NamedQuery, number>();
+  /** When the alarm for them rings: it is set again when it does, not at every statement. */
+  #alarmAt = Number.POSITIVE_INFINITY;
+  #cancelAlarm = (): void => {};
   #spoilt = false;
   /** The monotonic time by which the next query must be answered. */
   deadline = Number.POSITIVE_INFINITY;
@@ -95,12 +104,14 @@ export class Connection {
     text: string,
     values: readonly unknown[],
   ): Promise<readonly (readonly unknown[])[]> {
-    const { rows } = await this.#query({ ...this.#statement(name, text, values), rowMode: 'array' });
+    if (name !== undefined) return (await this.#run(name, text, values, 'array')) as readonly (readonly unknown[])[];
+    const { rows } = await this.#query({ text, values: values as unknown[], rowMode: 'array' });
     return rows as unknown as readonly (readonly unknown[])[];
   }
 
   async all<T>(name: string | undefined, text: string, values: readonly unknown[]): Promise<readonly T[]> {
-    const { rows } = await this.#query(this.#statement(name, text, values));
+    if (name !== undefined) return (await this.#run(name, text, values, 'object')) as readonly T[];
+    const { rows } = await this.#query({ text, values: values as unknown[] });
     return rows as T[];
   }
 
@@ -110,6 +121,7 @@ export class Connection {
 
   async close(): Promise<void> {
     this.spoil();
+    this.#setAlarm(Number.POSITIVE_INFINITY);
     // The caller of `close` must stay alive until it ends.
     this.hold();
     // A busy session would delay the close, so it is cut off.
@@ -118,8 +130,35 @@ export class Connection {
     cut();
   }
 
-  #statement(name: string | undefined, text: string, values: readonly unknown[]): pg.QueryConfig {
-    return { text, values: values as unknown[], ...(name === undefined ? {} : { name }) };
+  #run(name: string, text: string, values: readonly unknown[], form: RowForm): Promise<readonly unknown[]> {
+    return new Promise((resolve, reject) => {
+      const query = new NamedQuery({ name, text, values }, form, { known: this.#known, types }, (error, rows) => {
+        this.#pending.delete(query);
+        if (error === undefined) resolve(rows);
+        else reject(error as Error);
+      });
+      this.#pending.set(query, this.deadline);
+      if (this.deadline < this.#alarmAt) this.#setAlarm(this.deadline);
+      this.#client.query(query);
+    });
+  }
+
+  #setAlarm(at: number): void {
+    this.#cancelAlarm();
+    this.#alarmAt = at;
+    if (at === Number.POSITIVE_INFINITY) return;
+    const ms = Math.max(1, Math.ceil(at - this.#world.clock.monotonic()));
+    this.#cancelAlarm = this.#world.timers.after(ms, () => this.#ring(), { unref: true });
+  }
+
+  /** Whoever is late gets no answer any more, and neither does anybody behind it. */
+  #ring(): void {
+    const first = Math.min(...this.#pending.values());
+    if (first > this.#world.clock.monotonic()) return this.#setAlarm(first);
+    this.#alarmAt = Number.POSITIVE_INFINITY;
+    for (const query of this.#pending.keys()) query.fail(new Error(LATE));
+    this.spoil();
+    this.#socket?.destroy();
   }
 
   async #query(config: pg.QueryConfig & { readonly rowMode?: 'array' }): Promise<pg.QueryResult> {
@@ -128,7 +167,7 @@ export class Connection {
     try {
       return await this.#client.query(config as pg.QueryConfig);
     } catch (error) {
-      if ((error as { message?: string }).message === 'Query read timeout') {
+      if ((error as { message?: string }).message === LATE) {
         this.spoil();
         this.#socket?.destroy();
       }
