@@ -193,6 +193,25 @@ export const REACTIONS: Topic = {
         assert.equal(taskOf(third), taskOf(first));
       },
 
+    'the run of a delivery has its name and its budgets from the same commit, and one of that name is the answer':
+      async (scene) => {
+        const { store } = scene;
+        const revision = await reaction(scene);
+        const run = { ...RUN, name: 'hook:1' };
+        const budgets = [{ unit: 'tokens', soft: 50, hard: 100 }] as const;
+        const [first] = done(await fire(scene, revision, [await delivery(scene, { key: 'a', run, budgets })]));
+        const task = taskOf(first);
+        assert.equal((await store.runFind({ name: 'hook:1' }))?.task, task);
+        const kept = await store.budgetGet({ root: task });
+        assert.deepEqual(
+          kept.map(({ unit, soft, hard }) => ({ unit, soft, hard })),
+          budgets,
+        );
+        const [again] = done(await fire(scene, revision, [await delivery(scene, { key: 'b', run, budgets })]));
+        assert.deepEqual([taskOf(again), again?.pushed?.ok === true && again.pushed.fresh], [task, false]);
+        assert.equal((await scene.stats()).ready, 1);
+      },
+
     'of several deliveries each has its own answer and line, in order': async (scene) => {
       const revision = await reaction(scene);
       done(await fire(scene, revision, [await delivery(scene, { key: 'known' })]));
