@@ -11,10 +11,10 @@ for (const store of ['sqlite', 'postgres'] as const) {
     const { engine, call, staff, mostDuring, pids } = await ground(t, store);
     for (let round = 0; round < ROUNDS; round++) {
       const pool = `race-${round}`;
-      // So long that no worker ends meanwhile and makes room.
+      // So long that no worker ends meanwhile and makes room; nor does one that found nothing at once, or a ticket, on a busy host.
       const task = { queue: pool, handler: 'echo', input: { delay_ms: 600_000 } };
       await engine.pushMany(Array.from({ length: 4 * MOST }, () => task));
-      await engine.pools.put(pool, { policy: { max: MOST } });
+      await engine.pools.put(pool, { policy: { max: MOST, startMs: '1h' }, worker: { life: 'stay' } });
       const launchedBy = async (checkers: number): Promise<readonly number[]> => {
         const checks = await Promise.all(Array.from({ length: checkers }, () => call('pool', 'check', pool, '--json')));
         for (const { code, stderr } of checks) assert.equal(code, 0, stderr);
