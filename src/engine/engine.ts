@@ -50,7 +50,7 @@ import { readSpec } from './push/spec.ts';
 import { type Explanation, explain } from './read/explain.ts';
 import { gatherFacts } from './read/facts.ts';
 import { checkAfter, type EventsAfter, type FeedItem } from './read/feed.ts';
-import { oldestByQueue, type QueueScale, queueScale } from './read/scale.ts';
+import { NO_WORK, oldestByQueue, type QueueScale, queueScale } from './read/scale.ts';
 import type { Schedules } from './schedules.ts';
 import { checkSettings, type EngineOptions } from './settings.ts';
 import type { ReusingLease } from './settle/kept-results.ts';
@@ -413,11 +413,9 @@ export class Engine {
     return this.store.queueList();
   }
 
-  /** How many slots a queue could use now; cheap however many tasks wait. */
+  /** How many slots a queue could use now; cheap however many tasks wait. A queue without a task so far could use none. */
   async scale(queue: string): Promise<QueueScale> {
-    const found = await queueScale(this.store, checkName('queue', queue));
-    if (found === undefined) throw fault('NOT_FOUND', { kind: 'queue', id: queue });
-    return found;
+    return (await queueScale(this.store, checkName('queue', queue))) ?? NO_WORK;
   }
 
   /** How long each queue has had a ready task. */

@@ -22,7 +22,7 @@ import type {
   Store,
   TicketRecord,
 } from '../store/store.ts';
-import { type QueueScale, queueScale } from './read/scale.ts';
+import { NO_WORK, type QueueScale, queueScale } from './read/scale.ts';
 
 export interface Pool extends PoolSpec {
   readonly name: string;
@@ -116,7 +116,6 @@ export interface PoolsDeps {
   readonly onDrained: () => void;
 }
 
-const NO_WORK: QueueScale = { runnable: 0, running: 0, blockedByLimit: 0, desired: 0, oldestAgeMs: 0 };
 const MOST_POOLS = 1000;
 const MOST_NOTE = 500;
 const MOST_STARTED = 200;

@@ -34,6 +34,8 @@ export const FIRINGS_KEPT = 100;
 export const MOST_LINKS = 8;
 /** The name of a trigger, which the names of its queues contain. */
 export const MOST_NAME = 50;
+/** What the names of its runs begin with; the key of a delivery follows. */
+export const MOST_RUN_NAME = 100;
 export const DEFAULT_WINDOW_MS = 5 * 60_000;
 const MAX_WINDOW_MS = 24 * 3_600_000;
 /** Firings a minute. */

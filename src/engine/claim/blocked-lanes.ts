@@ -23,6 +23,8 @@ export class BlockedLanes {
   readonly #byCounter = new Map<number, LanesByPriority>();
   /** Counter → believed room for the lanes that it blocks. */
   readonly #room = new Map<number, number>();
+  /** Lane → the counter whose room it is trying. */
+  readonly #trying = new Map<number, number>();
   /** Counter → when something was last given back to it, as a value of `#frees`. */
   readonly #freedAt = new Map<number, number>();
   #frees = 0;
@@ -85,10 +87,23 @@ export class BlockedLanes {
     const others = this.#byCounter.get(counter);
     others?.delete(lane, entry.priority);
     if (others?.isEmpty === true) this.#byCounter.delete(counter);
+    if (tried) this.#trying.set(lane, counter);
     const room = (this.#room.get(counter) ?? 0) - (tried ? this.#need(lane, counter) : 0);
     if (room > 0 && this.#byCounter.has(counter)) this.#room.set(counter, room);
     else this.#room.delete(counter);
     return entry;
+  }
+
+  /** The lane has used the room that it was trying, or what it left is known. */
+  tried(lane: number): void {
+    this.#trying.delete(lane);
+  }
+
+  /** The lane is blocked by this counter. What it was trying of another one is for the next lane there. True if there is one. */
+  blockedBy(lane: number, counter: number): boolean {
+    const tried = this.#trying.get(lane);
+    this.#trying.delete(lane);
+    return tried !== undefined && tried !== counter && this.give(tried, this.#need(lane, tried));
   }
 
   /** This much is about to be given back. True if the counter blocks a lane. */

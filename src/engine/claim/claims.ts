@@ -89,7 +89,7 @@ export class Claims {
   /** Answers with what there is, or waits up to `waitMs` for the first tasks. */
   async claim(request: ClaimRequest, waitMs: number, signal?: AbortSignal): Promise<readonly Grant[]> {
     this.#refuseLeaving(request.worker);
-    if (waitMs <= 0) return signal?.aborted ? [] : this.#batcher.submit(request);
+    if (waitMs <= 0) return signal?.aborted ? [] : this.#claimNow(request);
     const { monotonic } = this.#world.clock;
     const deadline = monotonic() + waitMs;
     const { candidate, slots = request.max } = this.#profiles.profile(request.worker) ?? {};
@@ -117,6 +117,19 @@ export class Claims {
     }
   }
 
+  /**
+   * Without a wait. Where it has found nothing by what is known, and a scan that it had no need to wait for is still under way, it looks once
+   * more at what the scan finds. A caller that waits is woken for that; a caller that polls would come back a poll later.
+   */
+  async #claimNow(request: ClaimRequest): Promise<readonly Grant[]> {
+    const grants = await this.#batcher.submit(request);
+    const { scan } = this.#readyLanes;
+    if (grants.length > 0 || scan === undefined) return grants;
+    // A store that does not answer fails the next claim.
+    await scan.catch(() => {});
+    return this.#readyLanes.knows((lane) => this.#serves(request, lane)) ? this.#batcher.submit(request) : grants;
+  }
+
   /** A worker that was sent home learns it from its claim: it finishes what it has, and ends. */
   #refuseLeaving(worker: number): void {
     const { leaving = false, candidate } = this.#profiles.profile(worker) ?? {};
@@ -128,8 +141,14 @@ export class Claims {
     if (this.#profiles.stale) await this.#meetWorkers(requests);
     const groups = groupRequests(requests);
     const granted: (readonly Grant[])[] = groups.map(() => []);
-    let pending: readonly PendingRequest[] = groups.map(({ request }, at) => ({ request, at, max: request.max }));
-    // What one round did not fill goes to other lanes in the next. Each round grants something or finds a lane empty, so the loop ends.
+    let pending: readonly PendingRequest[] = groups.map(({ request }, at) => ({
+      request,
+      at,
+      max: request.max,
+      blocked: NO_LANES,
+    }));
+    // What one round did not fill goes to other lanes in the next. Each round grants something, or finds a lane empty or blocked that it
+    // asks no more, so the loop ends.
     for (let round = 0; pending.length > 0; round++) {
       try {
         pending = await this.#round(pending, round, granted);
@@ -210,7 +229,7 @@ export class Claims {
       // More lanes when those of an earlier round were empty.
       const limit =
         entry.request.op === undefined ? Math.min(MAX_LANES, this.#share.lanes(max) * 2 ** round) : MAX_LANES;
-      const picks = this.#readyLanes.pick((lane) => this.#serves(entry.request, lane), limit, max);
+      const picks = this.#readyLanes.pick((lane) => this.#mayHave(entry, lane), limit, max);
       return { ...entry, ask: max, picks, lanes: picks.map((pick) => this.#ask(entry.request.worker, pick)) };
     });
     // A request with an operation id goes to the store even without a lane: the answer to its first call may be there.
@@ -225,7 +244,8 @@ export class Claims {
       op: request.op,
     }));
     const granted = claims.length === 0 ? [] : await this.#store.taskClaim({ claims });
-    const unfilled = sent.flatMap(({ request, at, max, ask, picks }, i) => {
+    const unfilled = sent.flatMap((entry, i) => {
+      const { request, at, max, ask, picks } = entry;
       const answer = granted[i];
       if (answer === undefined) {
         // The store looked at no lane, so there is nothing to learn about them. But the worker may have changed.
@@ -237,12 +257,29 @@ export class Claims {
       // Grants of an earlier call say nothing about the lanes of this one.
       if (request.op !== undefined && grants.length > 0) return [];
       this.#learn(request.worker, picks, ask, answer);
-      // There may be more in lanes that were not asked, such as less urgent ones, and in lanes that gave all they were asked for. A lane
-      // that a limit blocks is left to the next claim: a caller that has tasks already must not wait for it.
-      const more = grants.length < max && this.#readyLanes.hasOpen((lane) => this.#serves(request, lane));
-      return more ? [{ request, at, max: max - grants.length }] : [];
+      const left: PendingRequest = {
+        request,
+        at,
+        max: max - grants.length,
+        blocked: answer.blocked.length === 0 ? entry.blocked : blockedToo(entry.blocked, answer),
+      };
+      return left.max > 0 && this.#mayHaveMore(left, (answers[at] as readonly Grant[]).length > 0) ? [left] : [];
     });
     return [...unfilled, ...pending.slice(batch.length)];
+  }
+
+  #mayHave({ request, blocked }: PendingRequest, lane: Lane): boolean {
+    return !blocked.has(lane.id) && this.#serves(request, lane);
+  }
+
+  /**
+   * There may be more in lanes that were not asked, such as less urgent ones, and in lanes that gave all they were asked for. Lanes that a
+   * limit has blocked so far, and to which a lane that was found empty or needs too much has left its room, are left to the next claim of a
+   * caller that has tasks already: it must not wait for them. One that has none would have asked in vain, and comes back a poll later.
+   */
+  #mayHaveMore(pending: PendingRequest, hasSome: boolean): boolean {
+    const wants = (lane: Lane): boolean => this.#mayHave(pending, lane);
+    return hasSome ? this.#readyLanes.hasOpen(wants) : this.#readyLanes.knows(wants);
   }
 
   #ask(worker: number, { lane: id, max }: PickedLane): LaneAsk {
@@ -293,6 +330,14 @@ interface PendingRequest {
   readonly request: ClaimRequest;
   readonly at: number;
   readonly max: number;
+  /** Lanes that a limit has blocked in an earlier round of this claim. */
+  readonly blocked: ReadonlySet<number>;
+}
+
+const NO_LANES: ReadonlySet<number> = new Set();
+
+function blockedToo(before: ReadonlySet<number>, { blocked }: ClaimAnswer): ReadonlySet<number> {
+  return new Set([...before, ...blocked.map(({ lane }) => lane)]);
 }
 
 function matches(request: ClaimRequest, lane: Lane): boolean {

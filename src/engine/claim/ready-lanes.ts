@@ -126,6 +126,11 @@ export class ReadyLanes {
     await this.#scanning;
   }
 
+  /** The scan that is under way. */
+  get scan(): Promise<void> | undefined {
+    return this.#scanning;
+  }
+
   /** Whether there is a lane for this claim, among the ready lanes and the blocked ones whose counters have room. */
   knows(wants: (lane: Lane) => boolean): boolean {
     if (this.hasOpen(wants)) return true;
@@ -201,6 +206,7 @@ export class ReadyLanes {
   empty({ lane, mark }: PickedLane): void {
     if (this.#ready.get(lane)?.mark === mark) this.#ready.delete(lane);
     if (this.#held.entry(lane)?.mark === mark) this.#held.remove(lane, false);
+    this.#held.tried(lane);
     let wake = false;
     for (const { counter, weight } of this.#known.get(lane)?.rules?.uses ?? [])
       wake = this.#held.give(counter, weight) || wake;
@@ -215,6 +221,7 @@ export class ReadyLanes {
   /** The lane gave `count` tasks, the last of them with this priority: nothing more urgent is left in it. */
   served(id: number, count: number, priority: number): void {
     this.#lastPriority.set(id, priority);
+    this.#held.tried(id);
     const entry = this.#entry(id);
     if (entry !== undefined && priority < entry.priority) this.#set(id, { mark: entry.mark, priority });
     this.#sinceOldest += count;
@@ -228,7 +235,10 @@ export class ReadyLanes {
     // Another claim found it empty meanwhile.
     if (entry === undefined) return;
     this.#ready.delete(lane);
+    // Another limit blocks it than the one whose room it was trying.
+    const wake = this.#held.blockedBy(lane, counter);
     this.#held.add(lane, entry, counter, left, at);
+    if (wake) this.waiters.wake();
     if (freesInMs === undefined) return;
     const weight = this.#need(lane, counter);
     this.#world.timers.after(Math.max(1, freesInMs), () => this.freed([{ counter, weight }]), { unref: true });

@@ -338,6 +338,31 @@ test('a store that has only just started is given one lease from its start', asy
   assert.equal(await stateOf(living.task), 'running none 1/1');
 });
 
+test('a lease that was claimed since the store has started is taken back when it has expired, however short it is', async (t) => {
+  const { roster, world, store, engine, worker, stateOf } = await rig(t);
+  const [before, after] = [
+    await engine.push({ queue: 'q', handler: 'h' }),
+    await engine.push({ queue: 'q', handler: 'h' }),
+  ];
+  await engine.claim({ worker, max: 1, leaseMs: 1000 });
+  await world.advance(10);
+  const started = world.clock.monotonic();
+  await engine.claim({ worker, max: 1, leaseMs: 1000 });
+  const leaseOverdue = store.leaseOverdue.bind(store);
+  store.leaseOverdue = async (params) => {
+    const upForMs = world.clock.monotonic() - started;
+    const overdue = await leaseOverdue(params);
+    const heldOf = (task: number): number => (task === before.task ? upForMs + 10 : upForMs);
+    return { ...overdue, upForMs, leases: overdue.leases.map((one) => ({ ...one, heldForMs: heldOf(one.task) })) };
+  };
+  roster.keeper('reaper').start();
+  await world.advance(1100);
+  assert.equal(await stateOf(after.task), 'ready none 1/1', 'it waited, though its worker could renew');
+  assert.equal(await stateOf(before.task), 'running none 1/1', 'it did not wait');
+  await world.advance(LEASE);
+  assert.equal(await stateOf(before.task), 'ready none 1/1');
+});
+
 test('a store that has been up for a lease is waited for no longer', async (t) => {
   const { roster, world, store, running, stateOf } = await rig(t);
   const { task } = await running();

@@ -24,7 +24,8 @@ const wake = (nextInMs: number | undefined): number | undefined => nextInMs && n
  * on. The reaper wakes at the earliest expiry.
  *
  * Workers may have been unable to renew: because the last reaper vanished, the host slept, or the store was out of reach or has
- * only just started. The reaper then waits one lease before the first reap, so that an outage does not run everything again.
+ * only just started. The reaper then waits one lease before the first reap, so that an outage does not run everything again. A lease that
+ * was claimed since the store has started is not waited for: nothing has kept its worker from renewing it.
  */
 export class Reaper implements Duty {
   readonly name = 'reaper';
@@ -68,14 +69,26 @@ export class Reaper implements Duty {
     this.#outSince = undefined;
     // Lease holders could not reach the store either: they get the time of one lease to renew.
     const { leaseMs } = this.#engine;
-    const wait = out > leaseMs * OUTAGE ? leaseMs : Math.max(0, leaseMs - upForMs);
-    if (wait > 0) {
-      this.#notBefore = this.#now() + wait;
-      return { did: 0, nextInMs: wait };
+    if (out > leaseMs * OUTAGE) {
+      this.#notBefore = this.#now() + leaseMs;
+      return { did: 0, nextInMs: leaseMs };
     }
+    if (upForMs < leaseMs) return this.#soonAfterStart(term, leases, upForMs, nextInMs);
     const done = await this.#takeBack(term, leases);
     if (this.#now() - heardAt > leaseMs * OUTAGE) this.#outSince = heardAt;
     return { did: done, more: leases.length === BATCH, nextInMs: wake(nextInMs) };
+  }
+
+  /** What was claimed before the start is left to a later pass. */
+  async #soonAfterStart(
+    term: DutyTenure,
+    leases: readonly OverdueLease[],
+    upForMs: number,
+    nextInMs = Number.POSITIVE_INFINITY,
+  ): Promise<PassResult> {
+    const since = leases.filter(({ heldForMs = Number.POSITIVE_INFINITY }) => heldForMs <= upForMs);
+    const did = since.length === 0 ? 0 : await takeBack(this.#engine, term, since);
+    return { did, nextInMs: Math.min(nextInMs + 1, this.#engine.leaseMs - upForMs) };
   }
 
   async #takeBack(term: DutyTenure, leases: readonly OverdueLease[]): Promise<number> {

@@ -32,8 +32,19 @@ test('a queue could use one slot for each running and each ready task', async (t
   assert.deepEqual(await scale(), { runnable: 4, running: 2, blocked: 0, age: 3000, desired: 6 });
   await engine.pause('q');
   assert.deepEqual(await scale(), { runnable: 0, running: 2, blocked: 0, age: 0, desired: 2 });
-  assert.equal(await refusal(engine.scale('none')), 'NOT_FOUND');
   assert.equal(await refusal(engine.scale('NO NAME')), 'INVALID_INPUT');
+});
+
+test('a queue that nobody has pushed to yet could use no slot', async (t) => {
+  const { engine } = await rig(t);
+  assert.deepEqual(await engine.scale('none'), {
+    runnable: 0,
+    running: 0,
+    blockedByLimit: 0,
+    oldestAgeMs: 0,
+    desired: 0,
+  });
+  assert.deepEqual(await engine.queues(), [], 'asking makes no queue');
 });
 
 test('tasks that limits block are counted apart: by caps, by keys, by weight, by rate, by a pause', async (t) => {

@@ -10,6 +10,9 @@ export interface QueueScale extends Scale {
 
 type ScaleStore = Pick<Store, 'queueList' | 'laneScan' | 'laneGet' | 'laneDepth' | 'counterGet' | 'clock'>;
 
+/** Of a queue that nobody has pushed to yet. */
+export const NO_WORK: QueueScale = { runnable: 0, running: 0, blockedByLimit: 0, desired: 0, oldestAgeMs: 0 };
+
 const PAGE = 1000;
 /** The most index entries that are counted for the lanes of a queue, however long they are: a few ms on both stores. */
 const MOST_COUNTED = 5000;

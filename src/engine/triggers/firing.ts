@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { checkRunTitle } from '../../core/graph/run.ts';
 import { inputOf } from '../../core/trigger/told.ts';
-import { MOST_LINKS, type Trigger, type TriggerOutcome } from '../../core/trigger/trigger.ts';
+import { MOST_LINKS, MOST_RUN_NAME, type Trigger, type TriggerOutcome } from '../../core/trigger/trigger.ts';
 import type { World } from '../../core/world.ts';
 import type { ReactionDelivery } from '../../store/store.ts';
 import type { PushRequest } from '../push/push.ts';
 import type { TaskInterner } from '../push/pushes.ts';
+import { checkBudgets } from '../trees/budgets.ts';
 import { fingerprintOf, readDefinition } from '../trees/runs.ts';
 import type { TriggerHost } from './trigger-host.ts';
 
@@ -77,7 +79,7 @@ export class Firing {
     try {
       const input = inputOf(byHand ? { ...trigger, kind: 'manual' } : trigger, what.told);
       return {
-        delivery: { ...base, outcome: 'pushed', links: links + 1, ...(await this.act(trigger, input)) },
+        delivery: { ...base, outcome: 'pushed', links: links + 1, ...(await this.act(trigger, input, runKey(what))) },
         error: undefined,
       };
     } catch (error) {
@@ -90,21 +92,40 @@ export class Firing {
     }
   }
 
-  /** The task of an action, and its run. */
-  async act(trigger: Trigger, input: unknown): Promise<Pick<ReactionDelivery, 'item' | 'run' | 'definition'>> {
+  /** The task of an action, and its run, which is called after the key of its delivery. */
+  async act(
+    trigger: Trigger,
+    input: unknown,
+    key?: string,
+  ): Promise<Pick<ReactionDelivery, 'item' | 'run' | 'definition' | 'budgets'>> {
     const { push, run } = trigger;
     if (push !== undefined) {
       const task = push as Omit<PushRequest, 'handler'> & { readonly handler?: string };
       return { item: await this.#deps.tasks.place({ ...task, handler: task.handler ?? task.queue, input }) };
     }
     const served = servedQueue(trigger);
-    const wish = served === undefined ? (run as object) : { ...run, queue: served.queue };
+    const given = run as { readonly name?: unknown };
+    const name = given.name === undefined ? {} : { name: this.#runName(given.name, key) };
+    const wish = { ...given, ...name, ...(served === undefined ? {} : { queue: served.queue }) };
     const start = await this.#host().plan(wish, input);
     const item = await this.#deps.tasks.place(start.request);
     const definition = start.definition === undefined ? undefined : readDefinition(start.definition);
-    const { name: _name, ...title } = checkRunTitle(start.run);
+    const title = checkRunTitle(start.run);
+    const budgets = start.budgets === undefined ? undefined : checkBudgets(start.budgets);
     const fingerprint = fingerprintOf(start.request.handler, definition?.hash, item.payload);
-    return { item, run: { ...title, fingerprint, definition: definition?.hash }, definition: definition?.text };
+    return {
+      item,
+      run: { ...title, fingerprint, definition: definition?.hash },
+      definition: definition?.text,
+      budgets,
+    };
+  }
+
+  /** One that comes again leads to the same run. A delivery without a key is like no other. */
+  #runName(name: unknown, key = String(this.#deps.world.random())): string {
+    if (typeof name !== 'string' || name === '' || name.length > MOST_RUN_NAME)
+      throw fault('INVALID_INPUT', { field: 'run.name', problem: `it is a text of 1 to ${MOST_RUN_NAME} characters` });
+    return `${name}:${/^[\x20-\x7e]{1,150}$/.test(key) ? key : createHash('sha256').update(key).digest('hex')}`;
   }
 
   /** Never rejects: what went wrong is told. */
@@ -145,6 +166,11 @@ export class Firing {
     const hint = 'Open the store with "open" or "leasehold up", which start runs and look after pools.';
     throw fault('CONFLICT', { problem: 'this process only pushes tasks from triggers' }, { hint });
   }
+}
+
+/** The same key with another version is another delivery. */
+function runKey({ key, version }: Happening): string | undefined {
+  return key === undefined || version === undefined ? key : `${key}@${version}`;
 }
 
 function wordsOf(error: unknown): string {

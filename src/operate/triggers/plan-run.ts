@@ -22,6 +22,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'priority',
   'maxAttempts',
   'labels',
+  'budgets',
+  'name',
   'workflow',
 ] satisfies (keyof TriggerRun)[]);
 

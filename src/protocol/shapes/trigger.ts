@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   EXECUTIONS,
   MOST_RATE,
+  MOST_RUN_NAME,
   SIGNATURES,
   TRIGGER_EVENTS,
   TRIGGER_KINDS,
@@ -39,8 +40,16 @@ const TriggerRun = RunInput.pick({
   priority: true,
   maxAttempts: true,
   labels: true,
+  budgets: true,
 })
-  .extend({ workflow: z.string().optional().describe('Or the name of a stored workflow: its newest version') })
+  .extend({
+    name: z
+      .string()
+      .max(MOST_RUN_NAME)
+      .optional()
+      .describe('What its names begin with: each run is called NAME:KEY, by the key of its delivery'),
+    workflow: z.string().optional().describe('Or the name of a stored workflow: its newest version'),
+  })
   .meta({ id: 'TriggerRun' });
 
 const SOURCE = {

@@ -153,5 +153,9 @@ test('a queue says how many slots it could use, in the words of autoscalers', as
   assert.deepEqual([runnable, running, blocked_by_limit, oldest_age_s, desired], [2, 1, 3, 2.5, 3]);
   await engine.pause('a');
   assert.deepEqual(await scale(), { runnable: 0, running: 1, blocked_by_limit: 0, oldest_age_s: 0, desired: 1 });
-  assert.equal((await node.ask(`${QUEUES}/none/scale`)).status, 404);
+  // An autoscaler asks before the first task: an error would make it wait, or keep what there is.
+  const none = await node.call('scaleQueue', `${QUEUES}/none/scale`);
+  assert.deepEqual(none, { runnable: 0, running: 0, blocked_by_limit: 0, oldest_age_s: 0, desired: 0 });
+  assert.equal((await node.ask(`${QUEUES}/none`)).status, 404, 'asking makes no queue');
+  assert.equal((await node.ask(`${QUEUES}/NO%20NAME/scale`)).status, 400);
 });

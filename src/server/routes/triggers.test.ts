@@ -99,6 +99,30 @@ test('a trigger starts a run of a graph, a machine or a stored workflow, in its 
   assert.deepEqual([(await run('own')).title, (await run('own')).kind], ['Mine', 'graph']);
 });
 
+test('a run that a trigger starts has the name of its delivery, a title and budgets', async (t) => {
+  const scene = await nodeScene(t);
+  const put = (run: object) =>
+    scene.ask(PATH, { method: 'POST', body: { name: 'papers', kind: 'manual', run: { use: 'ingest', ...run } } });
+  const budgets = [{ unit: 'money', soft: 0.5, hard: 2 }];
+  assert.equal((await put({ name: 'paper', title: 'One paper', budgets })).status, 200);
+  const fire = (key?: string) =>
+    scene.call('fireTrigger', `${PATH}/papers/fire`, {
+      body: {},
+      ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+    });
+  const { id } = await fire('7');
+  const run = await scene.call('getRun', `/api/v1/runs/${id}`);
+  assert.equal(run.title, 'One paper');
+  assert.match(run.name ?? '', /^paper:hand:trigger:/);
+  assert.equal((await scene.call('getRun', `/api/v1/runs/${encodeURIComponent(run.name ?? '')}`)).id, id);
+  const [budget] = run.budgets;
+  assert.deepEqual([budget?.unit, budget?.soft, budget?.hard], ['money', 0.5, 2]);
+  const others = [await fire(), await fire()].map((fired) => fired.id);
+  assert.equal(new Set([id, ...others]).size, 3, 'each delivery has a run of its own');
+  for (const run of [{ name: 7 }, { name: 'x'.repeat(101) }, { budgets: [{ unit: 'apples', hard: 1 }] }])
+    assert.equal((await put(run)).status, 400, JSON.stringify(run));
+});
+
 test('a check asks the pools of its node; where there is none the history says so, and nobody waits', async (t) => {
   const scene = await nodeScene(t);
   await scene.call('putPool', '/api/v1/pools', { body: { name: 'papers', policy: { max: 0 } } });

@@ -48,13 +48,15 @@ export interface OverdueLease extends Lease {
   readonly tries: number;
   readonly maxTries: number;
   readonly cancelRequested: boolean;
+  /** How long ago it was claimed, where the store knows how long it has been up. */
+  readonly heldForMs?: number | undefined;
 }
 
 export interface Overdue {
   readonly leases: readonly OverdueLease[];
   /** Until the earliest lease that has not expired, in milliseconds; undefined when nothing runs. */
   readonly nextInMs: number | undefined;
-  /** How long the store has been up, if it knows: before that no lease could be renewed. */
+  /** How long the store has been up, if it knows: before that no lease could be renewed. One that was claimed since could be all the time. */
   readonly upForMs?: number | undefined;
 }
 

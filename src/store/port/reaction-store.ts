@@ -1,7 +1,7 @@
 import type { TriggerKind, TriggerOutcome } from '../../core/trigger/trigger.ts';
 import type { DutyTerm } from './duty-store.ts';
 import type { NewTask, PushAnswer } from './push-store.ts';
-import type { NewDefinition, NewRun } from './run-store.ts';
+import type { NewDefinition, NewRun, RunPush } from './run-store.ts';
 
 /**
  * The part of the port for triggers that are no schedules: the store says reaction. Each delivery acts once: its key is taken in the commit
@@ -126,8 +126,10 @@ export interface ReactionDelivery {
   readonly outcome: TriggerOutcome;
   readonly detail?: string | undefined;
   readonly item?: NewTask | undefined;
-  /** The task as a run without a name, in the same commit. */
+  /** The task as a run, in the same commit. Where a run of its name is kept, that one is the answer, and nothing is pushed. */
   readonly run?: NewRun | undefined;
+  /** What the tree of the run may use. */
+  readonly budgets?: RunPush['budgets'] | undefined;
   readonly definition?: NewDefinition | undefined;
   /** How many triggers lead to the task, this one included. */
   readonly links?: number | undefined;

@@ -422,7 +422,7 @@ const FREE: Partial<Record<StatementName, string>> = {
   poolDecisionsDrop: 'a few hundred at most, when somebody removes the pool',
   poolMembers: 'those that live; of tasks only the index of running ones',
   poolCount: 'those that live, and the open tickets of one pool',
-  ticketCount: 'the open tickets of one pool',
+  poolLook: 'those that live, and the open tickets of one pool; of tasks only the index of running ones',
   ticketFailures: 'a few hundred tickets at most',
   ticketAdd: 'a plain insert',
   ticketsExpire: 'the open tickets of one pool',

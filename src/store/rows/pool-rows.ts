@@ -51,11 +51,19 @@ export function memberOf(row: PoolMemberRow): PoolMember {
   };
 }
 
-/** How the tickets of a pool stand. */
-export interface TicketCountRow {
+/** How the open tickets of a pool stand, beside one of its members or none. */
+export type PoolLookRow = {
   readonly open: number;
   readonly overdue: number;
   readonly next: number | null;
+} & (PoolMemberRow | { readonly worker: null });
+
+export function membersIn(rows: readonly PoolLookRow[]): readonly PoolMember[] {
+  const members = rows.flatMap((row) => (row.worker === null ? [] : [memberOf(row)]));
+  return members.sort((a, b) => a.worker - b.worker);
+}
+
+export interface TicketFailuresRow {
   readonly failures: number;
   readonly failed_at: number | null;
 }

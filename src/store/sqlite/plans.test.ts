@@ -178,6 +178,15 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
     'SEARCH t USING PRIMARY KEY (name=?)',
     'SEARCH task USING COVERING INDEX task_running (holder=?)',
   ],
+  poolLook: [
+    'SEARCH pool_tickets USING INDEX pool_ticket_open (pool=?)',
+    'SCAN w USING INDEX worker_live',
+    'SEARCH t USING INDEX sqlite_autoindex_pool_tickets_1 (id=?) LEFT-JOIN',
+    'SEARCH x USING PRIMARY KEY (name=?)',
+    'SEARCH task USING COVERING INDEX task_running (holder=?)',
+    'SCAN (subquery-1)',
+    'SCAN (subquery-4) LEFT-JOIN',
+  ],
   poolMembers: [
     'SCAN w USING INDEX worker_live',
     'SEARCH t USING INDEX sqlite_autoindex_pool_tickets_1 (id=?) LEFT-JOIN',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { scaled } from '../../support/scale.ts';
 import { ground } from './ground.ts';
 
 // The verification plan of document 000, with real processes and without a daemon: what a cron would call, and the workers that it starts.
@@ -86,63 +85,4 @@ test('a job that fails as often as it may is poisoned, and no worker is started 
   await until('bad', 'nobody is there', async () => (await staff('bad')).there === 0);
   const [last] = (await call('pool', 'check', 'bad', '--json')).objects();
   assert.deepEqual([last?.['launched'], last?.['want']], [0, 0]);
-});
-
-test(`two checkers that start at the same instant never make more workers than the most, ${scaled(10, 100)} times`, async (t) => {
-  const { call, staff, pids } = await ground(t);
-  for (let round = 0; round < scaled(10, 100); round++) {
-    const pool = `race-${round}`;
-    // So long that no worker ends meanwhile and makes room.
-    await call('pool', 'seed', pool, '{"delay_ms":600000}', '--count', '20');
-    await call('pools', 'set', pool, '--max', '5');
-    const checks = await Promise.all([1, 2].map(() => call('pool', 'check', pool, '--json')));
-    for (const { code, stderr } of checks) assert.equal(code, 0, stderr);
-    const launched = checks.map((one) => Number(one.objects()[0]?.['launched']));
-    assert.equal(
-      launched.reduce((sum, one) => sum + one, 0),
-      5,
-      `round ${round}: ${launched}`,
-    );
-    assert.equal((await staff(pool)).there, 5);
-    for (const pid of await pids(pool)) process.kill(pid, 'SIGKILL');
-    await call('pools', 'remove', pool);
-  }
-});
-
-test('a burst of a thousand jobs is done by twenty workers without a cron, and nobody is left', async (t) => {
-  const { call, status, staff, until } = await ground(t);
-  await call('pool', 'seed', 'burst', '--count', '1000');
-  await call(
-    'pools',
-    'set',
-    'burst',
-    '--max',
-    '20',
-    '--life',
-    'stay',
-    '--slots',
-    '2',
-    '--tasks-per-worker',
-    '10',
-    '--idle',
-    '1s',
-  );
-  const [checked] = (await call('pools', 'check', 'burst', '--json')).objects();
-  assert.equal(checked?.['launched'], 20);
-  let most = 0;
-  await until(
-    'burst',
-    'all is done, and nobody is there',
-    // A worker that was sent home may give back what it had claimed ahead. It has gone before it looks, and starts another one for that.
-    async () => (await staff('burst')).there === 0 && (await status('burst'))['done'] === 1000,
-    ({ there }) => {
-      most = Math.max(most, there);
-    },
-  );
-  assert.equal((await status('burst'))['done'], 1000);
-  assert.equal(most, 20);
-  const decisions = (await call('pools', 'decisions', 'burst', '--limit', '200', '--json')).objects();
-  const sum = (what: string): number => decisions.reduce((all, one) => all + Number(one[what]), 0);
-  const [launched, drained] = [sum('launched'), sum('drained')];
-  assert.ok(drained >= 20 && drained <= launched, `${launched} started, ${drained} sent home`);
 });

@@ -39,7 +39,7 @@ async function reserve(scene: Scene, count: number, upTo = 5): Promise<readonly 
   return asked.slice(0, (await act(scene.store, { tickets: asked, upTo })).reserved);
 }
 
-const arrive = ({ store }: Scene, ticket: NewTicket, incarnation = `i ${ticket.id}`): Promise<number> =>
+const arrive = ({ store }: Pick<Scene, 'store'>, ticket: NewTicket, incarnation = `i ${ticket.id}`): Promise<number> =>
   store.workerRegister({ name: `w-${ticket.id}`, incarnation, slots: 1, tags: [], redeems: ticket });
 
 const statesOf = async ({ store }: Scene): Promise<readonly string[]> =>
@@ -129,6 +129,24 @@ export const POOLS: Topic = {
       );
       assert.deepEqual(await statesOf(scene), ['open', 'open', 'open', 'open', 'open']);
     }),
+
+    'a look counts a worker that registers meanwhile by itself or by its ticket, never by both': needing(
+      ['reopen'],
+      async (scene) => {
+        const other = await scene.reopen();
+        await put(scene);
+        const reserved = await reserve(scene, 20, 20);
+        const arrivals = reserved.map((ticket) => arrive({ store: other }, ticket));
+        const counts = new Set<number>();
+        for (let over = false; !over; ) {
+          const { open, members } = await look(scene);
+          counts.add(open + members.length);
+          over = members.length === 20;
+        }
+        await Promise.all(arrivals);
+        assert.deepEqual([...counts], [20]);
+      },
+    ),
 
     'a worker that has gone, or was silent for too long, makes room': async (scene) => {
       await put(scene);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { FIRINGS_KEPT } from '../../../core/trigger/trigger.ts';
 import type { Delivered, ReactionAnswer, ReactionDelivery, ReactionFiring, Store } from '../../store.ts';
+import { guarded } from '../kit/guarded.ts';
 import { DAY, HOUR, MINUTE, refusal, type Scene } from '../kit/scene.ts';
 import type { Topic } from '../kit/topic.ts';
 
@@ -176,6 +177,40 @@ export const REACTIONS: Topic = {
       const [line] = await scene.store.reactionLines({ name: 'hook', limit: 1 });
       assert.deepEqual([line?.outcome, line?.task], ['refused', undefined]);
     },
+
+    'a limit judges each delivery as if those before it were pushed, and a task that is there already not at all':
+      async (scene) => {
+        const revision = await reaction(scene);
+        const unique = { key: 'k', hash: 1, windowMs: DAY };
+        const item = await guarded(scene, { concurrent: 1, strategy: 'refuse' });
+        const many = [
+          await delivery(scene, { key: 'a', item: { ...item, unique } }),
+          await delivery(scene, { key: 'b', item }),
+          await delivery(scene, { key: 'c', item: { ...item, unique } }),
+        ];
+        const [first, second, third] = done(await fire(scene, revision, many));
+        assert.deepEqual(second?.pushed, { ok: false, limit: 'guard', key: '' });
+        assert.equal(taskOf(third), taskOf(first));
+      },
+
+    'the run of a delivery has its name and its budgets from the same commit, and one of that name is the answer':
+      async (scene) => {
+        const { store } = scene;
+        const revision = await reaction(scene);
+        const run = { ...RUN, name: 'hook:1' };
+        const budgets = [{ unit: 'tokens', soft: 50, hard: 100 }] as const;
+        const [first] = done(await fire(scene, revision, [await delivery(scene, { key: 'a', run, budgets })]));
+        const task = taskOf(first);
+        assert.equal((await store.runFind({ name: 'hook:1' }))?.task, task);
+        const kept = await store.budgetGet({ root: task });
+        assert.deepEqual(
+          kept.map(({ unit, soft, hard }) => ({ unit, soft, hard })),
+          budgets,
+        );
+        const [again] = done(await fire(scene, revision, [await delivery(scene, { key: 'b', run, budgets })]));
+        assert.deepEqual([taskOf(again), again?.pushed?.ok === true && again.pushed.fresh], [task, false]);
+        assert.equal((await scene.stats()).ready, 1);
+      },
 
     'of several deliveries each has its own answer and line, in order': async (scene) => {
       const revision = await reaction(scene);

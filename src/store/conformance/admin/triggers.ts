@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { FIRES_KEPT, NEVER } from '../../../core/schedule/due.ts';
 import type { NewTrigger } from '../../store.ts';
+import { guarded } from '../kit/guarded.ts';
 import { DAY, HOUR, MINUTE, type Scene } from '../kit/scene.ts';
 import type { Topic } from '../kit/topic.ts';
 
@@ -315,6 +316,60 @@ export const TRIGGERS: Topic = {
       assert.equal(pushed[0]?.ok, false);
       const [line] = await scene.store.triggerFires({ name: 'nightly', limit: 10 });
       assert.deepEqual([line?.outcome, line?.task, line?.slot], ['refused', undefined, nextAt]);
+    },
+
+    'a limit that refuses new tasks refuses those of fire times too, each as if those before it were pushed': async (
+      scene,
+    ) => {
+      const duty = await scene.duty('cron', DAY);
+      const { nextAt } = await trigger(scene);
+      const item = await guarded(scene, { concurrent: 1, strategy: 'refuse' });
+      const slots = [nextAt, nextAt + 1];
+      const fire = { duty, name: 'nightly', from: nextAt, nextAt: nextAt + DAY, slots, items: [item, item] };
+      const { moved, pushed } = await scene.store.triggerFire(fire);
+      assert.deepEqual([moved, pushed[0]?.ok, pushed[1]], [true, true, { ok: false, limit: 'guard', key: '' }]);
+      const refused = await scene.store.triggerRun({ name: 'nightly', item });
+      assert.deepEqual(refused, { ok: false, limit: 'guard', key: '' });
+      const lines = await scene.store.triggerFires({ name: 'nightly', limit: 10 });
+      assert.deepEqual(
+        lines.map(({ outcome }) => outcome),
+        ['refused', 'refused', 'fired'],
+      );
+      assert.equal((await scene.stats()).ready, 1);
+    },
+
+    'a limit that replaces what waits does so for a fire time, and for one that is run out of turn': async (scene) => {
+      const duty = await scene.duty('cron', DAY);
+      const { nextAt } = await trigger(scene);
+      const item = await guarded(scene, { concurrent: 1, strategy: 'replace_pending' });
+      const slots = [nextAt, nextAt + 1];
+      const fire = { duty, name: 'nightly', from: nextAt, nextAt: nextAt + DAY, slots, items: [item, item] };
+      const { pushed } = await scene.store.triggerFire(fire);
+      const last = await scene.store.triggerRun({ name: 'nightly', item });
+      const tasks = [...pushed, last].map((answer) => (answer?.ok === true ? answer.task : assert.fail()));
+      const found = await Promise.all(tasks.map((task) => scene.get(task)));
+      assert.deepEqual(
+        found.map(({ state, reason }) => [state, reason]),
+        [
+          ['cancelled', 'replaced'],
+          ['cancelled', 'replaced'],
+          ['ready', 'none'],
+        ],
+      );
+    },
+
+    'a fire time that has its task finds it before its limits are asked': async (scene) => {
+      const duty = await scene.duty('cron', DAY);
+      const { nextAt } = await trigger(scene);
+      const unique = { key: 'cron:nightly:slot', hash: 0, windowMs: DAY };
+      const item = await guarded(scene, { concurrent: 1, strategy: 'refuse' }, { unique });
+      const fire = { duty, name: 'nightly', from: nextAt, nextAt: nextAt + DAY, slots: [nextAt], items: [item] };
+      const [first] = (await scene.store.triggerFire(fire)).pushed;
+      await scene.store.triggerRemove({ name: 'nightly' });
+      await trigger(scene, { nextAt });
+      const [again] = (await scene.store.triggerFire(fire)).pushed;
+      assert.ok(first?.ok && again?.ok);
+      assert.deepEqual([again.task, again.fresh], [first.task, false]);
     },
 
     'a trigger that is run out of turn pushes its task, keeps its place and says so, also while it is paused': async (

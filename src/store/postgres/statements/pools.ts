@@ -6,6 +6,10 @@ export function poolStatements({ s, NOW }: Fragments) {
   const OVER = `(expires_at <= ${NOW} OR made_at > ${NOW} + 5000)`;
   const there = (stale: string): string =>
     `w.state IN (0, 1, 2) AND w.beat_at >= ${NOW} - coalesce(w.stale_ms, greatest(${stale}::bigint, 2 * w.beat_ms))`;
+  const members = `SELECT w.id AS worker, w.name, w.leaving_at, w.ticket, t.idle_since, t.ended AS seen_ended,
+        coalesce((SELECT x.ended FROM ${s}.worker_total x WHERE x.name = w.name), 0) AS ended,
+        (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running
+      FROM ${s}.worker w LEFT JOIN ${s}.pool_tickets t ON t.id = w.ticket WHERE ${there('$2')} AND w.pool = $1`;
   return {
     poolGet: `SELECT * FROM ${s}.pools WHERE name = $1`,
     poolList: `SELECT * FROM ${s}.pools WHERE name > $1 ORDER BY name LIMIT $2`,
@@ -19,17 +23,15 @@ export function poolStatements({ s, NOW }: Fragments) {
     poolDecisionsDrop: `DELETE FROM ${s}.pool_decisions WHERE pool = $1`,
     poolChanged: `UPDATE ${s}.pools SET up_at = CASE WHEN $2::boolean THEN ${NOW} ELSE up_at END,
       down_at = CASE WHEN $3::boolean THEN ${NOW} ELSE down_at END WHERE name = $1`,
-    poolMembers: `SELECT w.id AS worker, w.name, w.leaving_at, w.ticket, t.idle_since, t.ended AS seen_ended,
-        coalesce((SELECT x.ended FROM ${s}.worker_total x WHERE x.name = w.name), 0) AS ended,
-        (SELECT count(*) FROM ${s}.task WHERE state = 1 AND holder = w.id) AS running
-      FROM ${s}.worker w LEFT JOIN ${s}.pool_tickets t ON t.id = w.ticket
-      WHERE ${there('$2')} AND w.pool = $1 ORDER BY w.id`,
+    poolMembers: `${members} ORDER BY w.id`,
+    /** One statement, so that a worker which registers meanwhile is there by itself or by its ticket. Without members one row has none. */
+    poolLook: `SELECT c.*, m.* FROM (
+        SELECT ${NOW} AS now, count(*) FILTER (WHERE NOT ${OVER}) AS open, count(*) FILTER (WHERE ${OVER}) AS overdue,
+          min(expires_at) FILTER (WHERE NOT ${OVER}) AS next
+        FROM ${s}.pool_tickets WHERE pool = $1 AND state = 0) c LEFT JOIN (${members}) m ON true`,
     /** One statement, so that a worker which registers meanwhile is counted by itself or by its ticket. */
     poolCount: `SELECT (SELECT count(*) FROM ${s}.worker w WHERE ${there('$2')} AND w.pool = $1)
       + (SELECT count(*) FROM ${s}.pool_tickets WHERE pool = $1 AND state = 0) AS there`,
-    ticketCount: `SELECT ${NOW} AS now, count(*) FILTER (WHERE NOT ${OVER}) AS open, count(*) FILTER (WHERE ${OVER}) AS overdue,
-        min(expires_at) FILTER (WHERE NOT ${OVER}) AS next
-      FROM ${s}.pool_tickets WHERE pool = $1 AND state = 0`,
     ticketFailures: `SELECT count(*) AS failures, max(ended_at) AS failed_at FROM ${s}.pool_tickets
       WHERE pool = $1 AND state IN (2, 3)
         AND n > coalesce((SELECT max(n) FROM ${s}.pool_tickets WHERE pool = $1 AND state = 1), 0)`,

@@ -40,7 +40,7 @@ export function takeoverStatements({ s, NOW, HELD, tell, where, end, give, gain 
 
   return {
     // Each begins with the epoch of the duty, locked until the commit.
-    overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at IS NOT NULL AS cancel FROM ${s}.task
+    overdue: `SELECT id, attempt, spec, tries, max_tries, cancel_at IS NOT NULL AS cancel, ${NOW} - started_at AS held FROM ${s}.task
       WHERE state = 1 AND lease_until < ${NOW} LIMIT $1`,
     /** Whether a lease has expired, and how long the server has been up. A clock that was set back since its start does not tell. */
     firstExpiry: `SELECT (SELECT min(lease_until) FROM ${s}.task WHERE state = 1) - ${NOW} AS next,

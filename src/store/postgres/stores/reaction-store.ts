@@ -1,6 +1,4 @@
-import type { NewTask, PushAnswer, ReactionAnswer, ReactionFiring, ReactionStore } from '../../store.ts';
-import type { Session, Try } from '../connect/database.ts';
-import { pick } from '../places.ts';
+import type { ReactionAnswer, ReactionFiring, ReactionStore } from '../../store.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
 import {
   deliverAll,
@@ -16,8 +14,7 @@ import {
   removeReaction,
   workerLosses,
 } from '../verbs/admin/reaction.ts';
-import { admit } from '../verbs/queue/admit.ts';
-import { pushKeyed, waves } from '../verbs/queue/push.ts';
+import { pushWithin } from '../verbs/queue/push-within.ts';
 import { needsAdmission } from './push-store.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -51,9 +48,10 @@ async function fire(parts: StoreParts, firing: ReactionFiring): Promise<Reaction
     if (stand === undefined) return { kind: 'gone' };
     if (stand.revision !== revision || (stand.enabled === 0 && !byHand)) return { kind: 'changed' };
     if (cursor !== undefined && stand.cursor !== cursor.from) return { kind: 'changed' };
-    const push = (some: readonly NewTask[]): Promise<readonly PushAnswer[]> =>
-      pushAll(parts, session, { items: some, asks, tried });
-    return { kind: 'done', delivered: await deliverAll(session, firing, stand.now, push) };
+    const delivered = await deliverAll(session, firing, stand.now, (some) =>
+      pushWithin(session, parts, { items: some, asks, tried }),
+    );
+    return { kind: 'done', delivered };
   });
   if (answer.kind !== 'done') return answer;
   const made = answer.delivered.flatMap(({ pushed }, i) => {
@@ -65,33 +63,4 @@ async function fire(parts: StoreParts, firing: ReactionFiring): Promise<Reaction
     made.map(({ pushed }) => pushed),
   );
   return answer;
-}
-
-async function pushAll(
-  parts: StoreParts,
-  session: Session,
-  {
-    items,
-    asks,
-    tried,
-  }: { readonly items: readonly NewTask[]; readonly asks: (item: NewTask) => boolean; readonly tried: Try },
-): Promise<readonly PushAnswer[]> {
-  const { dedup, lanes } = parts;
-  await lanes.need(
-    session,
-    items.map(({ lane }) => lane),
-  );
-  const answers: PushAnswer[] = [];
-  const open: number[] = [];
-  for (const [i, item] of items.entries()) {
-    const refused = asks(item) ? await admit(session, lanes.known(item.lane)?.rules?.uses ?? [], tried) : undefined;
-    if (refused === undefined) open.push(i);
-    else answers[i] = { ok: false, ...refused };
-  }
-  for (const wave of waves(pick(items, open), ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-    const places = wave.map((at) => open[at] as number);
-    const given = await pushKeyed(session, parts, dedup.next(), pick(items, places));
-    for (const [at, i] of places.entries()) answers[i] = given[at] as PushAnswer;
-  }
-  return answers;
 }

@@ -1,16 +1,7 @@
 import { fireLine, linesOf } from '../../rows/records.ts';
 import { runValues } from '../../rows/run-rows.ts';
-import type {
-  NewRun,
-  NewTask,
-  PushAnswer,
-  TriggerAnswer,
-  TriggerFiring,
-  TriggerRunning,
-  TriggerStore,
-} from '../../store.ts';
+import type { NewRun, PushAnswer, TriggerAnswer, TriggerFiring, TriggerRunning, TriggerStore } from '../../store.ts';
 import type { Session } from '../connect/database.ts';
-import { pick } from '../places.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
 import {
   countFires,
@@ -24,7 +15,8 @@ import {
   removeTrigger,
   resumeTrigger,
 } from '../verbs/admin/trigger.ts';
-import { pushKeyed, waves } from '../verbs/queue/push.ts';
+import { pushWithin } from '../verbs/queue/push-within.ts';
+import { needsAdmission } from './push-store.ts';
 import type { StoreParts } from './store-parts.ts';
 
 export function triggerStore(parts: StoreParts): TriggerStore {
@@ -38,8 +30,7 @@ export function triggerStore(parts: StoreParts): TriggerStore {
     triggerResume: (params) => calls.run((session) => resumeTrigger(session, params)),
     triggerDue: ({ limit }) => calls.run((session) => dueTriggers(session, limit)),
     triggerFire: (firing) => fire(parts, firing),
-    triggerRun: async (params) =>
-      (await calls.edit('triggerRun', (session) => runNow(parts, session, params))) ?? undefined,
+    triggerRun: (params) => runNow(parts, params),
     triggerFires: ({ name, limit }) => calls.run((session) => listFires(session, name, limit)),
   };
 }
@@ -47,11 +38,12 @@ export function triggerStore(parts: StoreParts): TriggerStore {
 /** The trigger moves on by compare-and-set, and each task has its fire time as unique key: no fire time fires twice. */
 async function fire(parts: StoreParts, firing: TriggerFiring): Promise<TriggerAnswer> {
   const { calls, hints } = parts;
-  const answer = await calls.transaction(async (session): Promise<TriggerAnswer> => {
+  const asks = await needsAdmission(parts, firing.items);
+  const answer = await calls.transaction(async (session, tried): Promise<TriggerAnswer> => {
     await requireDuty(session, firing.duty);
     const moved = await session.rows('triggerMove', [firing.nextAt, firing.name, firing.from, firing.payload ?? null]);
     if (moved.length === 0) return { moved: false, pushed: [] };
-    const pushed = await push(parts, session, firing.items);
+    const pushed = await pushWithin(session, parts, { items: firing.items, asks, tried });
     await addRuns(session, pushed, firing.runs ?? []);
     const lines = linesOf(firing, pushed);
     const count = lines.length === 0 ? undefined : await countFires(session, firing.name, lines.length);
@@ -62,18 +54,20 @@ async function fire(parts: StoreParts, firing: TriggerFiring): Promise<TriggerAn
   return answer;
 }
 
-/** Its answer is kept as JSON. */
-async function runNow(
-  parts: StoreParts,
-  session: Session,
-  { name, item, run }: TriggerRunning,
-): Promise<PushAnswer | null> {
-  const count = await countFires(session, name, 1);
-  if (count === undefined) return null;
-  const [answer] = (await push(parts, session, [item])) as [PushAnswer];
-  await addRuns(session, [answer], run === undefined ? [] : [run]);
-  await noteFires(session, name, count, [fireLine(count.now, 'run', answer)]);
-  return answer;
+async function runNow(parts: StoreParts, { name, item, run }: TriggerRunning): Promise<PushAnswer | undefined> {
+  const asks = await needsAdmission(parts, [item]);
+  // Its answer is kept as JSON, which has no undefined.
+  const answer = await parts.calls.edit('triggerRun', async (session): Promise<PushAnswer | null> => {
+    const count = await countFires(session, name, 1);
+    if (count === undefined) return null;
+    const [pushed] = (await pushWithin(session, parts, { items: [item], asks, tried: { again: false } })) as [
+      PushAnswer,
+    ];
+    await addRuns(session, [pushed], run === undefined ? [] : [run]);
+    await noteFires(session, name, count, [fireLine(count.now, 'run', pushed)]);
+    return pushed;
+  });
+  return answer ?? undefined;
 }
 
 /** Of new tasks: one that was there already has its run. */
@@ -83,18 +77,4 @@ async function addRuns(session: Session, pushed: readonly PushAnswer[], runs: re
     if (answer?.ok !== true || !answer.fresh) continue;
     await session.rows('runAdd', [answer.task, answer.createdAt, ...runValues(run)]);
   }
-}
-
-async function push(parts: StoreParts, session: Session, items: readonly NewTask[]): Promise<readonly PushAnswer[]> {
-  const { dedup, lanes } = parts;
-  await lanes.need(
-    session,
-    items.map(({ lane }) => lane),
-  );
-  const pushed: PushAnswer[] = [];
-  for (const wave of waves(items, ({ lane }) => lanes.known(lane)?.queueId ?? 0)) {
-    const given = await pushKeyed(session, parts, dedup.next(), pick(items, wave));
-    for (const [at, i] of wave.entries()) pushed[i] = given[at] as PushAnswer;
-  }
-  return pushed;
 }

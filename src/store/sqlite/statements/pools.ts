@@ -4,6 +4,9 @@ const OVER = '(expires_at <= ?1 OR made_at > ?1 + 5000)';
 const THERE = 'w.state IN (0, 1, 2) AND w.beat_at >= ?1 - coalesce(w.stale_ms, max(?2, 2 * coalesce(w.beat_ms, 0)))';
 const RUNNING = '(SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id)';
 const ENDED = 'coalesce((SELECT x.ended FROM worker_total x WHERE x.name = w.name), 0)';
+const MEMBERS = `SELECT w.id AS worker, w.name, w.leaving_at, w.ticket, t.idle_since, t.ended AS seen_ended, ${ENDED} AS ended,
+      ${RUNNING} AS running
+    FROM worker w INDEXED BY worker_live LEFT JOIN pool_tickets t ON t.id = w.ticket WHERE ${THERE} AND w.pool = ?3`;
 
 export const POOL_STATEMENTS = {
   poolGet: 'SELECT * FROM pools WHERE name = ?',
@@ -15,15 +18,13 @@ export const POOL_STATEMENTS = {
   poolTicketsDrop: 'DELETE FROM pool_tickets WHERE pool = ?',
   poolDecisionsDrop: 'DELETE FROM pool_decisions WHERE pool = ?',
   poolChanged: 'UPDATE pools SET up_at = coalesce(?, up_at), down_at = coalesce(?, down_at) WHERE name = ?',
-  poolMembers: `SELECT w.id AS worker, w.name, w.leaving_at, w.ticket, t.idle_since, t.ended AS seen_ended, ${ENDED} AS ended,
-      ${RUNNING} AS running
-    FROM worker w INDEXED BY worker_live LEFT JOIN pool_tickets t ON t.id = w.ticket
-    WHERE ${THERE} AND w.pool = ?3 ORDER BY w.id`,
+  poolMembers: `${MEMBERS} ORDER BY w.id`,
+  /** One statement, so that a worker which registers meanwhile is there by itself or by its ticket. Without members one row has none. */
+  poolLook: `SELECT * FROM (SELECT count(*) FILTER (WHERE NOT ${OVER}) AS open, count(*) FILTER (WHERE ${OVER}) AS overdue,
+      min(iif(${OVER}, NULL, expires_at)) AS next
+    FROM pool_tickets WHERE pool = ?3 AND state = 0) LEFT JOIN (${MEMBERS}) ON true`,
   poolCount: `SELECT (SELECT count(*) FROM worker w INDEXED BY worker_live WHERE ${THERE} AND w.pool = ?3)
     + (SELECT count(*) FROM pool_tickets WHERE pool = ?3 AND state = 0) AS there`,
-  ticketCount: `SELECT count(*) FILTER (WHERE NOT ${OVER}) AS open, count(*) FILTER (WHERE ${OVER}) AS overdue,
-      min(iif(${OVER}, NULL, expires_at)) AS next, 0 AS failures, NULL AS failed_at
-    FROM pool_tickets WHERE pool = ?2 AND state = 0`,
   ticketFailures: `SELECT count(*) AS failures, max(ended_at) AS failed_at FROM pool_tickets
     WHERE pool = ?1 AND state IN (2, 3) AND n > coalesce((SELECT max(n) FROM pool_tickets WHERE pool = ?1 AND state = 1), 0)`,
   ticketAdd: 'INSERT INTO pool_tickets (id, pool, hash, state, at, made_at, expires_at) VALUES (?, ?, ?, 0, ?, ?, ?)',

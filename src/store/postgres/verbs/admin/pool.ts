@@ -3,10 +3,12 @@ import { MOST_DECISIONS, MOST_OLD_TICKETS } from '../../../port/pool-store.ts';
 import {
   decisionOf,
   memberOf,
+  membersIn,
+  type PoolLookRow,
   type PoolMemberRow,
   type PoolRow,
   poolOf,
-  type TicketCountRow,
+  type TicketFailuresRow,
   type TicketRow,
   ticketOf,
 } from '../../../rows/pool-rows.ts';
@@ -68,12 +70,9 @@ export async function removePool(session: Session, name: string): Promise<boolea
 export async function lookAtPool(session: Session, { name, staleMs }: PoolAsk): Promise<PoolLook | undefined> {
   const pool = await getPool(session, name);
   if (pool === undefined) return undefined;
-  const [count] = (await session.all<TicketCountRow & { readonly now: number }>('ticketCount', [name])) as [
-    TicketCountRow & { readonly now: number },
-  ];
-  const [failed] = (await session.all<Pick<TicketCountRow, 'failures' | 'failed_at'>>('ticketFailures', [name])) as [
-    Pick<TicketCountRow, 'failures' | 'failed_at'>,
-  ];
+  const rows = await session.all<PoolLookRow & { readonly now: number }>('poolLook', [name, staleMs]);
+  const [count] = rows as [PoolLookRow & { readonly now: number }];
+  const [failed] = (await session.all<TicketFailuresRow>('ticketFailures', [name])) as [TicketFailuresRow];
   return {
     now: count.now,
     pool,
@@ -82,7 +81,7 @@ export async function lookAtPool(session: Session, { name, staleMs }: PoolAsk): 
     nextExpiry: count.next ?? undefined,
     failures: failed.failures,
     failedAt: failed.failed_at ?? undefined,
-    members: await membersOf(session, name, staleMs),
+    members: membersIn(rows),
     last: (await listDecisions(session, { pool: name, before: NEVER, limit: 1 }))[0],
   };
 }

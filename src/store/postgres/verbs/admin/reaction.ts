@@ -21,10 +21,13 @@ import type {
   ReactionPut,
   ReactionStore,
   ReactionView,
+  RunRecord,
 } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-import { putDefinitions } from '../trees/run.ts';
+import { setBudget } from '../trees/budget.ts';
+import { noneWoken } from '../trees/countdown.ts';
+import { findRuns, putDefinitions } from '../trees/run.ts';
 
 /** Keys that one firing forgets because their time is over. */
 const MOST_EXPIRED = 500;
@@ -95,7 +98,7 @@ export async function deliverAll(
   if (deliveries.length === 0) return [];
   const known = await knownKeys(session, name, deliveries, now);
   const fresh = deliveries.flatMap((delivery, i) => (known.has(i) ? [] : [{ delivery, i }]));
-  const pushed = await pushFresh(fresh, push);
+  const pushed = await pushFresh(session, fresh, push);
   await addRuns(
     session,
     fresh.map(({ delivery }) => delivery),
@@ -135,10 +138,25 @@ async function knownKeys(
   );
 }
 
-async function pushFresh(fresh: readonly Fresh[], push: Push): Promise<readonly (PushAnswer | undefined)[]> {
-  const items = fresh.flatMap(({ delivery: { item } }) => item ?? []);
+async function pushFresh(
+  session: Session,
+  fresh: readonly Fresh[],
+  push: Push,
+): Promise<readonly (PushAnswer | undefined)[]> {
+  const names = fresh.flatMap(({ delivery: { run } }) => run?.name ?? []);
+  const known = await findRuns(session, names);
+  const namedOf = ({ delivery: { run } }: Fresh): RunRecord | undefined =>
+    run?.name === undefined ? undefined : known.get(run.name);
+  for (const name of names) if (!known.has(name)) await session.rows('runFree', [name]);
+  const items = fresh.flatMap((one) => (namedOf(one) === undefined ? (one.delivery.item ?? []) : []));
   const answers = [...(items.length === 0 ? [] : await push(items))];
-  return fresh.map(({ delivery: { item } }) => (item === undefined ? undefined : answers.shift()));
+  return fresh.map((one) => {
+    const named = namedOf(one);
+    if (one.delivery.item === undefined) return undefined;
+    if (named === undefined) return answers.shift();
+    const { task, createdAt, state } = named;
+    return { ok: true, task, createdAt, state, fresh: false };
+  });
 }
 
 /** Of new tasks: one that was there already has its run. */
@@ -147,16 +165,20 @@ async function addRuns(
   deliveries: readonly ReactionDelivery[],
   pushed: readonly (PushAnswer | undefined)[],
 ): Promise<void> {
-  const made = deliveries.flatMap(({ run, definition }, i) => {
+  const made = deliveries.flatMap(({ run, definition, budgets = [] }, i) => {
     const answer = pushed[i];
-    return run !== undefined && answer?.ok === true && answer.fresh ? [{ run, definition, answer }] : [];
+    return run !== undefined && answer?.ok === true && answer.fresh ? [{ run, definition, budgets, answer }] : [];
   });
   await putDefinitions(
     session,
     made.flatMap(({ definition }) => definition ?? []),
   );
-  for (const { run, answer } of made) {
-    await session.rows('runAdd', [answer.task, answer.createdAt, ...runValues(run)]);
+  for (const { run, budgets, answer } of made) {
+    const add = (name: string | undefined): Promise<readonly unknown[]> =>
+      session.rows('runAdd', [answer.task, answer.createdAt, ...runValues({ ...run, name })]);
+    // Somebody has started a run of this name in this very moment: it keeps the name.
+    if ((await add(run.name)).length === 0) await add(undefined);
+    for (const budget of budgets) await setBudget(session, { root: answer.task, ...budget }, noneWoken());
   }
 }
 

@@ -45,11 +45,13 @@ export async function overdueLeases(session: Session, limit: number): Promise<Ov
     tries: number;
     max_tries: number;
     cancel: boolean;
+    held: number | null;
   }>('overdue', [limit]);
   const [row] = await session.all<{ next: number | null }>('nextExpiry', []);
   return {
-    leases: rows.map(({ id, attempt, spec, tries, max_tries: maxTries, cancel }) => {
-      return { task: id, attempt, spec, tries, maxTries, cancelRequested: cancel };
+    leases: rows.map(({ id, attempt, spec, tries, max_tries: maxTries, cancel, held }) => {
+      const heldForMs = held ?? undefined;
+      return { task: id, attempt, spec, tries, maxTries, cancelRequested: cancel, heldForMs };
     }),
     nextInMs: row?.next === null || row === undefined ? undefined : Math.max(0, row.next),
     upForMs,

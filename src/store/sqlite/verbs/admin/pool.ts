@@ -3,10 +3,12 @@ import { MOST_DECISIONS, MOST_OLD_TICKETS } from '../../../port/pool-store.ts';
 import {
   decisionOf,
   memberOf,
+  membersIn,
+  type PoolLookRow,
   type PoolMemberRow,
   type PoolRow,
   poolOf,
-  type TicketCountRow,
+  type TicketFailuresRow,
   type TicketRow,
   ticketOf,
 } from '../../../rows/pool-rows.ts';
@@ -55,8 +57,9 @@ export function removePool({ sql }: Transaction, name: string): boolean {
 export function lookAtPool(sql: Prepared, { name, staleMs }: PoolAsk, now: number): PoolLook | undefined {
   const pool = getPool(sql, name);
   if (pool === undefined) return undefined;
-  const { open, overdue, next } = sql.get('ticketCount').get(now, name) as unknown as TicketCountRow;
-  const failed = sql.get('ticketFailures').get(name) as unknown as Pick<TicketCountRow, 'failures' | 'failed_at'>;
+  const rows = sql.get('poolLook').all(now, staleMs, name) as unknown as [PoolLookRow, ...PoolLookRow[]];
+  const [{ open, overdue, next }] = rows;
+  const failed = sql.get('ticketFailures').get(name) as unknown as TicketFailuresRow;
   return {
     now,
     pool,
@@ -65,7 +68,7 @@ export function lookAtPool(sql: Prepared, { name, staleMs }: PoolAsk, now: numbe
     nextExpiry: next ?? undefined,
     failures: failed.failures,
     failedAt: failed.failed_at ?? undefined,
-    members: membersOf(sql, name, staleMs, now),
+    members: membersIn(rows),
     last: listDecisions(sql, { pool: name, before: NEVER, limit: 1 })[0],
   };
 }

@@ -25,7 +25,8 @@ import type {
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 import { pushTasks } from '../queue/push.ts';
-import { putDefinitions } from '../trees/run.ts';
+import { setBudget } from '../trees/budget.ts';
+import { findRun, putDefinitions } from '../trees/run.ts';
 
 /** Keys that one firing forgets because their time is over. */
 const MOST_EXPIRED = 500;
@@ -109,12 +110,17 @@ function deliver(tx: Transaction, name: string, delivery: ReactionDelivery): Del
 }
 
 /** Its run is made in the same commit. A task that was there already has its run. */
-function pushOne(tx: Transaction, { item, run, definition }: ReactionDelivery): PushAnswer | undefined {
+function pushOne(tx: Transaction, { item, run, definition, budgets = [] }: ReactionDelivery): PushAnswer | undefined {
   if (item === undefined) return undefined;
+  const named = run?.name === undefined ? undefined : findRun(tx.sql, run.name);
+  if (named !== undefined)
+    return { ok: true, task: named.task, createdAt: named.createdAt, state: named.state, fresh: false };
   const [pushed] = pushTasks(tx, [item]) as [PushAnswer];
   if (run === undefined || !pushed.ok || !pushed.fresh) return pushed;
   if (definition !== undefined) putDefinitions(tx, [definition]);
+  if (run.name !== undefined) tx.sql.get('runFree').run(run.name);
   tx.sql.get('runAdd').run(pushed.task, tx.now, ...runValues(run));
+  for (const budget of budgets) setBudget(tx, { root: pushed.task, ...budget });
   return pushed;
 }
 
