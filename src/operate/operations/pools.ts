@@ -54,7 +54,7 @@ export const poolOperations = {
     const calendarOf = await snapshot.calendar();
     const names = new Map((await snapshot.workers()).map(({ worker, name }) => [worker, name]));
     return {
-      tickets: tickets.map(({ n, id, state, at, expiresAt, started, error, worker }): PoolTicketView => {
+      tickets: tickets.map(({ n, id, state, at, expiresAt, endedAt, started, error, worker }): PoolTicketView => {
         const name = worker === undefined ? undefined : names.get(worker);
         return {
           n,
@@ -62,6 +62,7 @@ export const poolOperations = {
           state,
           at,
           expiresAt: calendarOf(expiresAt),
+          ...(endedAt === undefined ? {} : { endedAt: calendarOf(endedAt) }),
           ...(started === undefined ? {} : { started }),
           ...(error === undefined ? {} : { error }),
           ...(name === undefined ? {} : { worker: name }),

@@ -154,6 +154,7 @@ export const PoolTicket = z
     state: word<TicketState>(),
     at: Time,
     expiresAt: Time,
+    endedAt: Time.optional().describe('When its worker came, or it was found that none will'),
     started: z.string().optional().describe('What the launcher has started, as it calls it'),
     error: z.string().optional(),
     worker: z.string().optional().describe('The name of the worker that came with it'),

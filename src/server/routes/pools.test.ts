@@ -78,6 +78,9 @@ test('tickets are shown by their ids, with the worker that came, and never with 
   await node.call('putPool', POOLS, { body: { name: 'p' } });
   await node.engine.pools.reserve('p', [ticketOf(TICKET)]);
   await node.engine.workers.register({ name: 'box', incarnation: 'i', slots: 1, ticket: TICKET });
+  const { tickets } = await node.call('listPoolTickets', `${POOLS}/p/tickets`);
+  const [{ at, endedAt = 0, expiresAt } = { at: 0, expiresAt: 0 }] = tickets;
+  assert.ok(endedAt >= at - 50 && endedAt < expiresAt, 'it tells when its worker came');
   const text = JSON.stringify((await node.ask(`${POOLS}/p/tickets`)).body);
   assert.ok(text.includes('"worker":"box"') && text.includes(ticketOf(TICKET).id), text);
   assert.ok(!text.includes('b'.repeat(32)) && !text.includes(ticketOf(TICKET).hash), text);
