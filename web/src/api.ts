@@ -19,7 +19,6 @@ export type PoolDecision = AnswerOf<'listPoolDecisions'>['decisions'][number];
 export type PoolTicket = AnswerOf<'listPoolTickets'>['tickets'][number];
 export type PoolChecked = AnswerOf<'checkPool'>;
 export type Trigger = AnswerOf<'listTriggers'>['triggers'][number];
-export type PutTrigger = AnswerOf<'putTrigger'>;
 export type Firing = AnswerOf<'triggerHistory'>['history'][number];
 export type Fire = NonNullable<Schedule['last']>;
 export type Overview = AnswerOf<'overview'>;

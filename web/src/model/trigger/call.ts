@@ -21,7 +21,7 @@ export function hookCall(address: string, signature: string | undefined): HookCa
       ...headers.map((one) => `-H "${one}"`),
       `-d "$BODY"`,
     ].join(' ');
-  switch (signature) {
+  switch (signature ?? 'leasehold') {
     case 'github':
       return {
         headers: [['X-Hub-Signature-256', 'sha256=HEX']],

@@ -59,7 +59,7 @@ export function EditPool({
       const { details } = error as { readonly details?: { readonly field?: unknown } };
       const field = fieldOfPoolProblem(details?.field);
       if (field === undefined) throw error;
-      setRefused({ [field]: problemText(details, errorText(error)) });
+      setRefused({ [field]: withPlace(details?.field, problemText(details, errorText(error))) });
       return false;
     }
     showDone(`${body.name} is kept.`);
@@ -113,6 +113,12 @@ export function EditPool({
       <LauncherFields draft={draft} problem={problems.settings} onChange={change} />
     </FormDialog>
   );
+}
+
+/** The settings of a launcher are one field here: which of them is wrong is said with the problem. */
+function withPlace(field: unknown, problem: string): string {
+  const [, place] = /^launcher\.(.+)$/.exec(String(field)) ?? [];
+  return place === undefined ? problem : `${place}: ${problem}`;
 }
 
 function LauncherFields({

@@ -70,9 +70,9 @@ export function Policy({ of: { policy, worker, queues, changedAt, changedBy } }:
             worker.tags.length > 0 && ['Tags', worker.tags.join(', ')],
             [
               'Changed',
-              <>
+              <span key="c" className="break">
                 <Time at={changedAt} /> by {changedBy}
-              </>,
+              </span>,
             ],
           ]}
         />

@@ -64,13 +64,10 @@ export function ActionFields({ draft, problems, task, onChange }: ActionProps) {
       )}
       <div className="fields two">
         {action !== 'check' && (
-          <Field label="What it is told">
-            {({ 'aria-invalid': _, ...props }) => (
-              <span {...props}>
-                <Switch checked={draft.tell} label="Also what has happened" onChange={(tell) => onChange({ tell })} />
-              </span>
-            )}
-          </Field>
+          <div className="field">
+            <span className="label">What it is told</span>
+            <Switch checked={draft.tell} label="Also what has happened" onChange={(tell) => onChange({ tell })} />
+          </div>
         )}
         <TextField
           label="Firings a minute"

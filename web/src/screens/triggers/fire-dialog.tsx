@@ -5,7 +5,6 @@ import { client, type Handler, type Trigger } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { jsonIn } from '../../model/json-text.ts';
 import { actionText, outcomeText } from '../../model/trigger/words.ts';
-import { Link, segment } from '../../router.tsx';
 import { Dialog, FormDialog } from '../../ui/dialog.tsx';
 import { WhenLoaded } from '../../ui/states.tsx';
 import { showDone, showError } from '../../ui/toast.tsx';
@@ -79,7 +78,7 @@ function FireFrame({
   readonly input: () => { readonly input?: unknown } | undefined;
   readonly children: React.ReactNode;
 }) {
-  const { name, enabled, run } = of;
+  const { name, enabled } = of;
   return (
     <FormDialog
       title={`Fire ${name}`}
@@ -90,17 +89,8 @@ function FireFrame({
         const body = input();
         if (body === undefined) return false;
         const fired = await client.call('fireTrigger', { params: { name }, body: body as never });
-        const { id } = fired;
-        if (id !== undefined) {
-          showDone(
-            <>
-              {name} has fired:{' '}
-              <Link to={`/${run === undefined ? 'tasks' : 'runs'}/${segment(id)}`} className="link">
-                see the {run === undefined ? 'task' : 'run'}
-              </Link>
-            </>,
-          );
-        } else if (fired.outcome === 'failed' || fired.outcome === 'stopped') showError(outcomeText(fired));
+        // What it has started stands in its deliveries, with a link.
+        if (fired.outcome === 'failed' || fired.outcome === 'stopped') showError(outcomeText(fired));
         else showDone(`${name} has fired: ${outcomeText(fired)}.`);
         onDone();
         return true;

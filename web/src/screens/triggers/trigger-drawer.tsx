@@ -1,7 +1,7 @@
 /** The drawer of one trigger: what it does, how its webhook is called, and its deliveries with what they started. */
 
 import type { Trigger } from '../../api.ts';
-import { asSentence } from '../../model/text.ts';
+import { asSentence, plural } from '../../model/text.ts';
 import { actionText, isProblem, outcomeText, sourceText } from '../../model/trigger/words.ts';
 import { go } from '../../router.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
@@ -56,7 +56,7 @@ function About({ of: data }: { readonly of: Trigger }) {
       <div className="panel-body">
         <KeyValues
           of={[
-            ['State', data.enabled ? <State state="online" label="on" /> : <State state="paused" label="off" />],
+            ['State', <State key="s" state={data.enabled ? 'online' : 'paused'} label={data.enabled ? 'on' : 'off'} />],
             ['When', sourceText(data)],
             ['Then', actionText(data)],
             data.kind === 'event' && [
@@ -68,7 +68,7 @@ function About({ of: data }: { readonly of: Trigger }) {
             data.node !== undefined && ['Node', data.node],
             ['Told', data.tell === false ? 'only its own input' : 'what has happened, and its own input'],
             ['Most', `${(data.rate ?? 600).toLocaleString('en')} firings a minute`],
-            ['Fired', `${data.fired.toLocaleString('en')} times`],
+            ['Fired', plural(data.fired, 'time')],
             ['Changed', <Time key="c" at={data.changedAt} />],
           ]}
         />
