@@ -26,7 +26,7 @@ export function Decisions({ decisions }: { readonly decisions: readonly PoolDeci
               <tr>
                 <th>When</th>
                 <th className="num">Desired</th>
-                <th>What was done, and why</th>
+                <th className="wraps">What was done, and why</th>
                 <th className="wide-only">Workers then</th>
                 <th className="num wide-only">Tasks then</th>
               </tr>

@@ -54,9 +54,8 @@ export default function Pools() {
                     <th className="num">Desired</th>
                     <th className="num wide-only">Least and most</th>
                     <th className="num wide-only">Waiting</th>
-                    <th className="wide-only">Queues</th>
-                    <th className="wide-only">Launcher</th>
-                    <th className="wide-only">What a check would do, and the last problem</th>
+                    <th className="wide-only">Queues, launcher</th>
+                    <th className="wide-only wraps">Last problem, next check</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -106,14 +105,16 @@ function Row({ pool }: { readonly pool: Pool }) {
       </td>
       <td className="wide-only pool-queues" title={queues.join(', ')}>
         <span className="cut-lines">{first}</span>
-        {others.length > 0 && <span className="quiet"> and {others.length} more</span>}
+        {others.length > 0 && <span className="quiet">and {others.length} more</span>}
+        <span className="quiet cut-lines">by {launcher.kind}</span>
       </td>
-      <td className="wide-only nowrap">{launcher.kind}</td>
       <td className="wide-only">
         <span className="stack tightest">
-          <span className="quiet cut-lines" title={courseText(now)}>
-            {courseText(now)}
-          </span>
+          {(pool.problem === undefined || now.launch > 0 || now.drain > 0) && (
+            <span className="quiet cut-lines" title={courseText(now)}>
+              {courseText(now)}
+            </span>
+          )}
           <Problem of={pool} />
         </span>
       </td>

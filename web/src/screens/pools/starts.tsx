@@ -26,9 +26,9 @@ export function Starts({ tickets }: { readonly tickets: readonly PoolTicket[] })
             <thead>
               <tr>
                 <th>Ticket</th>
-                <th>When</th>
-                <th>Deadline</th>
-                <th>What became of it, and what the launcher said</th>
+                <th className="wide-only">When</th>
+                <th className="wide-only">Deadline</th>
+                <th className="wraps">What became of it, and what the launcher said</th>
                 <th className="wide-only">Worker</th>
               </tr>
             </thead>
@@ -52,40 +52,53 @@ export function Starts({ tickets }: { readonly tickets: readonly PoolTicket[] })
 }
 
 function Row({ ticket }: { readonly ticket: PoolTicket }) {
-  const { id, at, expiresAt, endedAt, worker } = ticket;
+  const { id, at, worker } = ticket;
   const { state, label } = ticketState(ticket.state);
   const text = useNow((now) => asSentence(startText(ticket, now)));
+  const by = worker !== undefined && (
+    <Link to={`/workers/${segment(worker)}`} className="link break">
+      {worker}
+    </Link>
+  );
   return (
     <tr>
       <td title={id}>
         <State state={state} label={label} />
+        <span className="narrow-only quiet">
+          <Time at={at} />
+        </span>
+        <span className="narrow-only">
+          <Deadline of={ticket} />
+        </span>
       </td>
-      <td className="nowrap quiet">
+      <td className="wide-only nowrap quiet">
         <Time at={at} />
       </td>
-      <td className="nowrap">
-        {ticket.state === 'open' ? (
-          <>
-            in <Countdown to={expiresAt} over="a moment" />
-          </>
-        ) : endedAt !== undefined && ticket.state !== 'failed' ? (
-          <span className="quiet" title={`Good until ${exactTime(expiresAt)}`}>
-            {ticket.state === 'used' ? 'came after' : 'ran out after'} {duration(Math.max(0, endedAt - at))}
-          </span>
-        ) : (
-          <span className="quiet">–</span>
-        )}
+      <td className="wide-only nowrap">
+        <Deadline of={ticket} />
       </td>
-      <td className={`said ${state === 'failed' || state === 'lost' ? 'bad' : ''}`}>{text}</td>
-      <td className="wide-only">
-        {worker === undefined ? (
-          <span className="quiet">–</span>
-        ) : (
-          <Link to={`/workers/${segment(worker)}`} className="link break">
-            {worker}
-          </Link>
-        )}
+      <td className={`said ${state === 'failed' || state === 'lost' ? 'bad' : ''}`}>
+        {text}
+        {by && <span className="narrow-only">{by}</span>}
       </td>
+      <td className="wide-only">{by || <span className="quiet">–</span>}</td>
     </tr>
+  );
+}
+
+/** Until when its worker may come; once it is over, how long it took. */
+function Deadline({ of: { state, at, expiresAt, endedAt } }: { readonly of: PoolTicket }) {
+  if (state === 'open') {
+    return (
+      <>
+        in <Countdown to={expiresAt} over="a moment" />
+      </>
+    );
+  }
+  if (endedAt === undefined || state === 'failed') return <span className="quiet wide-only">–</span>;
+  return (
+    <span className="quiet" title={`Good until ${exactTime(expiresAt)}`}>
+      {state === 'used' ? 'came after' : 'ran out after'} {duration(Math.max(0, endedAt - at))}
+    </span>
   );
 }
