@@ -52,10 +52,11 @@ export const poolOperations = {
   async listPoolTickets(snapshot, { params, query }) {
     const tickets = await snapshot.engine.pools.tickets(params.name, pageOf(query));
     const calendarOf = await snapshot.calendar();
-    const names = new Map((await snapshot.workers()).map(({ worker, name }) => [worker, name]));
+    const workers = new Map((await snapshot.workers()).map((one) => [one.worker, one]));
     return {
       tickets: tickets.map(({ n, id, state, at, expiresAt, endedAt, started, error, worker }): PoolTicketView => {
-        const name = worker === undefined ? undefined : names.get(worker);
+        const by = worker === undefined ? undefined : workers.get(worker);
+        const gone = by?.state === 'offline' || by?.state === 'lost';
         return {
           n,
           id,
@@ -65,7 +66,8 @@ export const poolOperations = {
           ...(endedAt === undefined ? {} : { endedAt: calendarOf(endedAt) }),
           ...(started === undefined ? {} : { started }),
           ...(error === undefined ? {} : { error }),
-          ...(name === undefined ? {} : { worker: name }),
+          ...(by === undefined ? {} : { worker: by.name }),
+          ...(by !== undefined && gone ? { leftAt: calendarOf(by.seenAt) } : {}),
         };
       }),
     };

@@ -155,6 +155,7 @@ export const PoolTicket = z
     at: Time,
     expiresAt: Time,
     endedAt: Time.optional().describe('When its worker came, or it was found that none will'),
+    leftAt: Time.optional().describe('When its worker was last heard of, once that has gone'),
     started: z.string().optional().describe('What the launcher has started, as it calls it'),
     error: z.string().optional(),
     worker: z.string().optional().describe('The name of the worker that came with it'),

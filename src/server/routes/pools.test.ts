@@ -81,9 +81,14 @@ test('tickets are shown by their ids, with the worker that came, and never with 
   const { tickets } = await node.call('listPoolTickets', `${POOLS}/p/tickets`);
   const [{ at, endedAt = 0, expiresAt } = { at: 0, expiresAt: 0 }] = tickets;
   assert.ok(endedAt >= at - 50 && endedAt < expiresAt, 'it tells when its worker came');
+  assert.equal(tickets[0]?.leftAt, undefined, 'it is there');
   const text = JSON.stringify((await node.ask(`${POOLS}/p/tickets`)).body);
   assert.ok(text.includes('"worker":"box"') && text.includes(ticketOf(TICKET).id), text);
   assert.ok(!text.includes('b'.repeat(32)) && !text.includes(ticketOf(TICKET).hash), text);
+  const [record] = await node.engine.workers.list();
+  await node.engine.workers.beat({ worker: record?.worker as number, state: 'offline' });
+  const [left] = (await node.call('listPoolTickets', `${POOLS}/p/tickets`)).tickets;
+  assert.ok((left?.leftAt ?? 0) >= endedAt, 'it tells when its worker was last heard of');
 });
 
 test('a dry run takes another policy than the pool has, and changes nothing; a check does not take one', async (t) => {

@@ -44,6 +44,24 @@ test('a worker is starting until its ticket was redeemed, and then does what is 
   );
 });
 
+test('a worker that was sent home is there until it was last heard of, not until something is decided again', () => {
+  const starts = [
+    { at: 1, state: 'used', endedAt: 2, leftAt: 14 },
+    { at: 1, state: 'used', endedAt: 2, leftAt: 16 },
+    { at: 1, state: 'used', endedAt: 2 },
+  ];
+  const points = pointsOf([decided(10, { idle: 3, drained: 2 })], starts, point(90, { idle: 1 }));
+  assert.deepEqual(
+    points.map(({ at, idle, leaving }) => [at, idle, leaving]),
+    [
+      [10, 1, 2],
+      [14, 1, 1],
+      [16, 1, 0],
+      [90, 1, 0],
+    ],
+  );
+});
+
 test('a decision from a clock that is ahead of this one is not drawn after the present', () => {
   assert.deepEqual(
     pointsOf([decided(99)], [], point(30)).map(({ at }) => at),

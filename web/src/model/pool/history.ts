@@ -20,11 +20,14 @@ interface Start {
   readonly at: number;
   readonly state: string;
   readonly endedAt?: number | undefined;
+  readonly leftAt?: number | undefined;
 }
 
+type Change = { readonly at: number; readonly what: 'came' | 'never' | 'left' };
+
 /**
- * Figures right after each decision, the oldest first, and as they are now. Nothing is decided when a worker comes, so its ticket says when it
- * stopped to be one that is starting.
+ * Figures right after each decision, the oldest first, and as they are now. Nothing is decided when a worker comes or goes, so its ticket says
+ * when that was.
  */
 export function pointsOf(
   decisions: readonly Decided[],
@@ -36,23 +39,35 @@ export function pointsOf(
     ...decisions.filter((one) => one.at < at).toSorted((a, b) => a.at - b.at),
     { at, want, busy, idle, starting, leaving, launched: 0, drained: 0 },
   ];
-  const ends = starts
-    .flatMap(({ state, endedAt }) => (endedAt === undefined ? [] : [{ at: endedAt, came: state === 'used' }]))
-    .toSorted((a, b) => a.at - b.at);
+  const changes = starts.flatMap(changesOf).toSorted((a, b) => a.at - b.at);
   return known.flatMap((one, i) => {
     const next = known[i + 1];
-    let point = afterDecision(one);
-    if (next === undefined) return [point];
-    const points = [point];
-    for (const end of ends) {
-      if (end.at <= one.at || end.at >= next.at || point.starting === 0) continue;
-      // What is known next tells what the worker that came has done.
-      const kind = end.came ? (point.busy < next.busy ? 'busy' : 'idle') : undefined;
-      point = { ...point, at: end.at, starting: point.starting - 1, ...(kind && { [kind]: point[kind] + 1 }) };
-      points.push(point);
+    const points = [afterDecision(one)];
+    if (next === undefined) return points;
+    for (const change of changes) {
+      if (change.at <= one.at || change.at >= next.at) continue;
+      const point = afterChange(points.at(-1) as Point, change, next);
+      if (point !== undefined) points.push(point);
     }
     return points;
   });
+}
+
+function changesOf({ state, endedAt, leftAt }: Start): readonly Change[] {
+  if (endedAt === undefined) return [];
+  const came: Change = { at: endedAt, what: state === 'used' ? 'came' : 'never' };
+  return leftAt === undefined ? [came] : [came, { at: Math.max(leftAt, endedAt), what: 'left' }];
+}
+
+/** What is known next tells what a worker that came has done, and which one has left. Undefined: it is counted already. */
+function afterChange(point: Point, { at, what }: Change, next: Staff): Point | undefined {
+  if (what === 'left') {
+    const kind = (['leaving', 'idle', 'busy'] as const).find((one) => point[one] > next[one]);
+    return kind && { ...point, at, [kind]: point[kind] - 1 };
+  }
+  if (point.starting === 0) return undefined;
+  const kind = point.busy < next.busy ? 'busy' : 'idle';
+  return { ...point, at, starting: point.starting - 1, ...(what === 'came' && { [kind]: point[kind] + 1 }) };
 }
 
 function afterDecision({ at, want, busy, idle, starting, leaving, launched, drained }: Decided): Point {

@@ -78,7 +78,7 @@ function Row({ ticket }: { readonly ticket: PoolTicket }) {
         <Deadline of={ticket} />
       </td>
       <td className={`said ${state === 'failed' || state === 'lost' ? 'bad' : ''}`}>
-        {text}
+        <span>{text}</span>
         {by && <span className="narrow-only">{by}</span>}
       </td>
       <td className="wide-only">{by || <span className="quiet">–</span>}</td>

@@ -26,7 +26,10 @@ export function usePool(name: string) {
   const tickets = useNewest(
     `tickets ${name}`,
     async (limit, signal) => (await client.call('listPoolTickets', { params, query: { limit }, signal })).tickets,
-    { ...LIVE, settled: ({ state }) => state !== 'open' },
+    {
+      ...LIVE, // Also when its worker is not known any more.
+      settled: ({ state, worker, leftAt }) => state !== 'open' && (worker === undefined || leftAt !== undefined),
+    },
   );
   return {
     pool,
