@@ -9,7 +9,7 @@ import {
   type PoolState,
   type PoolWorker,
 } from '../core/pools/decide.ts';
-import { checkPool, type LauncherSpec, type PoolInput, type PoolSpec } from '../core/pools/pool.ts';
+import { checkPool, type LauncherSpec, type PolicyInput, type PoolInput, type PoolSpec } from '../core/pools/pool.ts';
 import { ticketId } from '../core/pools/ticket.ts';
 import { NEVER } from '../core/schedule/due.ts';
 import type {
@@ -86,6 +86,8 @@ export interface PoolCheck {
 export interface CheckTerms {
   /** Only says what it would do. */
   readonly dryRun?: boolean;
+  /** Of a dry run: in place of the policy that the pool has. */
+  readonly policy?: PolicyInput | undefined;
 }
 
 /** Checks a pool and starts workers. */
@@ -188,17 +190,18 @@ export class Pools {
 
   /** Checks a pool now: starts workers, or sends some home. */
   async check(name: string, terms: CheckTerms = {}): Promise<PoolCheck> {
-    if (terms.dryRun === true) return { plan: await this.plan(name), acted: undefined, launches: [] };
+    if (terms.dryRun === true) return { plan: await this.plan(name, terms.policy), acted: undefined, launches: [] };
     if (this.#checker === undefined) throw fault('UNSUPPORTED', {}, { hint: 'This process starts no workers.' });
     return this.#checker(name, terms);
   }
 
-  /** What a check would do now. Reads only. */
-  async plan(name: string): Promise<PoolPlan> {
+  /** What a check would do now, or would do with another policy. Reads only. */
+  async plan(name: string, policy?: PolicyInput): Promise<PoolPlan> {
     const { store, staleMs } = this.#deps;
     const look = await store.poolLook({ name: checkName('pool', name), staleMs });
     if (look === undefined) throw unknown(name);
-    const pool = poolOf(look.pool);
+    const stored = poolOf(look.pool);
+    const pool = policy === undefined ? stored : { ...stored, policy: checkPool(name, { policy }).policy };
     const work = await this.#work(pool);
     const state = stateOf(look, work);
     const decision = decidePool(state, pool, look.now);

@@ -94,6 +94,19 @@ for (const { suffix, ...options } of looks) {
         await page.getByRole('button', { name: 'Create a schedule' }).click();
         await page.getByRole('region', { name: 'Next fire times' }).getByRole('listitem').nth(4).waitFor();
         found.push(...(await look(visit, 'create-a-schedule', suffix)));
+        await visit.open('/pools/batch');
+        await page.getByRole('button', { name: 'Dry run' }).click();
+        await page.getByRole('region', { name: 'What a check would do' }).getByText('desired').waitFor();
+        found.push(...(await look(visit, 'dry-run-of-a-pool', suffix)));
+        await page.keyboard.press('Escape');
+        await page.getByRole('button', { name: 'Edit' }).click();
+        found.push(...(await look(visit, 'edit-a-pool', suffix)));
+        await visit.open('/triggers');
+        await page.getByRole('button', { name: 'Create a trigger' }).click();
+        for (const kind of ['Event', 'File', 'Webhook']) {
+          await page.getByRole('dialog').getByRole('button', { name: kind, exact: true }).click();
+          found.push(...(await look(visit, `create-a-trigger-${kind.toLowerCase()}`, suffix)));
+        }
         await visit.open('/runs');
         await page.getByRole('button', { name: 'Start a run' }).click();
         await page.getByLabel('Machine or graph, as YAML or JSON').fill('nodes: []');

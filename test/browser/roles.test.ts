@@ -12,7 +12,7 @@ const inBrowser = houseOfThisFile({
 
 /** What changes something, by the words on its button. */
 const CHANGES =
-  /push|cancel|retry|run |again|pause|resume|drain|enable|create|edit|remove|rotate|revoke|save|delete|add a|approve|reject|select|priority/i;
+  /push|cancel|retry|run |again|pause|resume|drain|enable|create|edit|remove|rotate|revoke|save|delete|add a|approve|reject|select|priority|turn o|fire|check now|dry/i;
 
 test(
   'who may only read sees every screen and not one button that changes something',
@@ -60,6 +60,13 @@ test(
       assert.equal(await page.getByRole('button', { name: 'Create a token' }).count(), 0);
       await visit.open('/workers');
       await page.getByRole('button', { name: 'Create a worker' }).waitFor();
+      // Who may write a pool says which programs are started.
+      await visit.open('/pools/batch');
+      await page.getByRole('button', { name: 'Check now' }).waitFor();
+      for (const name of ['Edit', 'Turn off', 'Remove'])
+        assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+      await visit.open('/triggers/paid');
+      await page.getByRole('button', { name: 'Fire now' }).waitFor();
     },
     { as: 'operator' },
   ),

@@ -76,6 +76,35 @@ async function plantRest(house: House): Promise<void> {
   await plant('who changed a limit', (by) =>
     house.call('editLimit', { params: { name: 'keyed' }, body: { perKey: 2 }, by }),
   );
+  await plant('pool name', (name) => house.call('putPool', { body: { name } }));
+  await plant('tag of a pool', (tag) =>
+    house.call('putPool', { body: { name: 'tagged', enabled: false, worker: { tags: [tag] } } }),
+  );
+  await plant('who changed a pool', (by) => house.call('putPool', { body: { name: 'hostile', enabled: false }, by }));
+  const placement = { requires: ['of-no-worker'] };
+  for (let i = 0; i < PAYLOADS.length; i++)
+    await house.push({ queue: 'hostile', handler: 'echo', input: {}, placement });
+  await plant('what a launcher says', async (text) => {
+    const launcher = { kind: 'command', argv: ['printf', '%s', text] };
+    const policy = { max: 40, burst: 1, startMs: '1h' };
+    const worker = { tags: ['of-no-worker'] };
+    await house.call('putPool', { body: { name: 'hostile', policy, worker, launcher } });
+    await house.call('checkPool', { params: { name: 'hostile' }, body: {} });
+  });
+  await plant('trigger name', (name) =>
+    house.call('putTrigger', { body: { name, kind: 'manual', push: { queue: 'echo' } } }),
+  );
+  await plant('folder and files of a trigger', (match) =>
+    house.call('putTrigger', {
+      body: { name: 'folder', kind: 'file', folder: `/${match}`, match: '*', push: { queue: 'echo' } },
+    }),
+  );
+  await plant('input and title of a trigger', (title) =>
+    house.call('putTrigger', {
+      body: { name: 'titled', kind: 'manual', run: { use: title, title }, input: { [title]: title } },
+    }),
+  );
+  await house.call('fireTrigger', { params: { name: 'titled' }, body: {} });
   await plant('saved view', (name) =>
     house.call('saveView', { body: { name, screen: 'tasks', query: `queue=${name}` } }),
   );
@@ -151,12 +180,22 @@ test(
       'fairness key',
       'tag',
       'limit key',
+      'what a launcher says',
       'who changed a limit',
       'saved view',
       'token name',
     ])
       assert.ok((taken.get(field) ?? 0) >= 28, field);
-    for (const field of ['queue', 'handler', 'worker name', 'limit name', 'placement', 'only on'])
+    for (const field of [
+      'queue',
+      'handler',
+      'worker name',
+      'limit name',
+      'placement',
+      'only on',
+      'pool name',
+      'trigger name',
+    ])
       assert.equal(taken.get(field), 0, field);
     const screens = [
       '/',
@@ -167,6 +206,12 @@ test(
       '/limits',
       '/limits/keyed',
       '/schedules',
+      '/pools',
+      '/pools/hostile',
+      '/pools/tagged',
+      '/triggers',
+      '/triggers/folder',
+      '/triggers/titled',
       '/approvals',
       '/failed',
       '/cluster',

@@ -22,6 +22,9 @@ const Queues = lazy(() => import('./screens/queues/queues.tsx'));
 const Workers = lazy(() => import('./screens/workers/workers.tsx'));
 const Limits = lazy(() => import('./screens/limits/limits.tsx'));
 const Schedules = lazy(() => import('./screens/schedules/schedules.tsx'));
+const Pools = lazy(() => import('./screens/pools/pools.tsx'));
+const Pool = lazy(() => import('./screens/pools/pool.tsx'));
+const Triggers = lazy(() => import('./screens/triggers/triggers.tsx'));
 const Approvals = lazy(() => import('./screens/approvals.tsx'));
 const Failed = lazy(() => import('./screens/failed.tsx'));
 const Cluster = lazy(() => import('./screens/cluster.tsx'));
@@ -55,6 +58,12 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
         return { title: name ?? 'Limits', screen: <Limits name={name} /> };
       case 'schedules':
         return { title: name ?? 'Schedules', screen: <Schedules name={name} /> };
+      case 'pools':
+        return name === undefined
+          ? { title: 'Pools', screen: <Pools /> }
+          : { title: name, screen: <Pool name={name} key={name} /> };
+      case 'triggers':
+        return { title: name ?? 'Triggers', screen: <Triggers name={name} /> };
       case 'approvals':
         return { title: 'Approvals', screen: <Approvals /> };
       case 'failed':

@@ -34,8 +34,10 @@ const ENTRIES: readonly (readonly Entry[])[] = [
   [
     { to: '/queues', name: 'Queues', icon: 'queues', key: 'q' },
     { to: '/workers', name: 'Workers', icon: 'workers', key: 'w' },
+    { to: '/pools', name: 'Pools', icon: 'pools', key: 'p' },
     { to: '/limits', name: 'Limits', icon: 'limits', key: 'l' },
     { to: '/schedules', name: 'Schedules', icon: 'schedules', key: 'd' },
+    { to: '/triggers', name: 'Triggers', icon: 'triggers', key: 'i' },
   ],
   [
     { to: '/cluster', name: 'Cluster', icon: 'cluster', key: 'c' },

@@ -23,8 +23,14 @@ export const poolOperations = {
     return viewPool(before);
   },
 
-  async checkPool({ engine }, { params, body: { dryRun = false } }) {
-    const { plan, acted, launches } = await engine.pools.check(params.name, { dryRun });
+  async checkPool({ engine }, { params, body: { dryRun = false, policy } }) {
+    if (policy !== undefined && !dryRun) {
+      throw fault('INVALID_INPUT', {
+        field: 'policy',
+        problem: 'only a dry run takes another policy than the pool has',
+      });
+    }
+    const { plan, acted, launches } = await engine.pools.check(params.name, { dryRun, policy });
     const { launch, drain, ...note } = decisionNote(plan.state, plan.decision);
     return {
       pool: params.name,
@@ -46,19 +52,22 @@ export const poolOperations = {
   async listPoolTickets(snapshot, { params, query }) {
     const tickets = await snapshot.engine.pools.tickets(params.name, pageOf(query));
     const calendarOf = await snapshot.calendar();
-    const names = new Map((await snapshot.workers()).map(({ worker, name }) => [worker, name]));
+    const workers = new Map((await snapshot.workers()).map((one) => [one.worker, one]));
     return {
-      tickets: tickets.map(({ n, id, state, at, expiresAt, started, error, worker }): PoolTicketView => {
-        const name = worker === undefined ? undefined : names.get(worker);
+      tickets: tickets.map(({ n, id, state, at, expiresAt, endedAt, started, error, worker }): PoolTicketView => {
+        const by = worker === undefined ? undefined : workers.get(worker);
+        const gone = by?.state === 'offline' || by?.state === 'lost';
         return {
           n,
           id,
           state,
           at,
           expiresAt: calendarOf(expiresAt),
+          ...(endedAt === undefined ? {} : { endedAt: calendarOf(endedAt) }),
           ...(started === undefined ? {} : { started }),
           ...(error === undefined ? {} : { error }),
-          ...(name === undefined ? {} : { worker: name }),
+          ...(by === undefined ? {} : { worker: by.name }),
+          ...(by !== undefined && gone ? { leftAt: calendarOf(by.seenAt) } : {}),
         };
       }),
     };
@@ -72,8 +81,31 @@ function gone(error: unknown): undefined {
 }
 
 async function detailOf({ engine }: EngineSnapshot, name: string): Promise<PoolDetailView> {
-  const { pool, state, decision } = await engine.pools.plan(name);
-  return { ...viewPool(pool), now: decisionNote(state, decision) satisfies DecisionNote };
+  const { pool, state, decision, againMs } = await engine.pools.plan(name);
+  const problem = problemIn(await engine.pools.tickets(name, { limit: LOOKED_AT }), engine.world.clock.wall());
+  return {
+    ...viewPool(pool),
+    now: decisionNote(state, decision) satisfies DecisionNote,
+    failures: state.failures,
+    ...(againMs === undefined ? {} : { againMs }),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+/** The newest start that has come to nothing, unless a worker has come since: the launcher works again. */
+function problemIn(tickets: readonly Ticket[], now: number): PoolDetailView['problem'] {
+  for (const { id, state, at, started, error } of tickets) {
+    if (state === 'used') return undefined;
+    if (state === 'open' && (started !== undefined || now - at < SILENT_MS)) continue;
+    return {
+      ticket: id,
+      state,
+      at,
+      ...(started === undefined ? {} : { started }),
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+  return undefined;
 }
 
 function viewPool({ policy, ...pool }: Pool): PoolView {
@@ -81,6 +113,12 @@ function viewPool({ policy, ...pool }: Pool): PoolView {
   return { ...pool, policy: { ...rest, ...(targetWaitMs === undefined ? {} : { targetWaitMs }) } };
 }
 
+type Ticket = Awaited<ReturnType<EngineSnapshot['engine']['pools']['tickets']>>[number];
+
+/** Of the newest tickets: more than one check starts, and few enough to read for each pool of a list. */
+const LOOKED_AT = 20;
+/** No launcher is waited for so long. */
+const SILENT_MS = 20_000;
 const DEFAULT_PAGE = 50;
 
 function pageOf({ limit = DEFAULT_PAGE, before }: { readonly limit?: unknown; readonly before?: unknown } = {}): {

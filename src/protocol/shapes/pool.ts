@@ -101,12 +101,27 @@ const figures = {
   leaving: z.number().describe('Sent home, and not gone yet'),
 };
 
-export const PoolDetail = Pool.extend({ now: z.object(figures).describe('What a check would find and do now') }).meta({
-  id: 'PoolDetail',
-});
+export const PoolDetail = Pool.extend({
+  now: z.object(figures).describe('What a check would find and do now'),
+  failures: z.number().describe('How many starts have come to nothing since a worker has come'),
+  againMs: z.number().optional().describe('After so long time alone may change what a check would do'),
+  problem: z
+    .object({
+      ticket: z.string(),
+      state: word<TicketState>().describe('open: its launcher has not answered for 20 seconds'),
+      at: Time,
+      started: z.string().optional().describe('What the launcher says that it has started'),
+      error: z.string().optional(),
+    })
+    .optional()
+    .describe('The newest start that has come to nothing, if no worker has come by a later one'),
+}).meta({ id: 'PoolDetail' });
 
 export const PoolCheckInput = z.strictObject({
   dryRun: z.boolean().default(false).describe('Only say what would be done'),
+  policy: PolicyInput.optional().describe(
+    'Of a dry run: in place of the policy that the pool has. What is not given has its default',
+  ),
 });
 
 export const PoolChecked = z
@@ -139,6 +154,8 @@ export const PoolTicket = z
     state: word<TicketState>(),
     at: Time,
     expiresAt: Time,
+    endedAt: Time.optional().describe('When its worker came, or it was found that none will'),
+    leftAt: Time.optional().describe('When its worker was last heard of, once that has gone'),
     started: z.string().optional().describe('What the launcher has started, as it calls it'),
     error: z.string().optional(),
     worker: z.string().optional().describe('The name of the worker that came with it'),

@@ -15,8 +15,9 @@ test('a pool is put, read, listed and removed', async (t) => {
   const { policy, worker, launcher, queues, enabled } = put;
   assert.deepEqual([policy.max, policy.idleMs, policy.targetWaitMs, policy.min], [3, 300_000, 30_000, 0]);
   assert.deepEqual([worker.life, launcher, queues, enabled], ['stay', { kind: 'subprocess' }, ['papers'], true]);
-  const { now, ...same } = await node.call('getPool', `${POOLS}/papers`);
+  const { now, failures, ...same } = await node.call('getPool', `${POOLS}/papers`);
   assert.deepEqual(same, put);
+  assert.equal(failures, 0);
   assert.deepEqual([now.want, now.launch, now.reasons], [0, 0, []]);
   assert.equal((await node.call('listPools', POOLS)).pools.length, 1);
   assert.deepEqual(await node.call('removePool', `${POOLS}/papers`, { method: 'DELETE' }), put);
@@ -77,7 +78,52 @@ test('tickets are shown by their ids, with the worker that came, and never with 
   await node.call('putPool', POOLS, { body: { name: 'p' } });
   await node.engine.pools.reserve('p', [ticketOf(TICKET)]);
   await node.engine.workers.register({ name: 'box', incarnation: 'i', slots: 1, ticket: TICKET });
+  const { tickets } = await node.call('listPoolTickets', `${POOLS}/p/tickets`);
+  const [{ at, endedAt = 0, expiresAt } = { at: 0, expiresAt: 0 }] = tickets;
+  assert.ok(endedAt >= at - 50 && endedAt < expiresAt, 'it tells when its worker came');
+  assert.equal(tickets[0]?.leftAt, undefined, 'it is there');
   const text = JSON.stringify((await node.ask(`${POOLS}/p/tickets`)).body);
   assert.ok(text.includes('"worker":"box"') && text.includes(ticketOf(TICKET).id), text);
   assert.ok(!text.includes('b'.repeat(32)) && !text.includes(ticketOf(TICKET).hash), text);
+  const [record] = await node.engine.workers.list();
+  await node.engine.workers.beat({ worker: record?.worker as number, state: 'offline' });
+  const [left] = (await node.call('listPoolTickets', `${POOLS}/p/tickets`)).tickets;
+  assert.ok((left?.leftAt ?? 0) >= endedAt, 'it tells when its worker was last heard of');
+});
+
+test('a dry run takes another policy than the pool has, and changes nothing; a check does not take one', async (t) => {
+  const node = await nodeScene(t, quiet);
+  await node.call('putPool', POOLS, { body: { name: 'p', policy: { max: 2 }, launcher: { kind: 'in-process' } } });
+  await node.engine.pushMany(Array.from({ length: 5 }, () => ({ queue: 'p', handler: 'h' })));
+  const dry = (policy: object) => node.call('checkPool', `${POOLS}/p/check`, { body: { dryRun: true, policy } });
+  const wide = await dry({ max: 9 });
+  assert.deepEqual([wide.launch, wide.want, wide.reasons], [5, 5, ['work']]);
+  assert.equal((await dry({ max: 9, tasksPerWorker: 4, burst: 1 })).launch, 1);
+  const check = (body: object) => node.ask(`${POOLS}/p/check`, { body });
+  for (const body of [
+    { policy: { max: 9 } },
+    { dryRun: true, policy: { min: 3, max: 2 } },
+    { dryRun: true, policy: 1 },
+  ])
+    assert.equal((await check(body)).status, 400, JSON.stringify(body));
+  assert.equal((await node.call('getPool', `${POOLS}/p`)).policy.max, 2);
+  assert.deepEqual((await node.call('listPoolTickets', `${POOLS}/p/tickets`)).tickets, []);
+});
+
+test('a pool tells the newest start that came to nothing, until a worker has come', async (t) => {
+  const node = await nodeScene(t, quiet);
+  await node.call('putPool', POOLS, { body: { name: 'p' } });
+  const ticket = (letter: string): string => `tk-${letter.repeat(16)}.${'b'.repeat(32)}`;
+  const get = () => node.call('getPool', `${POOLS}/p`);
+  await node.engine.pools.reserve('p', [ticketOf(ticket('a'))]);
+  assert.equal((await get()).problem, undefined, 'its launcher may still answer');
+  await node.engine.pools.failed(ticketOf(ticket('a')).id, 'no room');
+  const { problem, failures } = await get();
+  assert.deepEqual([problem?.state, problem?.error, failures], ['failed', 'no room', 1]);
+  assert.equal((await node.call('listPools', POOLS)).pools[0]?.problem?.error, 'no room');
+  await node.engine.pools.reserve('p', [ticketOf(ticket('c'))]);
+  assert.equal((await get()).problem?.error, 'no room', 'one that is starting proves nothing');
+  await node.engine.workers.register({ name: 'box', incarnation: 'i', slots: 1, ticket: ticket('c') });
+  const after = await get();
+  assert.deepEqual([after.problem, after.failures, after.now.idle], [undefined, 0, 1]);
 });

@@ -144,6 +144,8 @@ export interface TicketRecord {
   readonly at: number;
   /** Lease time. */
   readonly expiresAt: number;
+  /** When its worker came, or it was found that none will; lease time. */
+  readonly endedAt: number | undefined;
   readonly started: string | undefined;
   readonly error: string | undefined;
   readonly worker: number | undefined;

@@ -74,6 +74,7 @@ export interface TicketRow {
   readonly state: number;
   readonly at: number;
   readonly expires_at: number;
+  readonly ended_at: number | null;
   readonly started: string | null;
   readonly error: string | null;
   readonly worker: number | null;
@@ -86,6 +87,7 @@ export function ticketOf(row: TicketRow): TicketRecord {
     state: TICKET_STATES[row.state] as TicketState,
     at: row.at,
     expiresAt: row.expires_at,
+    endedAt: row.ended_at ?? undefined,
     started: row.started ?? undefined,
     error: row.error ?? undefined,
     worker: row.worker ?? undefined,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clockTime, duration, exactTime, isDuration, millisecondsOf, relativeTime } from './time.ts';
+import { clockTime, duration, durationText, exactTime, isDuration, millisecondsOf, relativeTime } from './time.ts';
 
 test('what was and what comes is said in one unit', () => {
   const now = 1_000_000_000;
@@ -48,4 +48,17 @@ test('a duration says how long it is', () => {
     ['1h30m', '250ms', '2d', '1m5s', 'soon'].map(millisecondsOf),
     [5_400_000, 250, 172_800_000, 65_000, 0],
   );
+});
+
+test('a duration is written so that it can be read again without a loss', () => {
+  for (const [ms, text] of [
+    [0, '0s'],
+    [500, '500ms'],
+    [90_000, '1m30s'],
+    [5_400_000, '1h30m'],
+    [90_061_001, '1d1h1m1s1ms'],
+  ] as const) {
+    assert.equal(durationText(ms), text);
+    assert.equal(millisecondsOf(text), ms);
+  }
 });

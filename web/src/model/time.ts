@@ -59,6 +59,18 @@ export function isDuration(text: string): boolean {
   return /^(?=\d)(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?$/.test(text.trim());
 }
 
+/** The exact text of a duration, as the server takes it and shows it: `1h30m`, `500ms`, `0s`. */
+export function durationText(ms: number): string {
+  let left = Math.round(ms);
+  const parts = (['d', 'h', 'm', 's', 'ms'] as const).flatMap((unit) => {
+    const size = UNITS[unit] as number;
+    const n = Math.floor(left / size);
+    left -= n * size;
+    return n === 0 ? [] : [`${n}${unit}`];
+  });
+  return parts.length === 0 ? '0s' : parts.join('');
+}
+
 const UNITS: Readonly<Record<string, number>> = { w: 7 * DAY, d: DAY, h: HOUR, m: MINUTE, s: 1000, ms: 1 };
 
 /** The milliseconds of such a text; 0 if it is not a duration. */

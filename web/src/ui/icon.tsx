@@ -71,6 +71,14 @@ const PATHS = {
       <path d="M8 4.8V8l2.2 1.6" />
     </>
   ),
+  pools: (
+    <>
+      <rect x="2" y="2.5" width="4.6" height="4.6" rx="1.2" />
+      <rect x="2" y="8.9" width="4.6" height="4.6" rx="1.2" />
+      <path d="M11.5 13.5v-10m-2.7 2.6 2.7-2.7 2.7 2.7" />
+    </>
+  ),
+  triggers: <path d="M9 1.8 3.2 9.2h4L6.6 14.2l6-7.6h-4z" />,
   cluster: (
     <>
       <circle cx="8" cy="3.6" r="1.8" />

@@ -177,6 +177,7 @@ export const POOLS: Topic = {
       const { store } = scene;
       await put(scene);
       const [ticket] = (await reserve(scene, 1)) as [NewTicket];
+      assert.equal((await recordOf(scene, ticket)).endedAt, undefined);
       const worker = await arrive(scene, ticket);
       const [record] = await store.workerList();
       assert.deepEqual([record?.worker, record?.pool], [worker, NAME]);
@@ -185,8 +186,9 @@ export const POOLS: Topic = {
       assert.equal(await refusal(arrive(scene, { ...ticket, hash: 'guessed' }, 'a thief')), 'TICKET_REFUSED');
       assert.equal(await refusal(arrive(scene, { id: 'tk-none', hash: 'x' })), 'TICKET_REFUSED');
       assert.equal((await store.workerList()).length, 1, 'who is refused leaves nothing');
-      const { state, worker: by } = await recordOf(scene, ticket);
+      const { state, worker: by, endedAt = Number.NaN } = await recordOf(scene, ticket);
       assert.deepEqual([state, by], ['used', worker]);
+      assert.ok(endedAt <= (await look(scene)).now, 'it tells when its worker came');
       assert.equal((await memberOf(scene, worker)).ticket, ticket.id);
     },
 

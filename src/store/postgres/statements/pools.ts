@@ -47,7 +47,7 @@ export function poolStatements({ s, NOW }: Fragments) {
     ticketFail: `UPDATE ${s}.pool_tickets SET state = 2, error = $2, ended_at = ${NOW} WHERE id = $1 AND state = 0`,
     ticketsSeen: `UPDATE ${s}.pool_tickets t SET idle_since = x.since, ended = x.ended
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) x(id, since, ended) WHERE t.id = x.id AND ${few('x.id', "|| ''")}`,
-    ticketList: `SELECT n, id, state, at, expires_at, started, error, worker FROM ${s}.pool_tickets
+    ticketList: `SELECT n, id, state, at, expires_at, ended_at, started, error, worker FROM ${s}.pool_tickets
       WHERE pool = $1 AND n < $2 ORDER BY n DESC LIMIT $3`,
     /** Those whose workers are still there stay: they are what a worker was brought by. */
     ticketsPrune: `DELETE FROM ${s}.pool_tickets WHERE n IN (SELECT n FROM ${s}.pool_tickets t WHERE t.pool = $1 AND t.state <> 0

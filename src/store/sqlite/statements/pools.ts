@@ -35,7 +35,7 @@ export const POOL_STATEMENTS = {
   ticketStarted: 'UPDATE pool_tickets SET started = ? WHERE id = ?',
   ticketFail: 'UPDATE pool_tickets SET state = 2, error = ?, ended_at = ? WHERE id = ? AND state = 0',
   ticketSeen: 'UPDATE pool_tickets SET idle_since = ?, ended = ? WHERE id = ?',
-  ticketList: `SELECT n, id, state, at, expires_at, started, error, worker FROM pool_tickets WHERE pool = ? AND n < ?
+  ticketList: `SELECT n, id, state, at, expires_at, ended_at, started, error, worker FROM pool_tickets WHERE pool = ? AND n < ?
     ORDER BY n DESC LIMIT ?`,
   // Those whose workers are still there stay: they are what a worker was brought by.
   ticketsPrune: `DELETE FROM pool_tickets WHERE n IN (SELECT n FROM pool_tickets t WHERE t.pool = ?1 AND t.state <> 0

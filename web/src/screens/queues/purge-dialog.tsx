@@ -5,8 +5,8 @@ import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { plural } from '../../model/text.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/fields.tsx';
 import { showDone } from '../../ui/toast.tsx';
+import { TypedName } from '../../ui/typed-name.tsx';
 
 export function PurgeDialog({
   name,
@@ -46,17 +46,7 @@ export function PurgeDialog({
         <b>{plural(found, 'task')}</b> in <code>{name}</code> {found === 1 ? 'is' : 'are'} ready, scheduled or waiting.
         All of them are cancelled. Running tasks continue.
       </p>
-      <Field label={`Type ${name} to confirm`}>
-        {(props) => (
-          <input
-            {...props}
-            className="input"
-            value={typed}
-            onChange={(event) => setTyped(event.target.value)}
-            autoComplete="off"
-          />
-        )}
-      </Field>
+      <TypedName name={name} typed={typed} onTyped={setTyped} />
     </FormDialog>
   );
 }
