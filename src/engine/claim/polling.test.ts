@@ -73,9 +73,9 @@ test('what a scan finds is for the claim that began it, though it knew of a lane
   const { task } = await other.engine.push({ queue: 'q', handler: 'three' });
   // The scan takes longer than the looks at what is known.
   const looked = Promise.withResolvers<void>();
-  const { laneScan, taskClaim } = store;
-  store.laneScan = (params) => looked.promise.then(() => laneScan.call(store, params));
-  store.taskClaim = (params) => taskClaim.call(store, params).finally(() => setImmediate(looked.resolve));
+  const [laneScan, taskClaim] = [store.laneScan.bind(store), store.taskClaim.bind(store)];
+  store.laneScan = (params) => looked.promise.then(() => laneScan(params));
+  store.taskClaim = (params) => taskClaim(params).finally(() => setImmediate(looked.resolve));
   assert.deepEqual(tasksOf(await claim()), [task]);
 });
 
