@@ -12,6 +12,7 @@ import { LeaseWatch } from './slots/lease-watch.ts';
 import { Lookahead } from './slots/lookahead.ts';
 import { repeat } from './slots/repeat.ts';
 import { Slots } from './slots/slots.ts';
+import type { Vault } from './vault/vault.ts';
 import {
   DEFAULT_LADDER,
   DEFAULT_LOOKAHEAD,
@@ -48,6 +49,7 @@ export class Worker {
   #online: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
   #dismissal: Error | undefined;
+  #vault: Vault | undefined;
   readonly #cleanups: (() => void)[] = [];
 
   constructor(options: WorkerOptions) {
@@ -114,6 +116,9 @@ export class Worker {
       onNotice: (notice) => this.#watch.onNotice(notice),
       onTrouble: (error) => this.#warn('the renewal thread is gone; leases are renewed from the loop', error),
     });
+    const { credentials } = session;
+    if (credentials !== undefined && this.#vault !== undefined)
+      this.#cleanups.push(this.#vault.follow(credentials, this.#warn));
     renewal.start();
     // With one task to come, the start of the thread would only delay its claim.
     if (this.#options.once !== true) renewal.prepare();
@@ -134,10 +139,12 @@ export class Worker {
   async #open(): Promise<Session> {
     const { link, name, incarnation, slots, tags = [], queues, priority, version, ticket } = this.#options;
     await this.#runners.start();
+    this.#vault = await this.#options.vault?.();
     const { handlers } = this.#runners;
     const schemas = this.#runners.schemas();
     const plain = { name, incarnation, slots, tags, handlers, schemas, queues, priority, version };
-    const hello: Hello = ticket === undefined ? plain : { ...plain, ticket };
+    const vault = this.#vault === undefined ? {} : { vault: this.#vault.report };
+    const hello: Hello = { ...plain, ...vault, ...(ticket === undefined ? {} : { ticket }) };
     return link.open(hello, this.#stopOpening.signal);
   }
 

@@ -44,11 +44,21 @@ export class Vault implements CredentialSource {
     return this.#shelf.level;
   }
 
-  /** What it says of itself at a connection: the list is that of the moment in which it is read. */
+  /** What it says of itself. A link says it anew at each connection, so the list is that of the moment in which it is read. */
   get report(): VaultReport {
-    const { publicKey: key } = this.#shelf.keys;
-    const holds = [...this.#kept].flatMap(([name, { version, held }]) => (held ? [{ name, version }] : []));
-    return { key, level: this.level, holds: holds.slice(0, MAX_CREDENTIALS) };
+    const { keys, level } = this.#shelf;
+    const holds = (): VaultReport['holds'] => this.#holds();
+    return {
+      key: keys.publicKey,
+      level,
+      get holds() {
+        return holds();
+      },
+    };
+  }
+
+  #holds(): VaultReport['holds'] {
+    return [...this.#kept].flatMap(([name, { version, held }]) => (held ? [{ name, version }] : []));
   }
 
   has(name: string): boolean {
@@ -115,7 +125,7 @@ export class Vault implements CredentialSource {
     if (pinned !== undefined && signer !== '' && pinned !== signer)
       throw new Error('another cluster has signed it than the one that this worker was enrolled at; enrol it again');
     const value = openEnvelope({ worker: this.worker, name, version }, order.envelope, this.#shelf.keys, signer);
-    if (known?.held !== true && this.report.holds.length >= MAX_CREDENTIALS)
+    if (known?.held !== true && this.#holds().length >= MAX_CREDENTIALS)
       throw new Error(`this worker holds ${MAX_CREDENTIALS} credentials, and no more`);
     if (pinned === undefined) await this.#shelf.pin(signer);
     if (this.#shelf.signer !== signer) throw new Error('another process of this worker believes another cluster');
