@@ -151,6 +151,7 @@ const Grant = z.object({
   suspect: z.boolean(),
   timeoutMs: z.number().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
   reuses: z.boolean().optional(),
+  credentials: z.array(word).max(100).readonly().optional(),
 });
 
 /** Tasks that were granted: no more than the claim asked for, none of them twice. */

@@ -89,6 +89,7 @@ export const Granted = z
     suspect: z.boolean().describe('The lease of an earlier attempt ran out: it may be what killed its worker'),
     timeoutMs: z.number().optional(),
     reuses: z.boolean().optional(),
+    credentials: z.array(z.string()).readonly().optional().describe('Those that its placement names'),
   })
   .meta({ id: 'Granted' });
 

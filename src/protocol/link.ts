@@ -73,6 +73,8 @@ export interface Assignment extends Lease {
    * others.
    */
   readonly reuses?: boolean | undefined;
+  /** The credentials that its placement names: its handler may read these and no others. */
+  readonly credentials?: readonly string[] | undefined;
 }
 
 export interface ClaimRequest {

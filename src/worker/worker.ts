@@ -1,7 +1,10 @@
+import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
 import { fault } from '../core/errors.ts';
 import type { Hello, Session } from '../protocol/link.ts';
 import type { AttemptDeps } from './attempt.ts';
+import type { CredentialStock } from './credentials/attempt-credentials.ts';
+import { SecretFiles } from './credentials/secret-files.ts';
 import { Renewal } from './renewal/renewal.ts';
 import type { Ladder } from './runner/runner.ts';
 import { ClaimControl } from './slots/claim-control.ts';
@@ -122,7 +125,7 @@ export class Worker {
     renewal.start();
     // With one task to come, the start of the thread would only delay its claim.
     if (this.#options.once !== true) renewal.prepare();
-    const deps = { session, renewal, world, ladder, warn: this.#warn };
+    const deps = { session, renewal, world, ladder, warn: this.#warn, credentials: this.#stock() };
     this.#deps = deps;
     this.#slots.idleSince = world.clock.monotonic();
     this.#beginRounds(session);
@@ -134,6 +137,14 @@ export class Worker {
     });
     this.#intaking = this.#intake.run(deps);
     void this.#intaking.then(() => this.stop());
+  }
+
+  #stock(): CredentialStock | undefined {
+    const vault = this.#vault;
+    if (vault === undefined) return undefined;
+    const files = new SecretFiles(tmpdir());
+    files.sweep().catch((error: unknown) => this.#warn('files with secrets are left by an earlier process', error));
+    return { read: (name) => vault.read(name), files };
   }
 
   async #open(): Promise<Session> {

@@ -37,6 +37,11 @@ export function readValue(text: string): CredentialValue {
   return { type, fields: Object.fromEntries(entries) as Record<string, string> };
 }
 
+/** The texts that must not be told: of an object its fields. */
+export function textsOf(value: CredentialValue): readonly string[] {
+  return 'value' in value ? [value.value] : Object.values(value.fields);
+}
+
 function bounded(texts: readonly string[]): void {
   const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (size === 0 || size > MAX_CREDENTIAL_BYTES) throw refuse('it is empty or too long');
