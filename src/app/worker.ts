@@ -149,7 +149,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(queues === undefined ? {} : { queues }),
     ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
-    ...(parts.vault === undefined ? {} : { vault: parts.vault }),
+    ...(parts.vault === undefined ? {} : { vault: parts.vault, path: environment().PATH }),
     ...(once ? { once } : {}),
     ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),
     ...(options.lookahead === undefined ? {} : { lookahead: whole('lookahead', options.lookahead, 0, 10_000) }),

@@ -141,7 +141,13 @@ export class Attempt implements RunHost {
     this.#ended = true;
     this.ranMs = this.#deps.world.clock.monotonic() - this.#startedAt;
     this.#cancelTimer?.();
-    void this.credentials?.close().catch((error: unknown) => this.#deps.warn?.('a file with a secret is left', error));
+  }
+
+  /** Before its end is told: whoever hears of it finds none. */
+  async #removeFiles(credentials: AttemptCredentials): Promise<void> {
+    await credentials
+      .close()
+      .catch((error: unknown) => this.#deps.warn?.('a file with a secret could not be removed', error));
   }
 
   /** Without the secrets that the run has read. */
@@ -228,6 +234,7 @@ export class Attempt implements RunHost {
    */
   async settle(ended: RunOutcome, refusal?: Error): Promise<AttemptOutcome> {
     try {
+      if (this.credentials !== undefined) await this.#removeFiles(this.credentials);
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
@@ -249,6 +256,7 @@ export class Attempt implements RunHost {
   /** A plain end: all that is left is to complete the task, which can be done together with others. */
   isPlain(outcome: RunOutcome): outcome is RunOutcome & { readonly kind: 'done' } {
     if (outcome.kind !== 'done' || this.#keeps || this.#trace !== undefined) return false;
+    if (this.credentials !== undefined) return false;
     return this.#stopped === undefined && this.#yielded === undefined && !this.#log?.used;
   }
 

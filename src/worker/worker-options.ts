@@ -24,6 +24,8 @@ export interface WorkerOptions {
   readonly ticket?: string;
   /** Opens the place for credentials when the worker starts. Undefined: it takes none. */
   readonly vault?: () => Promise<Vault>;
+  /** Where programs of the system are. */
+  readonly path?: string | undefined;
   /** Claims one task, runs it, and ends. */
   readonly once?: boolean;
   /** Ends when nothing came for this long. */

@@ -4,6 +4,7 @@ import { fault } from '../core/errors.ts';
 import type { Hello, Session } from '../protocol/link.ts';
 import type { AttemptDeps } from './attempt.ts';
 import type { CredentialStock } from './credentials/attempt-credentials.ts';
+import { forbidCoreFiles } from './credentials/core-files.ts';
 import { SecretFiles } from './credentials/secret-files.ts';
 import { Renewal } from './renewal/renewal.ts';
 import type { Ladder } from './runner/runner.ts';
@@ -142,6 +143,7 @@ export class Worker {
   #stock(): CredentialStock | undefined {
     const vault = this.#vault;
     if (vault === undefined) return undefined;
+    forbidCoreFiles(this.#options.path);
     const files = new SecretFiles(tmpdir());
     files.sweep().catch((error: unknown) => this.#warn('files with secrets are left by an earlier process', error));
     return { read: (name) => vault.read(name), files };
