@@ -13,6 +13,7 @@ import { LazyRunner } from '../worker/runner/lazy-runner.ts';
 import { ProcessRunner } from '../worker/runner/process/process-runner.ts';
 import { guardPrograms } from '../worker/runner/process/program-guard.ts';
 import type { Ladder, Runner } from '../worker/runner/runner.ts';
+import type { Vault } from '../worker/vault/vault.ts';
 import { Worker } from '../worker/worker.ts';
 import type { WorkerOptions } from '../worker/worker-options.ts';
 
@@ -95,6 +96,8 @@ export interface WorkerParts {
   readonly world: World;
   readonly log: Log;
   readonly name: string;
+  /** Opens the place for credentials. */
+  readonly vault?: (() => Promise<Vault>) | undefined;
 }
 
 /** Makes a worker from tasks: inline functions run in its loop, the others in child processes. */
@@ -146,6 +149,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(queues === undefined ? {} : { queues }),
     ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
+    ...(parts.vault === undefined ? {} : { vault: parts.vault, path: environment().PATH }),
     ...(once ? { once } : {}),
     ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),
     ...(options.lookahead === undefined ? {} : { lookahead: whole('lookahead', options.lookahead, 0, 10_000) }),

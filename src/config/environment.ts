@@ -8,6 +8,8 @@ const POOL_VARIABLE = 'LEASEHOLD_POOL';
 /** The environment that child processes inherit. Read at each call: a program may have changed it. Tasks need no secrets of nodes. */
 export function environment(): Readonly<Record<string, string | undefined>> {
   const { [SECRET_VARIABLE]: _, [TICKET_VARIABLE]: _ticket, [POOL_VARIABLE]: _pool, ...rest } = process.env;
+  // It leads to the secret of a node, and to the key of a vault.
+  delete rest['CREDENTIALS_DIRECTORY'];
   for (const name of Object.keys(rest)) if (name.startsWith(HOOK_PREFIX)) delete rest[name];
   return rest;
 }
@@ -25,4 +27,16 @@ export function nodeEnvironment(): { readonly given: string | undefined; readonl
   const { [SECRET_VARIABLE]: given, CREDENTIALS_DIRECTORY: credentials } = process.env;
   // Shells and container files leave a variable out by setting it to nothing.
   return { given: given || undefined, credentials: credentials || undefined };
+}
+
+/** By these `secret-tool` finds the keyring of the user. */
+const SESSION = ['PATH', 'HOME', 'USER', 'DISPLAY', 'XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'];
+
+/** What the environment has for the vault of a worker. */
+export function vaultEnvironment(): {
+  readonly credentials: string | undefined;
+  readonly session: Readonly<Record<string, string | undefined>>;
+} {
+  const session = Object.fromEntries(SESSION.map((name) => [name, process.env[name]]));
+  return { credentials: process.env['CREDENTIALS_DIRECTORY'] || undefined, session };
 }

@@ -106,6 +106,8 @@ test('without flags and variables there are the documented defaults', () => {
     allowHttp: [],
     allowEnv: [],
     loopRoots: [],
+    vault: undefined,
+    vaultLevel: undefined,
     once: false,
     idleExit: undefined,
     burst: undefined,

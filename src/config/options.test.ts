@@ -69,6 +69,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   allow: ['shell,js', ['shell', 'js']],
   allowHttp: ['db.internal,10.0.0.0/8', ['db.internal', '10.0.0.0/8']],
   allowEnv: ['OPENAI_API_KEY,KEY_2', ['OPENAI_API_KEY', 'KEY_2']],
+  vault: ['./vault', './vault'],
+  vaultLevel: ['keyring', 'keyring'],
   loopRoots: ['main=/srv/a=b', [{ name: 'main', folder: '/srv/a=b' }]],
   join: ['http://127.0.0.1:7420,http://b:7420', ['http://127.0.0.1:7420', 'http://b:7420']],
   code: ['lh_code_abc', 'lh_code_abc'],

@@ -304,6 +304,14 @@ export const CATALOGUE = Object.freeze({
       'The workflow does not do what its run has recorded: {expected|another call} was expected, and {came|something else} came.',
     hint: 'Register the code that the run began with, or give changed code another version; then retry the run, which has lost nothing.',
   },
+  CREDENTIAL_MISSING: {
+    family: 'work',
+    status: 424,
+    retryable: true,
+    message:
+      'The credential {credential|asked for} is not at hand for this task: {problem|its worker does not hold it}.',
+    hint: 'Name it under "credentials" in the placement of the task, which then runs only where it is held, and give it to a worker.',
+  },
   HANDLER_NOT_FOUND: {
     family: 'work',
     status: 404,

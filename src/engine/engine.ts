@@ -3,6 +3,7 @@ import { fault } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import { checkName } from '../core/names.ts';
 import type { Permissions } from '../core/placement/permissions.ts';
+import { credentialsIn } from '../core/placement/placement.ts';
 import { EMPTY_STATS, type QueueStats } from '../core/task/event.ts';
 import type { Lease } from '../core/task/lease.ts';
 import type { TaskState } from '../core/task/task.ts';
@@ -15,6 +16,7 @@ import type {
   Grant,
   JournalEntry,
   KeptResult,
+  Lane,
   QueueRecord,
   RenewAnswer,
   ReviveAnswer,
@@ -457,6 +459,13 @@ export class Engine {
     return readSpec(await this.interner.specBody(spec)).permissions;
   }
 
+  /** The credentials that tasks of this lane ask for. A lane that was just claimed from is known, unless it was forgotten since. */
+  credentialsOf(lane: number): readonly string[] | undefined | Promise<readonly string[] | undefined> {
+    const known = this.readyLanes.lane(lane);
+    if (known === undefined) return this.store.laneGet({ lanes: [lane] }).then(([found]) => askedOf(found));
+    return known.rules === undefined ? undefined : askedOf(known);
+  }
+
   /** Whether tasks under this spec take over a kept result if there is one, and keep theirs. */
   reuses(spec: number): Promise<boolean> {
     return this.#parts.kept.reuses(spec);
@@ -514,4 +523,8 @@ export class Engine {
     this.#committed();
     this.logs.hint();
   }
+}
+
+function askedOf(lane: Lane | undefined): readonly string[] | undefined {
+  return lane?.rules === undefined ? undefined : credentialsIn(lane.rules.placement);
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CATALOGUE, type ErrorCode } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import { STATES } from '../core/task/task.ts';
+import type { CredentialOrder, Envelope } from './credential-envelope.ts';
 import { MAX_ANSWER_BYTES, MOST_ENDS, type NewRequest } from './frames.ts';
 
 /**
@@ -48,6 +49,29 @@ const LeftOut = z.array(word).max(1000).optional();
 /** What the node can be asked. A node before 0.2 does not say. */
 const Can = z.array(word).max(1000).optional();
 
+/** The key by which the cluster signs credentials: 32 bytes, base64url. */
+const Signer = z
+  .string()
+  .regex(/^[\w-]{43}$/)
+  .optional();
+
+const Credential = {
+  name: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/),
+  version: attempt,
+};
+/** Whoever opens it looks at it more closely: what is wrong with it is no reason to leave the node. */
+const Sealed = z.object({ ...Credential, envelope: z.unknown().transform((given) => given as Envelope) });
+const Removed = z.object({ ...Credential, removed: z.literal(true) });
+
+/** What comes with the answer to a heartbeat over HTTP; the rest of it is for others. */
+export const BeatAnswer = z.object({
+  credentials: z
+    .array(z.union([Removed, Sealed]))
+    .max(50)
+    .readonly()
+    .optional(),
+}) satisfies z.ZodType<{ readonly credentials?: readonly CredentialOrder[] | undefined }>;
+
 /** The error of a refusal. A code that this version does not know counts as a defect of the node. */
 export const WireError = z.object({
   code: z
@@ -67,12 +91,14 @@ export const WireError = z.object({
 
 /** A message of the node with its envelope checked; the value of an answer is checked by what was asked. */
 export const NodeFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('connect_ok'), ...Terms, can: Can, leftOut: LeftOut }),
+  z.object({ type: z.literal('connect_ok'), ...Terms, can: Can, leftOut: LeftOut, signer: Signer }),
   z.object({ type: z.literal('connect_rejected'), error: WireError }),
   z.object({ type: z.literal('ok'), re: count, value: z.unknown().optional() }),
   z.object({ type: z.literal('refused'), re: count, error: WireError }),
   z.object({ type: z.literal('kill_task'), task: number }),
   z.object({ type: z.literal('queue_paused'), queue: word }),
+  z.object({ type: z.literal('credential_push'), ...Sealed.shape }),
+  z.object({ type: z.literal('credential_remove'), ...Credential }),
 ]);
 export type NodeFrame = z.infer<typeof NodeFrame>;
 
@@ -103,6 +129,7 @@ export const JoinedAnswer = z.object({
   session: z.string().regex(/^[\x21-\x7e]{1,12000}$/),
   leaseMs: Terms.leaseMs,
   leftOut: LeftOut,
+  signer: Signer,
 });
 
 export const AskedAnswers = z.object({ answers: z.array(z.unknown()).max(MAX_LEASES) });
@@ -124,6 +151,7 @@ const Grant = z.object({
   suspect: z.boolean(),
   timeoutMs: z.number().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
   reuses: z.boolean().optional(),
+  credentials: z.array(word).max(100).readonly().optional(),
 });
 
 /** Tasks that were granted: no more than the claim asked for, none of them twice. */
@@ -160,6 +188,7 @@ const ANSWERS = {
   task_cancelled: Nothing,
   task_progress: Nothing,
   keep: Nothing,
+  credential_ack: Nothing,
   heartbeat: Nothing,
   journal: z.array(z.object({ key: text, value: text, child: z.literal(true).optional() })).max(MAX_ROWS),
   task_turn: z.object({

@@ -4,6 +4,7 @@ import { AFTER_FAILURE } from '../core/graph/graph.ts';
 import { MAX_AMOUNT, UNITS } from '../core/limits/budget.ts';
 import { MAX_SCHEMA_BYTES } from '../core/placement/worker.ts';
 import { utf8Length } from '../core/task/payload.ts';
+import { CredentialAck, type CredentialOrder, VaultReport } from './credential-envelope.ts';
 import { Duration } from './shapes/common.ts';
 import { LimitUse, PlacementInput } from './shapes/task.ts';
 
@@ -54,6 +55,8 @@ export const Connect = z.object({
   version: z.string().max(100).optional(),
   host: z.string().max(255).optional(),
   pid: z.number().int().min(1).optional(),
+  /** Where it keeps credentials, and which. */
+  vault: VaultReport.optional(),
   /** The leases that the worker holds. Any other lease that it was granted never reached it and is released. */
   holding: z.array(LeaseProof).max(20_000),
 });
@@ -86,6 +89,7 @@ export const Granted = z
     suspect: z.boolean().describe('The lease of an earlier attempt ran out: it may be what killed its worker'),
     timeoutMs: z.number().optional(),
     reuses: z.boolean().optional(),
+    credentials: z.array(z.string()).readonly().optional().describe('Those that its placement names'),
   })
   .meta({ id: 'Granted' });
 
@@ -216,6 +220,7 @@ export const WorkerRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('keep'), n, lease: LeaseProof, result: text.optional() }),
   z.object({ type: z.literal('lease_renew'), n, leases: z.array(LeaseProof) }),
   z.object({ type: z.literal('cancels'), n }),
+  z.object({ type: z.literal('credential_ack'), n, ...CredentialAck.shape }),
   z.object({ type: z.literal('heartbeat'), n, state: z.enum(['online', 'draining', 'offline']) }),
 ]);
 
@@ -247,8 +252,14 @@ export type NodeMessage =
   | { readonly type: 'kill_task'; readonly task: number }
   /** A hint: a queue was paused, and what was claimed ahead from it goes back. */
   | { readonly type: 'queue_paused'; readonly queue: string }
+  | CredentialMessage
   /** The settings of the worker have changed. The engine goes by them whether the worker does or not. */
   | ConfigUpdate;
+
+/** What is to be kept or removed. An order that got lost is sent again. */
+type CredentialMessage =
+  | ({ readonly type: 'credential_push' } & Exclude<CredentialOrder, { readonly removed: true }>)
+  | { readonly type: 'credential_remove'; readonly name: string; readonly version: number };
 
 export interface ConnectOk {
   readonly type: 'connect_ok';
@@ -261,6 +272,8 @@ export interface ConnectOk {
   readonly can?: readonly string[] | undefined;
   /** Handlers that the worker offers and gets no tasks of: they were not granted to its name. */
   readonly leftOut?: readonly string[] | undefined;
+  /** The Ed25519 public key by which the cluster signs credentials, base64url. */
+  readonly signer?: string | undefined;
 }
 
 export interface ConfigUpdate {

@@ -5,6 +5,7 @@ import type { Lease } from '../core/task/lease.ts';
 import type { LogEntry } from '../core/task/log.ts';
 import type { TaskRequest } from '../core/task/push.ts';
 import type { TaskState } from '../core/task/task.ts';
+import type { CredentialFeed, VaultReport } from './credential-envelope.ts';
 
 /**
  * The way from a worker to the engine: direct (same process), by WebSocket or by HTTP. A worker knows nothing else of the
@@ -46,6 +47,8 @@ export interface Hello {
    * needs none.
    */
   readonly token?: number | undefined;
+  /** Where it keeps credentials. Null: it has no such place; undefined: what it said before stays. */
+  readonly vault?: VaultReport | null | undefined;
   /** What a node knows it by (`NameTaker`). Undefined: it takes no name, because it works on the store itself. */
   readonly holder?: string | undefined;
 }
@@ -70,6 +73,8 @@ export interface Assignment extends Lease {
    * others.
    */
   readonly reuses?: boolean | undefined;
+  /** The credentials that its placement names: its handler may read these and no others. */
+  readonly credentials?: readonly string[] | undefined;
 }
 
 export interface ClaimRequest {
@@ -293,6 +298,8 @@ export interface Session {
   readonly claimsApart?: boolean | undefined;
   /** How long log lines are batched before they are sent; default 50 ms. */
   readonly logPaceMs?: number | undefined;
+  /** The credentials that the worker is given; undefined: this link brings none. */
+  readonly credentials?: CredentialFeed | undefined;
 
   claim(request: ClaimRequest): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;

@@ -3,8 +3,10 @@ import type { TaskState } from '../core/task/task.ts';
 import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
+import { AttemptCredentials, type CredentialStock } from './credentials/attempt-credentials.ts';
 import { LeaseSession, type Yielded } from './lease-session.ts';
 import { LazyLog, type LazyLogDeps } from './logs/lazy-log.ts';
+import { Redactor } from './redaction/redactor.ts';
 import type { Renewal } from './renewal/renewal.ts';
 import { retryPause } from './retry-pause.ts';
 import { ReuseLookupRun } from './runner/reuse-lookup-run.ts';
@@ -25,6 +27,8 @@ export interface AttemptDeps {
   readonly world: World;
   readonly ladder: Ladder;
   readonly warn?: LazyLogDeps['warn'];
+  /** Undefined: this worker keeps none. */
+  readonly credentials?: CredentialStock | undefined;
 }
 
 /** Hears how a run ended that was begun without a promise. */
@@ -51,6 +55,9 @@ export class Attempt implements RunHost {
   readonly claimedAt: number;
   readonly #deps: AttemptDeps;
   readonly #place: number;
+  /** Those that the task names, of a worker that keeps some. */
+  readonly credentials: AttemptCredentials | undefined;
+  readonly #redactor: Redactor | undefined;
   #log: LazyLog | undefined;
   #running: StoppableRun | undefined;
   #listener: AttemptListener | undefined;
@@ -74,6 +81,9 @@ export class Attempt implements RunHost {
     this.assignment = assignment;
     this.claimedAt = deps.world.clock.monotonic();
     this.#place = deps.renewal.hold(assignment);
+    if (assignment.credentials === undefined || deps.credentials === undefined) return;
+    this.#redactor = new Redactor();
+    this.credentials = new AttemptCredentials(assignment.credentials, deps.credentials, this.#redactor);
   }
 
   get started(): boolean {
@@ -101,6 +111,7 @@ export class Attempt implements RunHost {
       flush: async () => {
         if (this.#log?.used) await this.#log.flush();
       },
+      hides: this.#redactor,
       onYielded: (how) => this.#yield(how),
       onLost: () => this.stop('lost'),
     });
@@ -123,7 +134,7 @@ export class Attempt implements RunHost {
 
   ended(outcome: RunOutcome): void {
     this.#over();
-    this.#listener?.ended(this, outcome);
+    this.#listener?.ended(this, this.#told(outcome));
   }
 
   #over(): void {
@@ -132,10 +143,27 @@ export class Attempt implements RunHost {
     this.#cancelTimer?.();
   }
 
+  /** Before its end is told: whoever hears of it finds none. */
+  async #removeFiles(credentials: AttemptCredentials): Promise<void> {
+    await credentials
+      .close()
+      .catch((error: unknown) => this.#deps.warn?.('a file with a secret could not be removed', error));
+  }
+
+  /** Without the secrets that the run has read. */
+  #told(outcome: RunOutcome): RunOutcome {
+    const hides = this.#redactor;
+    if (hides === undefined || hides.idle) return outcome;
+    if (outcome.kind === 'parked') return outcome;
+    if (outcome.kind === 'done') return { ...outcome, result: hides.hideIn(outcome.result) };
+    if (outcome.kind === 'retryAfter') return { ...outcome, reason: hides.hideInError(outcome.reason) };
+    return { ...outcome, error: hides.hideInError(outcome.error) };
+  }
+
   /** The log of the run, and its bound. */
   #prepare(runner: Runner): LazyLog {
     const { assignment } = this;
-    const log = new LazyLog(this.#deps, assignment);
+    const log = new LazyLog(this.#deps, assignment, this.#redactor);
     this.#log = log;
     this.#startedAt = this.#deps.world.clock.monotonic();
     // Before the start, because an inline handler may block the loop from its first line on.
@@ -161,6 +189,7 @@ export class Attempt implements RunHost {
     } catch (error) {
       ended = { kind: 'unstarted', error };
     }
+    ended = this.#told(ended);
     this.#over();
     if (this.#keeps && ended.kind === 'done') await this.#keep(ended.result);
     return ended;
@@ -205,6 +234,7 @@ export class Attempt implements RunHost {
    */
   async settle(ended: RunOutcome, refusal?: Error): Promise<AttemptOutcome> {
     try {
+      if (this.credentials !== undefined) await this.#removeFiles(this.credentials);
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
@@ -226,6 +256,7 @@ export class Attempt implements RunHost {
   /** A plain end: all that is left is to complete the task, which can be done together with others. */
   isPlain(outcome: RunOutcome): outcome is RunOutcome & { readonly kind: 'done' } {
     if (outcome.kind !== 'done' || this.#keeps || this.#trace !== undefined) return false;
+    if (this.credentials !== undefined) return false;
     return this.#stopped === undefined && this.#yielded === undefined && !this.#log?.used;
   }
 
@@ -364,7 +395,8 @@ function laterOf({ delayMs, limit }: RunOutcome & { readonly kind: 'retryAfter' 
 function runRequestOf(a: Assignment, alone: boolean, traceparent: string | undefined): RunRequest {
   const { task, attempt, id, queue, handler, payload, tries, maxTries } = a;
   const request = { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
-  return traceparent === undefined ? request : { ...request, traceparent };
+  const more = a.credentials === undefined ? request : { ...request, credentials: a.credentials };
+  return traceparent === undefined ? more : { ...more, traceparent };
 }
 
 /** The store may decide otherwise than asked: no tries were left, or a cancel was requested. */

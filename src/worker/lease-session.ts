@@ -12,6 +12,8 @@ import type {
   TurnThen,
   Waited,
 } from '../protocol/link.ts';
+import { hiddenTurn } from './redaction/hidden-turn.ts';
+import type { Redactor } from './redaction/redactor.ts';
 import { retryPause } from './retry-pause.ts';
 import type { AttemptSession } from './runner/runner.ts';
 
@@ -26,6 +28,8 @@ export interface LeaseSessionHooks {
   readonly mayPark: () => boolean;
   /** Stores the log while the lease is still there. */
   readonly flush: () => Promise<void>;
+  /** Hides what the run must not tell; undefined: there is nothing. */
+  readonly hides?: Pick<Redactor, 'hideIn'> | undefined;
   readonly onYielded: (how: Yielded) => void;
   readonly onLost: () => void;
 }
@@ -64,7 +68,9 @@ export class LeaseSession implements AttemptSession {
     return this.#patiently(() => this.#session.journal(this.#lease));
   }
 
-  async turn(turn: TurnRequest): Promise<Turned> {
+  async turn(given: TurnRequest): Promise<Turned> {
+    const { hides } = this.#hooks;
+    const turn = hides === undefined ? given : hiddenTurn(given, (value) => hides.hideIn(value));
     const { go } = turn.then;
     // Lines of the attempt are stored while it still has its lease.
     if (go === 'complete' || go === 'fail') await this.#hooks.flush();

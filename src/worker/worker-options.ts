@@ -3,6 +3,7 @@ import type { Assignment, Link } from '../protocol/link.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import type { WorkerLog } from './logs/worker-log.ts';
 import type { Ladder, Runner } from './runner/runner.ts';
+import type { Vault } from './vault/vault.ts';
 
 export interface WorkerOptions {
   readonly link: Link;
@@ -21,6 +22,10 @@ export interface WorkerOptions {
   readonly queues?: readonly string[];
   /** The ticket that its pool has started it with. */
   readonly ticket?: string;
+  /** Opens the place for credentials when the worker starts. Undefined: it takes none. */
+  readonly vault?: () => Promise<Vault>;
+  /** Where programs of the system are. */
+  readonly path?: string | undefined;
   /** Claims one task, runs it, and ends. */
   readonly once?: boolean;
   /** Ends when nothing came for this long. */

@@ -1,7 +1,11 @@
+import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
 import { fault } from '../core/errors.ts';
 import type { Hello, Session } from '../protocol/link.ts';
 import type { AttemptDeps } from './attempt.ts';
+import type { CredentialStock } from './credentials/attempt-credentials.ts';
+import { forbidCoreFiles } from './credentials/core-files.ts';
+import { SecretFiles } from './credentials/secret-files.ts';
 import { Renewal } from './renewal/renewal.ts';
 import type { Ladder } from './runner/runner.ts';
 import { ClaimControl } from './slots/claim-control.ts';
@@ -12,6 +16,7 @@ import { LeaseWatch } from './slots/lease-watch.ts';
 import { Lookahead } from './slots/lookahead.ts';
 import { repeat } from './slots/repeat.ts';
 import { Slots } from './slots/slots.ts';
+import type { Vault } from './vault/vault.ts';
 import {
   DEFAULT_LADDER,
   DEFAULT_LOOKAHEAD,
@@ -48,6 +53,7 @@ export class Worker {
   #online: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
   #dismissal: Error | undefined;
+  #vault: Vault | undefined;
   readonly #cleanups: (() => void)[] = [];
 
   constructor(options: WorkerOptions) {
@@ -114,10 +120,13 @@ export class Worker {
       onNotice: (notice) => this.#watch.onNotice(notice),
       onTrouble: (error) => this.#warn('the renewal thread is gone; leases are renewed from the loop', error),
     });
+    const { credentials } = session;
+    if (credentials !== undefined && this.#vault !== undefined)
+      this.#cleanups.push(this.#vault.follow(credentials, this.#warn));
     renewal.start();
     // With one task to come, the start of the thread would only delay its claim.
     if (this.#options.once !== true) renewal.prepare();
-    const deps = { session, renewal, world, ladder, warn: this.#warn };
+    const deps = { session, renewal, world, ladder, warn: this.#warn, credentials: this.#stock() };
     this.#deps = deps;
     this.#slots.idleSince = world.clock.monotonic();
     this.#beginRounds(session);
@@ -131,13 +140,24 @@ export class Worker {
     void this.#intaking.then(() => this.stop());
   }
 
+  #stock(): CredentialStock | undefined {
+    const vault = this.#vault;
+    if (vault === undefined) return undefined;
+    forbidCoreFiles(this.#options.path);
+    const files = new SecretFiles(tmpdir());
+    files.sweep().catch((error: unknown) => this.#warn('files with secrets are left by an earlier process', error));
+    return { read: (name) => vault.read(name), files };
+  }
+
   async #open(): Promise<Session> {
     const { link, name, incarnation, slots, tags = [], queues, priority, version, ticket } = this.#options;
     await this.#runners.start();
+    this.#vault = await this.#options.vault?.();
     const { handlers } = this.#runners;
     const schemas = this.#runners.schemas();
     const plain = { name, incarnation, slots, tags, handlers, schemas, queues, priority, version };
-    const hello: Hello = ticket === undefined ? plain : { ...plain, ticket };
+    const vault = this.#vault === undefined ? {} : { vault: this.#vault.report };
+    const hello: Hello = { ...plain, ...vault, ...(ticket === undefined ? {} : { ticket }) };
     return link.open(hello, this.#stopOpening.signal);
   }
 

@@ -20,9 +20,14 @@ export interface SpecTerms {
 }
 
 /** Leaves out what only the engine uses. Written out: taking an object apart by its rest costs a microsecond a task. */
-export function assignmentOf(grant: Grant, id: string, { timeoutMs, reuses }: SpecTerms): DirectAssignment {
+export function assignmentOf(
+  grant: Grant,
+  id: string,
+  { timeoutMs, reuses }: SpecTerms,
+  credentials?: readonly string[],
+): DirectAssignment {
   const { task, attempt, queue, handler, payload, tries, maxTries, createdAt, suspect } = grant;
-  return {
+  const assignment = {
     task,
     attempt,
     id,
@@ -37,4 +42,5 @@ export function assignmentOf(grant: Grant, id: string, { timeoutMs, reuses }: Sp
     reuses,
     grant: reuses ? grant : { ...grant, payload: '' },
   };
+  return credentials === undefined ? assignment : { ...assignment, credentials };
 }

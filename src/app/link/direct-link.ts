@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { fault } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
 import type { NameTaker } from '../../core/placement/name-hold.ts';
-import { granted, type WorkerGrant } from '../../core/placement/worker-grant.ts';
+import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
@@ -35,6 +35,7 @@ import type {
   WorkerState,
 } from '../../protocol/link.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
+import { bounded, type ClaimFilter } from './claim-filter.ts';
 import { assignmentOf, type DirectAssignment, heldOf, type SpecTerms } from './direct-assignment.ts';
 import { type NamedTask, ReadableTasks } from './readable-tasks.ts';
 import { SlotBound } from './slot-bound.ts';
@@ -132,12 +133,6 @@ const SPAWNED = 'spawn:';
 
 const NOT_HERE = { host: undefined, pid: undefined };
 
-interface ClaimFilter {
-  readonly handlers?: readonly string[];
-  readonly queues?: readonly string[];
-  readonly token?: number;
-}
-
 type SessionTerms = WorkTerms & {
   readonly admit: (queue: string) => Promise<void> | undefined;
   readonly givenTo: GivenTo;
@@ -148,15 +143,6 @@ interface JoinedTerms {
   readonly policy: WorkerPolicy;
   readonly granted: () => Promise<WorkerGrant>;
   readonly bound: SlotBound;
-}
-
-/** What a worker may claim now: of what it asks for, what was granted to its name. Undefined: nothing. */
-function bounded(filter: ClaimFilter, grant: WorkerGrant): ClaimFilter | undefined {
-  if (grant.handlers === undefined && grant.queues === undefined) return filter;
-  const handlers = filter.handlers === undefined ? grant.handlers : granted(filter.handlers, grant.handlers);
-  const queues = filter.queues === undefined ? grant.queues : granted(filter.queues, grant.queues);
-  if (handlers?.length === 0 || queues?.length === 0) return undefined;
-  return { ...filter, ...(handlers === undefined ? {} : { handlers }), ...(queues === undefined ? {} : { queues }) };
 }
 
 class DirectSession implements Session {
@@ -228,7 +214,9 @@ class DirectSession implements Session {
       for (const grant of grants) {
         // Not awaited when it is known: this is the path of every task.
         const terms = this.#terms.get(grant.spec) ?? (await this.#readTerms(grant.spec));
-        assignments.push(assignmentOf(grant, this.#engine.idOf(grant), terms));
+        const asked = this.#engine.credentialsOf(grant.lane);
+        const names = asked instanceof Promise ? await asked : asked;
+        assignments.push(assignmentOf(grant, this.#engine.idOf(grant), terms, names));
         this.#readable?.meet(grant.task);
       }
       return assignments;

@@ -2,6 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../../client/client.ts';
 import { originOf } from '../../client/endpoints.ts';
+import { vaultEnvironment } from '../../config/environment.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
@@ -9,6 +10,8 @@ import { EnrolledAnswer } from '../../protocol/answers.ts';
 import { isLoopback } from '../../server/http/hosts.ts';
 import { HttpLink } from '../../worker/links/http-link.ts';
 import { WsLink } from '../../worker/links/ws-link.ts';
+import { openVault, type VaultPlace } from '../../worker/vault/open-vault.ts';
+import type { Vault } from '../../worker/vault/vault.ts';
 import type { Worker } from '../../worker/worker.ts';
 import { type BuiltinOptions, builtinWorkerOptions } from '../builtin-worker.ts';
 import { makeDataFolder } from '../data/data-folder.ts';
@@ -41,16 +44,27 @@ export interface Joining {
   readonly http: boolean;
   readonly log: Log;
   readonly world?: World | undefined;
+  /** Default: credentials are in memory only. */
+  readonly vault?: VaultWish | undefined;
 }
+
+export type VaultWish = Pick<VaultPlace, 'folder' | 'demand' | 'fresh'>;
 
 /** The same worker as the built-in one, connected to a node over the network. */
 export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker {
-  const { urls, credentials, dataDir, http, log, world = realWorld() } = joining;
+  const { urls, credentials, dataDir, http, log, world = realWorld(), vault: wish = {} } = joining;
   const { name, secret } = credentials;
   const [url, ...others] = urls;
   const linkOptions = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
   const link = http ? new HttpLink(linkOptions) : new WsLink(linkOptions);
-  return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name });
+  const vault = async (): Promise<Vault> => {
+    const place = { ...wish, environment: vaultEnvironment(), now: world.clock.wall };
+    const opened = await openVault(name, place);
+    if (opened.because !== undefined)
+      log.info('credentials are protected by the rights of files only', { because: opened.because });
+    return opened.vault;
+  };
+  return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name, vault });
 }
 
 /** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. A node that is away is skipped. */

@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { type BuiltinOptions, builtinWorker } from '../../app/builtin-worker.ts';
 import { tighten } from '../../app/data/data-folder.ts';
 import { type App, open } from '../../app/open.ts';
-import type { Addresses, Credentials, Log, Worker } from '../../app/remote/remote-worker.ts';
+import type { Addresses, Credentials, Log, VaultWish, Worker } from '../../app/remote/remote-worker.ts';
 import { storeName } from '../../app/store-name.ts';
 import { realWorld, type Tracing } from '../../app/world.ts';
 import { loadConfig, sourceOf } from '../../config/load.ts';
@@ -29,6 +30,8 @@ export const worker: Command = {
     'insecure',
     'code',
     'secret',
+    'vault',
+    'vaultLevel',
     'store',
     'dataDir',
     'durability',
@@ -127,19 +130,19 @@ async function openWorker(
   config: Config,
   { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
 ): Promise<OpenedWorker> {
-  const { join, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
-  if (isSome(join) || sourceOf(config, 'store') === 'default') ownFolder(config);
-  if (isSome(join)) {
+  const { join: nodes, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
+  if (isSome(nodes) || sourceOf(config, 'store') === 'default') ownFolder(config);
+  if (isSome(nodes)) {
     // Loaded on demand: a worker on a store needs no WebSocket.
     const { nodeAddress, remoteWorker } = await import('../../app/remote/remote-worker.ts');
     // What an older version left open to others: the secret of the worker, and results that wait.
     tighten({ folder: dataDir });
-    const urls = join.map((url) => nodeAddress(url, config)) as [string, ...string[]];
+    const urls = nodes.map((url) => nodeAddress(url, config)) as [string, ...string[]];
     const credentials = await credentialsFor(urls, config);
     // Clients of that node choose what runs here, so that code in a task runs only where --allow permits it.
     const allow = config.allow ?? [];
     const worker = remoteWorker(
-      { urls, credentials, dataDir, http, log, world: realWorld(traces) },
+      { urls, credentials, dataDir, http, log, world: realWorld(traces), vault: vaultOf(config) },
       { ...options, allow },
     );
     return { worker, name: credentials.name, place: urls.join(', '), close: () => Promise.resolve() };
@@ -162,6 +165,12 @@ async function openWorker(
     await app.close();
   };
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close };
+}
+
+/** A worker of a pool has a name of its own at each start: nobody would ever open its vault again. */
+function vaultOf({ vault, vaultLevel: demand, ticket, dataDir, code }: Config): VaultWish {
+  const folder = vault ?? (ticket === undefined ? join(dataDir, 'vault') : undefined);
+  return { folder, demand, fresh: code !== undefined };
 }
 
 /** Who ends makes room: without this nobody would start another worker for the tasks that are left. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isEngineError } from '../errors.ts';
 import type { Candidate, Obstacle, PlacementInput } from './placement.ts';
-import { ANYWHERE, eligible, liking, normalizePlacement, obstacles, sayObstacle } from './placement.ts';
+import { ANYWHERE, credentialsIn, eligible, liking, normalizePlacement, obstacles, sayObstacle } from './placement.ts';
 import { WORKER_STATES } from './worker.ts';
 
 const WORKER: Candidate = {
@@ -56,6 +56,12 @@ test('a credential is a tag of its own kind', () => {
     'lacks the credential GITLAB',
   ]);
   assert.deepEqual(why({ credentials: ['GITHUB'] }, { tags: ['GITHUB'] }), ['lacks the credential GITHUB']);
+});
+
+test('the credentials that a placement asks for are found among its tags', () => {
+  assert.deepEqual(credentialsIn(normalizePlacement({ credentials: ['b', 'a'], requires: ['gpu'] })), ['a', 'b']);
+  assert.equal(credentialsIn(normalizePlacement({ requires: ['gpu'] })), undefined);
+  assert.equal(credentialsIn(ANYWHERE), undefined);
 });
 
 test('only these workers: `never` wins over `only`', () => {

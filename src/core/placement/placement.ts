@@ -231,6 +231,12 @@ function checkCredential(name: unknown): string {
   return key;
 }
 
+/** The credentials that a worker must hold; undefined: none, as with most. */
+export function credentialsIn({ requires }: Placement): readonly string[] | undefined {
+  const names = requires?.filter((tag) => tag.startsWith(CREDENTIAL)).map((tag) => tag.slice(CREDENTIAL.length));
+  return names === undefined || names.length === 0 ? undefined : names;
+}
+
 function preferences(input: PlacementInput['prefer']): readonly Preference[] {
   const weights = new Map<string, number>();
   for (const one of entries('prefer', input)) {

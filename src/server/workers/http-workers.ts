@@ -80,7 +80,7 @@ export class HttpWorkers {
   }
 
   async join(body: JoinInput, principal: Principal, address?: string): Promise<AnswerOf<'joinWorker'>> {
-    const { name, incarnation, schemas, ...hello } = body;
+    const { name, incarnation, schemas, vault: _, ...hello } = body;
     if (principal.token === undefined) throw fault('FORBIDDEN', { problem: 'this needs the secret of a worker' });
     if (name !== undefined && name !== principal.name) {
       throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });

@@ -98,6 +98,10 @@ export class WorkerService {
         return this.#renew(request.leases);
       case 'cancels':
         return this.session.cancels();
+      case 'credential_ack': {
+        const { name, version, status, level, error } = request;
+        return this.session.credentials?.ack({ name, version, status, level, error });
+      }
       case 'heartbeat':
         this.#state = request.state;
         return this.session.beat(request.state);

@@ -1,6 +1,6 @@
 import { Secrets } from '../../flow/agent/secrets.ts';
 import { isList, isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
-import type { TurnEntry, TurnThen } from '../../protocol/link.ts';
+import { hiddenTurn } from '../redaction/hidden-turn.ts';
 import type { AttemptSession } from '../runner/runner.ts';
 import { alteredTurns } from './altered-turns.ts';
 
@@ -30,22 +30,5 @@ function namedIn(settings: Value): readonly string[] {
 
 /** The same session, whose rows have none of these values. What belongs to the turn itself stays as it is. */
 export function withoutSecrets(session: AttemptSession, secrets: Secrets): AttemptSession {
-  const entry = (one: TurnEntry): TurnEntry => {
-    if (one.kind === 'child' || one.kind === 'signal') return one;
-    const { value, usage } = one;
-    return { ...one, value: secrets.hideIn(value), ...(usage === undefined ? {} : { usage: secrets.hideIn(usage) }) };
-  };
-  const then = (one: TurnThen): TurnThen => {
-    switch (one.go) {
-      case 'on':
-        return one;
-      case 'park':
-        return one.form === undefined ? one : { ...one, form: secrets.hideIn(one.form) };
-      case 'complete':
-        return { ...one, result: secrets.hideIn(one.result) };
-      case 'fail':
-        return { ...one, error: secrets.hideIn(one.error) };
-    }
-  };
-  return alteredTurns(session, (turn) => ({ ...turn, entries: turn.entries.map(entry), then: then(turn.then) }));
+  return alteredTurns(session, (turn) => hiddenTurn(turn, (value) => secrets.hideIn(value as Value)));
 }

@@ -4,6 +4,7 @@ import type { HandlerSchema } from '../../core/placement/worker.ts';
 import type { LogEntry } from '../../core/task/log.ts';
 import type { Reason, TaskState } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
+import type { CredentialAck, CredentialOrder, VaultReport } from '../../protocol/credential-envelope.ts';
 import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
 
 /** The operator's side of the cluster; an `Engine` fits. */
@@ -97,6 +98,17 @@ export interface LinkWorld extends World {
   settle(): Promise<void>;
 }
 
+/** The node's side of credentials. */
+export interface LinkCredentials {
+  /** By which the cluster signs. */
+  readonly signer: string;
+  /** Gives an order to the worker of this name. */
+  order(worker: string, order: CredentialOrder): void;
+  /** What this worker has said of its vault. */
+  vaultOf(worker: string): Promise<VaultReport | undefined>;
+  acksOf(worker: string): Promise<readonly CredentialAck[]>;
+}
+
 /** A new, empty cluster in a world of its own, seen from both sides of a link. */
 export interface LinkSetting {
   readonly link: Link;
@@ -104,6 +116,8 @@ export interface LinkSetting {
   /** One pass of a duty, as the cluster would make it by itself. */
   readonly tick: (duty: 'reaper' | 'stager') => Promise<unknown>;
   readonly world: LinkWorld;
+  /** Undefined: the link brings no credentials, and the topic of that name is left out. */
+  readonly credentials?: LinkCredentials;
   readonly close: () => Promise<void>;
 }
 
@@ -115,14 +129,21 @@ export class LinkScene {
   readonly operator: LinkOperator;
   readonly world: LinkWorld;
   readonly tick: LinkSetting['tick'];
+  readonly #credentials: LinkCredentials | undefined;
   readonly #link: Link;
   readonly #sessions: Session[] = [];
 
-  constructor({ link, operator, tick, world }: LinkSetting) {
+  constructor({ link, operator, tick, world, credentials }: LinkSetting) {
+    this.#credentials = credentials;
     this.#link = link;
     this.operator = operator;
     this.tick = tick;
     this.world = world;
+  }
+
+  get credentials(): LinkCredentials {
+    assert.ok(this.#credentials, 'the setting says nothing of credentials');
+    return this.#credentials;
   }
 
   /** A session for the handler `send` and all queues, unless the case says otherwise. */

@@ -4,6 +4,7 @@ import type { Permissions } from '../../core/placement/permissions.ts';
 import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
+import type { CredentialReader, TaskCredentials } from '../credentials/handler-credentials.ts';
 import type { DurableContext } from '../durable/durable-context.ts';
 import type { AttemptSession, RunOutcome, RunRequest } from '../runner/runner.ts';
 import type { PushableTask } from './pushable-task.ts';
@@ -24,6 +25,8 @@ export interface TaskContext extends DurableContext {
   readonly maxAttempts: number;
   /** The trace context of the run, where traces are written: for the programs and services that it calls. */
   readonly traceparent?: string | undefined;
+  /** The credentials that the placement of the task names. */
+  readonly credentials: TaskCredentials;
   /** Adds a line to the task's log. */
   log(message: string): void;
   /** Reports progress: any JSON value, such as 0.4 or { done: 4, of: 10 }. */
@@ -83,6 +86,8 @@ export interface DrivenAttempt {
   readonly signal: AbortSignal;
   readonly log: (message: string) => void;
   readonly progress: (value: unknown) => void;
+  /** Undefined: it may read none. */
+  readonly credentials?: CredentialReader | undefined;
 }
 
 /** Any definition: `never` accepts every input type, as with parameters of functions. */

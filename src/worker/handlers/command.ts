@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RedactedStream } from '../redaction/redactor.ts';
 import { reportGroup, reportGroupGone } from '../runner/child/group-reports.ts';
 import { endGroup, signalGroup } from './process-group.ts';
 import type { Tail } from './tail.ts';
@@ -12,12 +13,16 @@ export interface Command {
   readonly cwd: string | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: string | undefined;
+  /** Open files that it gets as its descriptors from 3 on. */
+  readonly fds?: readonly number[] | undefined;
 }
 
 /** The targets of a stream: all of it goes to `to`, and its end to `tail`. */
 export interface OutputSink {
   readonly to: Writable;
   readonly tail: Tail;
+  /** Takes secrets out of it. */
+  readonly hides?: RedactedStream | undefined;
 }
 
 export interface CommandOptions {
@@ -70,9 +75,9 @@ export async function runCommand(command: Command, options: CommandOptions): Pro
 
 type Started = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
 
-function start({ file, args, cwd, env, stdin }: Command): Started {
+function start({ file, args, cwd, env, stdin, fds = [] }: Command): Started {
   const from = stdin === undefined ? 'ignore' : 'pipe';
-  return spawn(file, args, { cwd, env, detached: true, stdio: [from, 'pipe', 'pipe'] }) as Started;
+  return spawn(file, args, { cwd, env, detached: true, stdio: [from, 'pipe', 'pipe', ...fds] }) as Started;
 }
 
 class StopLadder {
@@ -125,16 +130,17 @@ class Relay {
 
   end(): void {
     this.#from.destroy();
+    const rest = this.#sink.hides?.end();
+    if (rest !== undefined && rest.length > 0) this.#pass(rest);
     // The next line in this stream may be another task's.
     if (this.#lastByte !== NEWLINE) this.#sink.to.write('\n');
   }
 
-  #take(chunk: Buffer): void {
-    const { to, tail } = this.#sink;
+  #take(given: Buffer): void {
     this.#lastAt = performance.now();
-    this.#lastByte = chunk.at(-1) ?? this.#lastByte;
-    tail.push(chunk);
-    if (to.write(chunk)) return;
+    const chunk = this.#sink.hides?.push(given) ?? given;
+    if (chunk.length === 0 || this.#pass(chunk)) return;
+    const { to } = this.#sink;
     this.#held = true;
     this.#from.pause();
     to.once('drain', () => {
@@ -142,5 +148,13 @@ class Relay {
       this.#lastAt = performance.now();
       this.#from.resume();
     });
+  }
+
+  /** False: the target wants no more for now. */
+  #pass(chunk: Buffer): boolean {
+    const { to, tail } = this.#sink;
+    this.#lastByte = chunk.at(-1) ?? this.#lastByte;
+    tail.push(chunk);
+    return to.write(chunk);
   }
 }

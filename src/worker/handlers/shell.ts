@@ -1,8 +1,15 @@
 import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
+import {
+  forProgram,
+  type ProgramCredentials,
+  programCredentials,
+  withoutCore,
+} from '../credentials/program-credentials.ts';
 import type { TaskContext } from '../define/definition.ts';
 import { giveUp } from '../define/outcome.ts';
 import { task } from '../define/task.ts';
+import type { RedactedStream } from '../redaction/redactor.ts';
 import { LEASE_MARK, WORKER_MARK } from '../runner/process/sweep.ts';
 import { type Command, type CommandEnd, runCommand } from './command.ts';
 import { failure } from './failure.ts';
@@ -53,6 +60,7 @@ const fields = {
   cwd: optional(text({ minLength: 1, check: noNul, about: 'The folder to run in.' })),
   env: optional(texts({ check: checkVariable, about: 'Variables beside those that are passed on.' })),
   stdin: optional(text({ about: 'What the command can read.' })),
+  credentials: programCredentials,
 };
 
 const input = object(fields, {
@@ -72,15 +80,19 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, options: Shell
   if (given.cwd !== undefined && !(await isFolder(given.cwd))) {
     return giveUp(failure('NO_FOLDER', `There is no folder ${JSON.stringify(given.cwd)} on this worker.`));
   }
-  const stdout = { to: options.stdout ?? process.stdout, tail: new Tail(KEPT_OUTPUT) };
-  const stderr = { to: options.stderr ?? process.stderr, tail: new Tail(KEPT_ERRORS) };
+  const secrets = given.credentials === undefined ? undefined : await forProgram(given.credentials, ctx.credentials);
+  const hides = (): RedactedStream | undefined => secrets?.redactor.stream();
+  const stdout = { to: options.stdout ?? process.stdout, tail: new Tail(KEPT_OUTPUT), hides: hides() };
+  const stderr = { to: options.stderr ?? process.stderr, tail: new Tail(KEPT_ERRORS), hides: hides() };
   const startedAt = performance.now();
   let end: CommandEnd;
   try {
-    const command = commandOf(given, options.env, ctx.traceparent);
+    const command = commandOf(given, options.env, ctx.traceparent, secrets);
     end = await runCommand(command, { stdout, stderr, signal: ctx.signal, killMs: options.killMs ?? 2_000 });
   } catch (error) {
     return notStarted(error);
+  } finally {
+    secrets?.close();
   }
   // A result after the stop does not count.
   ctx.signal.throwIfAborted();
@@ -94,6 +106,7 @@ function commandOf(
   given: Shape<typeof fields>,
   environment: NodeJS.ProcessEnv | undefined,
   traceparent: string | undefined,
+  secrets: ProgramCredentials | undefined,
 ): Command {
   const { command, argv, cwd, stdin } = given;
   const [file = '', ...args] = argv ?? ['/bin/sh', '-c', command ?? ''];
@@ -101,7 +114,9 @@ function commandOf(
   const env = handedOn(environment ?? process.env);
   // Programs read their trace context from this variable.
   const trace = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
-  return { file, args, cwd, env: { ...env, ...trace, ...given.env }, stdin };
+  const all = { ...env, ...trace, ...given.env };
+  if (secrets === undefined) return { file, args, cwd, env: all, stdin };
+  return { ...withoutCore(file, args), cwd, env: { ...all, ...secrets.env }, stdin, fds: secrets.fds };
 }
 
 /** The part of an environment that commands get. */

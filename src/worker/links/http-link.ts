@@ -4,8 +4,10 @@ import { type EngineError, fault, isEngineError } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
 import { AskedAnswers, frameOf, JoinedAnswer, WireError } from '../../protocol/answers.ts';
 import type { NewRequest } from '../../protocol/frames.ts';
-import type { Assignment, ClaimRequest, Hello, Link, Session } from '../../protocol/link.ts';
+import type { Assignment, ClaimRequest, Hello, Link, Session, WorkerState } from '../../protocol/link.ts';
 import type { BodyOf } from '../../protocol/routes.ts';
+import { CredentialBeat } from './credential-beat.ts';
+import type { CredentialOrders } from './credential-orders.ts';
 import { HttpCaller } from './http-caller.ts';
 import { NodeSession, type NodeSessionOptions, openSession } from './node-session.ts';
 import { type PendingRequest, PendingRequests, requestText, tooLarge } from './pending-requests.ts';
@@ -54,6 +56,8 @@ class HttpSession extends NodeSession {
   readonly #over = Promise.withResolvers<Error>();
   readonly #closing = new AbortController();
   #closed: Error | undefined;
+  readonly #credentials: CredentialBeat | undefined;
+  #signer: string | undefined;
   #worker = '';
   #token = '';
   #entering: Promise<void> | undefined;
@@ -71,6 +75,23 @@ class HttpSession extends NodeSession {
     this.#hello = hello;
     this.#urls = [options.url, ...(options.others ?? [])];
     this.#caller = new HttpCaller(this.#urls);
+    const { vault } = hello;
+    if (vault == null) return;
+    this.#credentials = new CredentialBeat({
+      vault,
+      signer: () => this.#signer,
+      call: (body) => this.#call(this.#path('heartbeat'), body, answerMs(this.leaseMs)),
+      soon: (then) => options.world.timers.soon(then),
+    });
+  }
+
+  get credentials(): CredentialOrders | undefined {
+    return this.#credentials?.orders;
+  }
+
+  override async beat(state: WorkerState): Promise<void> {
+    await super.beat(state);
+    await this.#credentials?.beat(state);
   }
 
   get over(): Promise<Error> {
@@ -85,7 +106,8 @@ class HttpSession extends NodeSession {
   async #enter(): Promise<void> {
     const { anyHandler: _, token: _token, address: _address, ...fields } = this.#hello;
     const hello = { ...fields, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
-    const { worker, session, leaseMs, leftOut } = await this.#join(JSON.stringify(hello));
+    const { worker, session, leaseMs, leftOut, signer } = await this.#join(JSON.stringify(hello));
+    this.#signer = signer;
     this.leftOut.tell(leftOut);
     this.#worker = worker;
     this.#token = session;
@@ -274,7 +296,7 @@ class HttpSession extends NodeSession {
     this.#options.log?.warn('the node cannot be reached; trying again', { error: (error as Error).message });
   }
 
-  #path(call: 'tasks' | 'ask'): string {
+  #path(call: 'tasks' | 'ask' | 'heartbeat'): string {
     return `/workers/${encodeURIComponent(this.#worker)}/${call}`;
   }
 

@@ -2,6 +2,7 @@ import { WebSocket } from 'ws';
 import { type EngineError, fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import { framesIn, type NodeFrame } from '../../protocol/answers.ts';
+import type { CredentialOrder } from '../../protocol/credential-envelope.ts';
 import {
   ALIVE,
   type Connect,
@@ -29,6 +30,7 @@ export interface WireOptions {
   readonly onLeftOut: (handlers: readonly string[]) => void;
   readonly onKill: (task: number) => void;
   readonly onPaused: (queue: string) => void;
+  readonly onCredential: (order: CredentialOrder) => void;
   /** Whether leases are held: then a broken connection is noticed sooner. */
   readonly holds: () => boolean;
 }
@@ -211,7 +213,7 @@ export class Wire {
       case 'connect_ok':
         // Said again, it would have every request sent again.
         if (this.#open) return;
-        this.#terms = { heartbeatMs: message.heartbeatMs, runTimeoutMs: message.runTimeoutMs, can: message.can };
+        this.#terms = termsIn(message);
         this.#options.onLeftOut(message.leftOut ?? []);
         this.#accepted(message.leaseMs);
         return;
@@ -223,6 +225,12 @@ export class Wire {
         return;
       case 'queue_paused':
         this.#options.onPaused(message.queue);
+        return;
+      case 'credential_push':
+        this.#options.onCredential({ name: message.name, version: message.version, envelope: message.envelope });
+        return;
+      case 'credential_remove':
+        this.#options.onCredential({ name: message.name, version: message.version, removed: true });
         return;
       case 'ok':
       case 'refused':
@@ -272,6 +280,10 @@ export class Wire {
     this.#unsent = [];
     for (const frame of framesOf(texts)) socket.send(frame);
   }
+}
+
+function termsIn({ heartbeatMs, runTimeoutMs, can, signer }: NodeFrame & { type: 'connect_ok' }): Wire['terms'] {
+  return { heartbeatMs, runTimeoutMs, can, signer };
 }
 
 /** A text that no header can carry is no secret; the node says so when it reads the first message. */

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { NewRequest } from '../../protocol/frames.ts';
 import type { Assignment, ClaimRequest, Completion, Hello, Link, Session, WorkerState } from '../../protocol/link.ts';
+import { CredentialOrders } from './credential-orders.ts';
 import { NodeSession, type NodeSessionOptions, openSession } from './node-session.ts';
 import { Wire } from './wire.ts';
 
@@ -25,6 +26,7 @@ export class WsLink implements Link {
 
 class WsSession extends NodeSession {
   readonly #wire: Wire;
+  readonly credentials: CredentialOrders | undefined;
   readonly #pauseListeners = new Set<(queue: string) => void>();
   /** The state of the last answered beat, and the connection that it was sent on. */
   #lastBeat: { readonly state: WorkerState; readonly connections: number } | undefined;
@@ -32,7 +34,7 @@ class WsSession extends NodeSession {
   constructor(options: WsLinkOptions, hello: Hello) {
     super(options, hello);
     const { url, others = [], secret, world, log } = options;
-    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version, ticket } = hello;
+    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version, ticket, vault } = hello;
     this.#wire = new Wire({
       urls: [url, ...others],
       world,
@@ -52,6 +54,7 @@ class WsSession extends NodeSession {
         ...(ticket === undefined ? {} : { ticket }),
         host: hostname(),
         pid: process.pid,
+        ...(vault == null ? {} : { vault: { key: vault.key, level: vault.level, holds: [...vault.holds] } }),
         holding: [...this.holding.all()],
       }),
       onLeftOut: (missing) => this.leftOut.tell(missing),
@@ -59,8 +62,12 @@ class WsSession extends NodeSession {
       onPaused: (queue) => {
         for (const listener of this.#pauseListeners) listener(queue);
       },
+      onCredential: (order) => this.credentials?.tell(order),
       holds: () => this.holding.size > 0,
     });
+    if (vault == null) return;
+    const signer = (): string | undefined => this.#wire.terms.signer;
+    this.credentials = new CredentialOrders(signer, (ack) => this.request({ type: 'credential_ack', ...ack }));
   }
 
   get heartbeatMs(): number | undefined {

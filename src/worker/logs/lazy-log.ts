@@ -1,6 +1,8 @@
 import type { LogEntry, Stream } from '../../core/task/log.ts';
 import type { World } from '../../core/world.ts';
 import type { Assignment, Session } from '../../protocol/link.ts';
+import type { Redactor } from '../redaction/redactor.ts';
+import { CUT } from '../runner/child/line-splitter.ts';
 import type { LogSink } from '../runner/runner.ts';
 import { TaskLog } from './task-log.ts';
 
@@ -14,10 +16,13 @@ export interface LazyLogDeps {
 export class LazyLog implements LogSink {
   readonly #deps: LazyLogDeps;
   readonly #lease: Assignment;
+  readonly #hides: Redactor | undefined;
   #log: TaskLog | undefined;
   #closed = false;
 
-  constructor(deps: LazyLogDeps, lease: Assignment) {
+  /** `hides`: takes out what the run must not tell. */
+  constructor(deps: LazyLogDeps, lease: Assignment, hides?: Redactor) {
+    this.#hides = hides;
     this.#deps = deps;
     this.#lease = lease;
   }
@@ -27,11 +32,11 @@ export class LazyLog implements LogSink {
   }
 
   line(stream: Stream, text: string): void {
-    if (!this.#closed) this.#open().line(stream, text);
+    if (!this.#closed) this.#open().line(stream, this.#told(text));
   }
 
   progress(value: unknown): void {
-    if (!this.#closed) this.#open().progress(value);
+    if (!this.#closed) this.#open().progress(this.#hides === undefined ? value : this.#hides.hideIn(value));
   }
 
   drop(lines: number, bytes: number): void {
@@ -65,6 +70,14 @@ export class LazyLog implements LogSink {
     this.#closed = true;
   }
 
+  #told(text: string): string {
+    const hides = this.#hides;
+    if (hides === undefined || hides.idle) return text;
+    // Whoever logs something else than a text finds the same in the log.
+    const said = typeof text === 'string' ? text : safely(text);
+    return said.endsWith(CUT) ? hides.hide(said.slice(0, -CUT.length), true) + CUT : hides.hide(said);
+  }
+
   #open(): TaskLog {
     if (this.#log === undefined) {
       const { session, world } = this.#deps;
@@ -72,5 +85,13 @@ export class LazyLog implements LogSink {
       this.#log = new TaskLog({ ship, timers: world.timers, now: world.clock.wall, paceMs: session.logPaceMs });
     }
     return this.#log;
+  }
+}
+
+function safely(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return '';
   }
 }

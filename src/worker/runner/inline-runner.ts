@@ -1,4 +1,5 @@
 import type { Timers } from '../../core/world.ts';
+import type { CredentialReader } from '../credentials/handler-credentials.ts';
 import type { AnyTask } from '../define/definition.ts';
 import { jsonSchemaOf } from '../define/schema.ts';
 import { callHandler, type HandlerRun } from './run-handler.ts';
@@ -118,6 +119,10 @@ class InlineRun implements StoppableRun, HandlerRun {
 
   get session(): AttemptSession | undefined {
     return this.#sessions?.session;
+  }
+
+  get credentials(): CredentialReader | undefined {
+    return this.#sessions?.credentials;
   }
 
   /** The first end counts; the later result of an abandoned handler is dropped. */

@@ -1,5 +1,6 @@
 import { fault } from '../../core/errors.ts';
 import { plainInput } from '../../flow/workflow/forked.ts';
+import { type CredentialReader, HandlerCredentials, type TaskCredentials } from '../credentials/handler-credentials.ts';
 import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
 import { parseInput } from '../define/schema.ts';
@@ -12,6 +13,8 @@ export interface ContextParts {
   readonly progress: (value: unknown) => void;
   /** For durable calls; undefined: there are none in this run. */
   readonly session?: AttemptSession | undefined;
+  /** Undefined: the run may read none. */
+  readonly credentials?: CredentialReader | undefined;
 }
 
 /** A run of a handler: the parts of its context, and who hears of its end. */
@@ -65,12 +68,12 @@ async function driven(
   drive: NonNullable<AnyTask['drive']>,
   input: unknown,
   request: RunRequest,
-  { session, signal, log, progress }: HandlerRun,
+  { session, signal, log, progress, credentials }: HandlerRun,
 ): Promise<RunOutcome> {
   try {
     if (session === undefined)
       throw fault('CONFLICT', { problem: 'this handler needs a worker, and this run has none' });
-    return await drive(input, { request, session, signal, log, progress });
+    return await drive(input, { request, session, signal, log, progress, credentials });
   } catch (error) {
     return { kind: 'failed', error };
   }
@@ -97,6 +100,7 @@ class Context implements TaskContext {
   readonly #request: RunRequest;
   readonly #parts: ContextParts;
   #durable: DurableRuntime | undefined;
+  #credentials: TaskCredentials | undefined;
 
   constructor(request: RunRequest, parts: ContextParts) {
     const { id, queue, attempt, tries, maxTries } = request;
@@ -126,6 +130,11 @@ class Context implements TaskContext {
 
   get progress(): (value: unknown) => void {
     return this.#parts.progress;
+  }
+
+  get credentials(): TaskCredentials {
+    this.#credentials ??= new HandlerCredentials(this.#parts.credentials);
+    return this.#credentials;
   }
 
   get step(): DurableRuntime['step'] {

@@ -8,6 +8,7 @@ import type {
   TurnRequest,
   Waited,
 } from '../../protocol/link.ts';
+import type { CredentialReader } from '../credentials/handler-credentials.ts';
 
 /** One attempt as a runner sees it: the assignment without the proof and the time of its lease. */
 export interface RunRequest
@@ -16,6 +17,8 @@ export interface RunRequest
   readonly alone: boolean;
   /** Where traces are written. */
   readonly traceparent?: string | undefined;
+  /** Those that it may read. */
+  readonly credentials?: readonly string[] | undefined;
 }
 
 /** Takes the log lines and the progress of a run. Calls never throw and never block. */
@@ -50,6 +53,8 @@ export interface AttemptSession {
 /** Makes the session at its first use: most short handlers never need one. */
 export interface SessionProvider {
   readonly session: AttemptSession;
+  /** Undefined: the run may read none. */
+  readonly credentials?: CredentialReader | undefined;
 }
 
 /** Why a run is told to stop. `parked`: it gave its lease back in order to wait, and will run again. */

@@ -14,7 +14,7 @@ import { LoadError, loadTasks } from './load.ts';
 import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
 import { OutputCapture } from './output-capture.ts';
 import { findOwnPackage } from './own-package.ts';
-import { RemoteSession } from './remote-session.ts';
+import { RemoteCredentials, RemoteSession } from './remote-session.ts';
 import { SpawnWatch } from './spawn-watch.ts';
 
 // The entry of a child process: loads the modules once, then runs one task at a time for the worker that started it.
@@ -139,6 +139,9 @@ async function performHere(request: RunRequest, mine: Current): Promise<RunOutco
       mine.session ??= new RemoteSession((question) => ask(mine, question));
       return mine.session;
     },
+    ...(request.credentials === undefined
+      ? {}
+      : { credentials: new RemoteCredentials(request.credentials, (question) => ask(mine, question)) }),
   };
   return portable(await runHandler(definition, request, parts));
 }

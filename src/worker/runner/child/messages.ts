@@ -70,9 +70,12 @@ export interface PlainError {
 
 export type Verb = keyof AttemptSession;
 
+/** What a run in a child process asks of credentials. */
+export type CredentialVerb = 'credential' | 'credentialFile';
+
 /** A call of the attempt's session, made by a run in a child process. */
 export interface Question {
-  readonly verb: Verb;
+  readonly verb: Verb | CredentialVerb;
   readonly args: readonly unknown[];
 }
 

@@ -1,6 +1,8 @@
 import { EngineError } from '../../../core/errors.ts';
 import type { JournalValue, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
 import { messageOf } from '../../../protocol/turn-message.ts';
+import type { CredentialReader } from '../../credentials/handler-credentials.ts';
+import type { CredentialValue } from '../../vault/value.ts';
 import type { AttemptSession } from '../runner.ts';
 import type { Answer, Question, Verb } from './messages.ts';
 
@@ -41,10 +43,33 @@ export class RemoteSession implements AttemptSession {
     return this.#get('definition', hash);
   }
 
-  async #get<T>(verb: Verb, ...args: unknown[]): Promise<T> {
-    const answer = await this.#ask({ verb, args });
-    if (answer.ok) return answer.value as T;
-    if ('ours' in answer) throw new EngineError(answer.ours);
-    throw Object.assign(new Error(answer.other.message), { name: answer.other.name });
+  #get<T>(verb: Verb, ...args: unknown[]): Promise<T> {
+    return answered(this.#ask({ verb, args }));
   }
+}
+
+/** Credentials as a handler in a child process reads them: its worker has them, and hears of each. */
+export class RemoteCredentials implements CredentialReader {
+  readonly names: readonly string[];
+  readonly #ask: (question: Question) => Promise<Answer>;
+
+  constructor(names: readonly string[], ask: (question: Question) => Promise<Answer>) {
+    this.names = names;
+    this.#ask = ask;
+  }
+
+  read(name: string): Promise<CredentialValue> {
+    return answered(this.#ask({ verb: 'credential', args: [name] }));
+  }
+
+  file(name: string): Promise<string> {
+    return answered(this.#ask({ verb: 'credentialFile', args: [name] }));
+  }
+}
+
+async function answered<T>(asked: Promise<Answer>): Promise<T> {
+  const answer = await asked;
+  if (answer.ok) return answer.value as T;
+  if ('ours' in answer) throw new EngineError(answer.ours);
+  throw Object.assign(new Error(answer.other.message), { name: answer.other.name });
 }

@@ -217,7 +217,7 @@ export class WarmChild {
     if (childRun === undefined) return;
     // Printed lines belong to the attempt, which may be about to give its lease back.
     if (question?.verb === 'turn') await this.#pipes.drain();
-    const answer = await answerQuestion(question, childRun.sessions?.session);
+    const answer = await answerQuestion(question, childRun.sessions);
     this.#send({ type: 'answer', ask, answer });
   }
 
