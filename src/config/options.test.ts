@@ -50,6 +50,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   taskTimeout: ['10m', 600_000],
   compat: ['dazflow', ['dazflow']],
   retention: ['2d', 172_800_000],
+  auditRetention: ['90d', 7_776_000_000],
   role: ['observer', 'observer'],
   cluster: ['off', false],
   leaderLease: ['15s', 15_000],
