@@ -1,0 +1,30 @@
+interface Asked {
+  readonly params?: unknown;
+  readonly body?: unknown;
+}
+
+const MOST_TARGET = 200;
+
+/** The name or id of what a request is about. Nothing else of it is read: a body may hold a code. */
+export function targetOf({ params, body }: Asked): string {
+  return nameOf([params, body]);
+}
+
+/** A token has a number only once it is made; what has a name is known by it before. */
+export function madeBy(action: string, asked: Asked): (answer: unknown) => string {
+  return action === 'createToken'
+    ? (answer) => nameOf([{ id: idOf(answer) }])
+    : (answer) => targetOf(asked) || nameOf([answer]);
+}
+
+function nameOf(some: readonly unknown[]): string {
+  const named = some.flatMap((one) => {
+    const { id, name, queue } = (one ?? {}) as Readonly<Record<string, unknown>>;
+    return [name, queue, id].filter((text) => typeof text === 'string' || typeof text === 'number');
+  });
+  return String(named[0] ?? '').slice(0, MOST_TARGET);
+}
+
+function idOf(answer: unknown): unknown {
+  return (answer as { readonly id?: unknown } | undefined)?.id;
+}
