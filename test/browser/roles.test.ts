@@ -86,6 +86,7 @@ test(
       d: '/schedules',
       c: '/cluster',
       e: '/events',
+      u: '/audit',
       s: '/settings',
       o: '/',
     };
