@@ -25,6 +25,7 @@ import type { InputOf, ResultOf } from '../worker/define/pushable-task.ts';
 import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
+import { ownerBy } from './audit/owner.ts';
 import type { BuiltinOptions } from './builtin-worker.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { AppFleet, type FleetOptions } from './fleet/app-fleet.ts';
@@ -47,7 +48,6 @@ import { startOver, startWorkflow, workflowHandle } from './library/workflow-run
 import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
 import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
-import { ownerBy } from './owner.ts';
 import type { RemoteApp, RemoteOptions } from './remote/remote-app.ts';
 import { type Recovered, recoverStale } from './upkeep/recover.ts';
 import { type AppWorkerOptions, makeWorker, type PoolWorkerOptions } from './worker.ts';

@@ -53,7 +53,7 @@ export class EngineOperator implements Operator {
     const { recorder, actor, skips } = this.#audit;
     if (skips?.(name)) return work();
     const asked: { readonly params?: unknown; readonly body?: unknown; readonly by?: string | undefined } = ask;
-    const target = { target: targetOf(asked), targetBy: madeBy(name, asked) };
+    const target = { target: targetOf(asked), targetBy: madeBy(asked) };
     return recorder.around({ action: name, actor: { ...actor, by: asked.by }, body: asked.body, ...target }, work);
   }
 

@@ -96,9 +96,8 @@ export class Server {
   #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #streams = new WeakSet<FastifyRequest>();
-  /** Callers whose token is good, also for what they may not do. */
+  /** For the audit: whose token is good, also for what they may not do; whose entry has begun; why they were refused. */
   readonly #known = new WeakMap<FastifyRequest, Principal>();
-  /** The entry of these in the audit has begun. */
   readonly #begun = new WeakSet<FastifyRequest>();
   readonly #codes = new WeakMap<FastifyRequest, string>();
   /** Open streams by token. */
@@ -413,10 +412,10 @@ export class Server {
   }
 
   #auditRefusal(request: FastifyRequest, status: number): void {
-    const services = this.#services;
-    if (status < 400 || services === undefined || this.#begun.has(request)) return;
+    const recorder = this.#services?.audit;
+    if (status < 400 || recorder === undefined || this.#begun.has(request)) return;
     const [caller, code] = [this.#known.get(request), this.#codes.get(request)];
-    void auditRefusal(services.audit, caller, { ...aboutOf(request, nameOf(request)), status, code });
+    void auditRefusal(recorder, caller, { ...aboutOf(request, nameOf(request)), status, code });
   }
 
   #refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -10,11 +10,9 @@ export function targetOf({ params, body }: Asked): string {
   return nameOf([params, body]);
 }
 
-/** A token has a number only once it is made; what has a name is known by it before. */
-export function madeBy(action: string, asked: Asked): (answer: unknown) => string {
-  return action === 'createToken'
-    ? (answer) => nameOf([{ id: idOf(answer) }])
-    : (answer) => targetOf(asked) || nameOf([answer]);
+/** Of something that is made, and named by the answer only. */
+export function madeBy(asked: Asked): (answer: unknown) => string {
+  return (answer) => targetOf(asked) || nameOf([answer]);
 }
 
 function nameOf(some: readonly unknown[]): string {
@@ -23,8 +21,4 @@ function nameOf(some: readonly unknown[]): string {
     return [name, queue, id].filter((text) => typeof text === 'string' || typeof text === 'number');
   });
   return String(named[0] ?? '').slice(0, MOST_TARGET);
-}
-
-function idOf(answer: unknown): unknown {
-  return (answer as { readonly id?: unknown } | undefined)?.id;
 }

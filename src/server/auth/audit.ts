@@ -44,7 +44,7 @@ export async function audited<T>(
   const { name: action, body, status } = request;
   if (!isAudited(action)) return work();
   const actor = actorOf(principal, request);
-  const act: Act = { action, actor, target: targetOf(request), body, status, targetBy: madeBy(action, request) };
+  const act: Act = { action, actor, target: targetOf(request), body, status, targetBy: madeBy(request) };
   if (principal !== undefined) return recorder.around(act, work);
   // A stranger who was let in. If this cannot be written, the answer is withheld, and nobody has what was made.
   const answer = await work();
