@@ -3,6 +3,7 @@ import { hookEnvironment } from '../config/environment.ts';
 import { isEngineError } from '../core/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
+import { AuditRecorder } from '../operate/audit/recorder.ts';
 import { Enrolment } from '../operate/calls/enrolment.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
@@ -65,9 +66,11 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const { engine } = app;
   const { cluster } = app;
   const observes = (): boolean => cluster?.membership.doing === 'observer';
+  const audit = new AuditRecorder(engine, options.log);
   const metrics = new Metrics(engine, {
     heldDuties: () => app.duties(),
     leads: () => cluster?.membership.leads ?? false,
+    audit: () => audit.figures,
     unheld: () => cluster?.watchdog.unheld ?? new Map<string, number>(),
     silence: cluster?.silence,
     connected: () => gateway.connected,
@@ -123,6 +126,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     engine,
     broadcaster,
     details: new EventDetails(engine),
+    audit,
     tokens,
     enrolment: new Enrolment(engine.store),
     metrics,

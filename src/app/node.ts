@@ -22,6 +22,8 @@ export interface NodeOptions extends Partial<StoreOptions> {
   readonly leaseMs?: Duration;
   /** How long finished tasks, events and keys are kept: `7d`, or milliseconds. */
   readonly retentionMs?: Duration;
+  /** How long it is kept who did what: `400d`, or milliseconds. */
+  readonly auditRetentionMs?: Duration;
   /** A worker that has been silent for this long counts as lost; default 30 s. */
   readonly workerStaleMs?: number;
   /** How often workers send a heartbeat; at most a third of a lease; default 10 s. */
@@ -57,6 +59,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'housekeeping',
   'leaseMs',
   'retentionMs',
+  'auditRetentionMs',
   'workerStaleMs',
   'heartbeatMs',
   'taskTimeoutMs',
@@ -124,7 +127,16 @@ async function traced({ world = realWorld(), traces = false }: NodeOptions): Pro
 }
 
 function compose(store: Store, world: World, options: NodeOptions, cluster: ClusterOptions | undefined): Node {
-  const { leaseMs, retentionMs, workerStaleMs, pollMs, cleanupMs, log = SILENT, duties = true } = options;
+  const {
+    leaseMs,
+    retentionMs,
+    auditRetentionMs,
+    workerStaleMs,
+    pollMs,
+    cleanupMs,
+    log = SILENT,
+    duties = true,
+  } = options;
   const triggerHost = lazyHost();
   const engine = new Engine({
     store,
@@ -133,6 +145,7 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(workerStaleMs === undefined ? {} : { workerStaleMs }),
     ...(retentionMs === undefined ? {} : { retentionMs }),
+    ...(auditRetentionMs === undefined ? {} : { auditRetentionMs }),
     ...(pollMs === undefined ? {} : { pollMs }),
     ...(cleanupMs === undefined ? {} : { cleanupMs }),
   });

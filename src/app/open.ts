@@ -11,6 +11,7 @@ import type { Explanation } from '../engine/read/explain.ts';
 import type { SignalOptions } from '../engine/settle/waits.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../engine/trees/trees.ts';
 import type { LaunchRequest } from '../fleet/launcher.ts';
+import type { Act, AuditRecorder } from '../operate/audit/recorder.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
@@ -24,6 +25,7 @@ import type { InputOf, ResultOf } from '../worker/define/pushable-task.ts';
 import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
+import { ownerBy } from './audit/owner.ts';
 import type { BuiltinOptions } from './builtin-worker.ts';
 import type { ClusterOptions } from './cluster.ts';
 import { AppFleet, type FleetOptions } from './fleet/app-fleet.ts';
@@ -59,6 +61,7 @@ export interface OpenOptions extends NodeOptions {
 }
 
 const HOLD_MS = 60_000;
+const OWNER = ownerBy('library');
 
 /** Where a node answers. */
 export type NodeUrl = `http://${string}` | `https://${string}`;
@@ -139,7 +142,19 @@ export class App implements Leasehold {
 
   async #operator(): Promise<Caller> {
     const { EngineOperator } = await import('../operate/engine-operator.ts');
-    return new EngineOperator(this.engine);
+    const [recorder, { isOwnWork }] = await Promise.all([this.#audit(), import('../operate/audit/actions.ts')]);
+    return new EngineOperator(this.engine, undefined, undefined, { recorder, actor: OWNER, skips: isOwnWork });
+  }
+
+  /** A program that changes nothing for others need not load what writes it down. */
+  async #audit(): Promise<AuditRecorder> {
+    const { AuditRecorder } = await import('../operate/audit/recorder.ts');
+    return new AuditRecorder(this.engine, this.#node.log);
+  }
+
+  /** Performs an administrative action, and writes down that this program did it. */
+  async #audited<T>(act: Pick<Act, 'action' | 'target'>, by: string | undefined, work: () => Promise<T>): Promise<T> {
+    return (await this.#audit()).around({ ...act, actor: { ...OWNER, by } }, work);
   }
 
   /** The engine below, for what the library does not offer. */
@@ -219,11 +234,11 @@ export class App implements Leasehold {
   }
 
   setLimit(name: string, limit: LimitInput, by?: string): Promise<number> {
-    return this.engine.limits.set(name, limit, by);
+    return this.#audited({ action: 'editLimit', target: name }, by, () => this.engine.limits.set(name, limit, by));
   }
 
   removeLimit(name: string, by?: string): Promise<void> {
-    return this.engine.limits.remove(name, by);
+    return this.#audited({ action: 'removeLimit', target: name }, by, () => this.engine.limits.remove(name, by));
   }
 
   limits(): Promise<readonly LimitRecord[]> {
@@ -232,7 +247,8 @@ export class App implements Leasehold {
 
   /** Settings of a worker by its name. They hold at once for running workers, and for all that register later. */
   setWorker(setting: WorkerSetting): Promise<void> {
-    return this.engine.workers.set(setting);
+    const act = { action: 'editWorker', target: setting.name };
+    return this.#audited(act, undefined, () => this.engine.workers.set(setting));
   }
 
   /** A worker in this process. It runs after `start()`, and `close()` drains it. */

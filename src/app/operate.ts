@@ -4,7 +4,9 @@ import type { Silence } from '../core/node.ts';
 import type { World } from '../core/world.ts';
 import { Engine } from '../engine/engine.ts';
 import { SILENT } from '../engine/log.ts';
+import { AuditRecorder } from '../operate/audit/recorder.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
+import { ownerBy } from './audit/owner.ts';
 import { AppFleet } from './fleet/app-fleet.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
@@ -37,7 +39,8 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
   triggerHost.attach(engine);
   // A check that somebody asks for starts workers from here; by itself this process looks at no pool.
   new AppFleet({ engine, url, log: SILENT, rounds: false, alone: true });
-  return new EngineOperator(engine, silence);
+  const recorder = new AuditRecorder(engine, SILENT);
+  return new EngineOperator(engine, silence, undefined, { recorder, actor: ownerBy('cli-on-the-store') });
 }
 
 /** The file of a store's URL. A store in memory cannot be opened from outside. */

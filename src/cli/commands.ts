@@ -224,6 +224,10 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  audit: {
+    doc: 'Show who did what: administrative actions, the newest first',
+    load: async () => (await import('./cluster/audit.ts')).audit,
+  },
   tags: {
     doc: 'List the tags that workers carry, and those that ready tasks require and no worker has',
     load: async () => (await import('./workers/tags.ts')).tags,

@@ -97,6 +97,7 @@ test('without flags and variables there are the documented defaults', () => {
     taskTimeout: undefined,
     compat: [],
     retention: 604_800_000,
+    auditRetention: 34_560_000_000,
     worker: true,
     slots: 4,
     tag: [],

@@ -1,3 +1,4 @@
+import { AUDIT_OPTIONS } from './options/audit.ts';
 import { CLUSTER_OPTIONS } from './options/cluster.ts';
 import { COMMAND_OPTIONS } from './options/command.ts';
 import { EDIT_OPTIONS } from './options/edit.ts';
@@ -33,6 +34,7 @@ export const OPTIONS = Object.freeze({
   ...SCHEDULE_OPTIONS,
   ...RUN_OPTIONS,
   ...RUN_POOL_OPTIONS,
+  ...AUDIT_OPTIONS,
 } satisfies OptionTable);
 
 export type OptionKey = keyof typeof OPTIONS;

@@ -152,8 +152,8 @@ export function checkLeaseMs(leaseMs: Duration): number {
   return checkDuration('leaseMs', leaseMs, MIN_LEASE_MS, MAX_LEASE_MS);
 }
 
-export function checkRetentionMs(retentionMs: Duration): number {
-  return checkDuration('retentionMs', retentionMs, MIN_RETENTION_MS);
+export function checkRetentionMs(retentionMs: Duration, field = 'retentionMs'): number {
+  return checkDuration(field, retentionMs, MIN_RETENTION_MS);
 }
 
 /** A wait without an end is allowed: its signal may end it. */

@@ -24,6 +24,7 @@ import type {
   TaskQuery,
   TaskRecord,
 } from '../store/store.ts';
+import type { AuditTrail } from './audit.ts';
 import {
   checkLeaseMs,
   checkLimit,
@@ -84,6 +85,8 @@ export class Engine {
   readonly world: World;
   readonly leaseMs: number;
   readonly retentionMs: number;
+  /** How long entries of the audit are kept. */
+  readonly auditRetentionMs: number;
   readonly workerStaleMs: number;
   readonly cleanupMs: number;
   /** Lanes believed to have ready tasks; for the duties. */
@@ -92,6 +95,8 @@ export class Engine {
   readonly profiles: WorkerProfiles;
   /** Numbers of lanes and specs; for the duties. */
   readonly interner: Interner;
+  /** Who did what. */
+  readonly audit: AuditTrail;
   /** Trees of tasks that are written down first and executed later. */
   readonly documents: Documents;
   /** What all tasks of a tree may use together. */
@@ -120,6 +125,7 @@ export class Engine {
     this.world = options.world;
     this.leaseMs = settings.leaseMs;
     this.retentionMs = settings.retentionMs;
+    this.auditRetentionMs = settings.auditRetentionMs;
     this.workerStaleMs = settings.workerStaleMs;
     this.cleanupMs = settings.cleanupMs;
     const { triggerHost } = options;
@@ -134,6 +140,7 @@ export class Engine {
     this.readyLanes = parts.readyLanes;
     this.profiles = parts.profiles;
     this.interner = parts.interner;
+    this.audit = parts.audit;
     this.documents = parts.documents;
     this.budgets = parts.budgets;
     this.limits = parts.limits;

@@ -4,6 +4,7 @@ import type { Lease } from '../core/task/lease.ts';
 import { isFinal, type TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type { Store, TaskRecord } from '../store/store.ts';
+import { AuditTrail } from './audit.ts';
 import { Claims } from './claim/claims.ts';
 import { ReadyLanes } from './claim/ready-lanes.ts';
 import { WorkerProfiles } from './claim/worker-profiles.ts';
@@ -36,6 +37,7 @@ import { Workers } from './workers.ts';
 import { Workflows } from './workflows.ts';
 
 export interface EngineParts {
+  readonly audit: AuditTrail;
   readonly claims: Claims;
   readonly documents: Documents;
   readonly feed: Feed;
@@ -218,6 +220,7 @@ export function makeParts({ store, world, settings, listeners, triggerHost: host
   const limits = new Limits({ store, onChange: () => readyLanes.hint() });
   const documents = new Documents({ store, graphs });
   return {
+    audit: new AuditTrail({ store }),
     claims,
     documents,
     feed,

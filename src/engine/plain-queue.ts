@@ -135,6 +135,11 @@ function restOf(store: QueueStore): Rest {
     browserSessionAlive: async ({ ids }) => ids.map(() => false),
     browserSessionEnd: async () => false,
 
+    auditAdd: no('audit'),
+    auditEnd: async () => false,
+    auditList: none,
+    auditPrune: async () => 0,
+
     nodeBeat: no('nodes'),
     nodeList: async () => ({ now: (await store.clock()).lease, nodes: [] }),
     nodeLeave: nothing,

@@ -2,6 +2,7 @@
 export type {
   AttemptRecord,
   AttemptWorker,
+  AuditEntry,
   BudgetRecord,
   CounterRecord,
   DutyRecord,

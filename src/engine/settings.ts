@@ -15,6 +15,8 @@ export interface EngineOptions {
   readonly leaseMs?: Duration;
   /** How long finished tasks, events and keys are kept, at least 1 s; default 7 days. */
   readonly retentionMs?: Duration;
+  /** How long entries of the audit are kept, at least 1 s; default 400 days. */
+  readonly auditRetentionMs?: Duration;
   /** How long a worker may be silent before it counts as lost, from 10 ms to 24 h; default 30 s. */
   readonly workerStaleMs?: Duration;
   /** How often a waiting claim looks for work without a hint, from 10 ms to 1 h; default 1 s. */
@@ -29,6 +31,7 @@ export interface EngineOptions {
 export interface EngineSettings {
   readonly leaseMs: number;
   readonly retentionMs: number;
+  readonly auditRetentionMs: number;
   readonly workerStaleMs: number;
   readonly pollMs: number;
   readonly cleanupMs: number;
@@ -36,12 +39,15 @@ export interface EngineSettings {
 
 const DEFAULT_CLEANUP_MS = 1000;
 export const DEFAULT_RETENTION_MS = 7 * 24 * 3_600_000;
+/** A year, and time to look at it. */
+const DEFAULT_AUDIT_RETENTION_MS = 400 * 24 * 3_600_000;
 
 const OPTIONS: ReadonlySet<string> = new Set([
   'store',
   'world',
   'leaseMs',
   'retentionMs',
+  'auditRetentionMs',
   'workerStaleMs',
   'pollMs',
   'cleanupMs',
@@ -53,6 +59,7 @@ export function checkSettings(options: EngineOptions): EngineSettings {
   return {
     leaseMs: checkLeaseMs(options.leaseMs ?? DEFAULT_LEASE_MS),
     retentionMs: checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS),
+    auditRetentionMs: checkRetentionMs(options.auditRetentionMs ?? DEFAULT_AUDIT_RETENTION_MS, 'auditRetentionMs'),
     workerStaleMs: checkStaleMs(options.workerStaleMs ?? DEFAULT_STALE_MS),
     pollMs: checkIntervalMs('pollMs', options.pollMs ?? SCAN_MS),
     cleanupMs: checkIntervalMs('cleanupMs', options.cleanupMs ?? DEFAULT_CLEANUP_MS),

@@ -2,6 +2,8 @@ import type { CallArgs, CallInput } from '../client/client.ts';
 import type { Silence } from '../core/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
+import type { Actor, AuditRecorder } from './audit/recorder.ts';
+import { madeBy, targetOf } from './audit/target.ts';
 import { EngineSnapshot, numberOf } from './engine-snapshot.ts';
 import { eventView } from './operations/events.ts';
 import { OPERATIONS, type OperatedName } from './operations/operations.ts';
@@ -11,20 +13,33 @@ import { RunMembers } from './runs/run-members.ts';
 import type { HookSecrets } from './triggers/hook-secrets.ts';
 import type { LogLineView } from './views.ts';
 
+/** Who asks an operator that is not behind a server. */
+export interface OperatorAudit {
+  readonly recorder: AuditRecorder;
+  readonly actor: Actor;
+  /** Actions that it does not write down. */
+  readonly skips?: (action: string) => boolean;
+}
+
 /** The operator of an engine: for the routes of a node, and for a command that has the store open. */
 export class EngineOperator implements Operator {
   readonly engine: Engine;
   readonly #silence: Silence | undefined;
   readonly #hooks: HookSecrets | undefined;
+  readonly #audit: OperatorAudit | undefined;
   /** Open followers. While there are some, the engine polls for changes of other processes. */
   #followers = 0;
   #unwatch = (): void => {};
 
-  /** `silence`: how long a node may be silent before it counts as stale, and as dead. `hooks`: of a node that takes webhooks. */
-  constructor(engine: Engine, silence?: Silence, hooks?: HookSecrets) {
+  /**
+   * `silence`: how long a node may be silent before it counts as stale, and as dead. `hooks`: of a node that takes webhooks. `audit`: where
+   * nobody else writes down who asks.
+   */
+  constructor(engine: Engine, silence?: Silence, hooks?: HookSecrets, audit?: OperatorAudit) {
     this.engine = engine;
     this.#silence = silence;
     this.#hooks = hooks;
+    this.#audit = audit;
   }
 
   call<N extends OperatedName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
@@ -32,7 +47,14 @@ export class EngineOperator implements Operator {
   }
 
   async answer<N extends OperatedName>(name: N, ask: CallInput<N>): Promise<AnswerOf<N>> {
-    return OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence, this.#hooks), ask);
+    const work = async (): Promise<AnswerOf<N>> =>
+      OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence, this.#hooks), ask);
+    if (this.#audit === undefined) return work();
+    const { recorder, actor, skips } = this.#audit;
+    if (skips?.(name)) return work();
+    const asked: { readonly params?: unknown; readonly body?: unknown; readonly by?: string | undefined } = ask;
+    const target = { target: targetOf(asked), targetBy: madeBy(asked) };
+    return recorder.around({ action: name, actor: { ...actor, by: asked.by }, body: asked.body, ...target }, work);
   }
 
   async *events({ after, run, signal }: EventsOptions): AsyncGenerator<FeedView> {

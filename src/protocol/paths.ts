@@ -163,6 +163,7 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   createToken: 'POST /api/v1/tokens',
   rotateToken: 'POST /api/v1/tokens/{id}/rotate',
   revokeToken: 'DELETE /api/v1/tokens/{id}',
+  listAudit: 'GET /api/v1/audit',
 };
 
 const REPEATABLE: { readonly [N in RepeatableName]: true } = {

@@ -1,5 +1,6 @@
 import type { Answer, Body, Params, Query, Route } from './route.ts';
 import { AGENT_ROUTES } from './routes/agents.ts';
+import { AUDIT_ROUTES } from './routes/audit.ts';
 import { CLUSTER_ROUTES } from './routes/cluster.ts';
 import { EVENT_ROUTES } from './routes/events.ts';
 import { INSIGHT_ROUTES } from './routes/insight.ts';
@@ -46,6 +47,7 @@ export const ROUTES = {
   ...WORKER_SESSION_ROUTES,
   ...RPC_ROUTES,
   ...TOKEN_ROUTES,
+  ...AUDIT_ROUTES,
 } as const satisfies Record<string, Route>;
 
 export type RouteName = keyof typeof ROUTES;

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AuditEntry } from './shapes/audit.ts';
 import type { Cluster, ClusterNode } from './shapes/cluster.ts';
 import type { Event } from './shapes/event.ts';
 import type { RunGraph, RunGraphNode, RunGraphStates } from './shapes/graph-run.ts';
@@ -71,6 +72,7 @@ export type WorkflowVersionView = View<typeof WorkflowVersion>;
 export type WorkflowVersionDetailView = View<typeof WorkflowVersionDetail>;
 export type WorkflowCheckView = View<typeof WorkflowCheck>;
 export type AppliedWorkflowView = View<typeof AppliedWorkflow>;
+export type AuditEntryView = View<typeof AuditEntry>;
 export type RunView = View<typeof Run>;
 export type RunDetailView = View<typeof RunDetail>;
 export type RunWaitView = View<typeof RunWait>;

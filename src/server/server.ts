@@ -8,7 +8,7 @@ import { isWrite, mayCall, type Route } from '../protocol/route.ts';
 import { type AnswerOf, ROUTES, type RouteName } from '../protocol/routes.ts';
 import { a2aRoutes } from './a2a/routes.ts';
 import { type Access, callerOf, type Principal } from './auth/access.ts';
-import { Audit } from './auth/audit.ts';
+import { aboutOf, actorOf as auditActor, audited, auditorFor, auditRefusal } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
 import { MAX_HOOK_BYTES } from './hooks/hook-service.ts';
@@ -96,8 +96,10 @@ export class Server {
   #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #streams = new WeakSet<FastifyRequest>();
-  readonly #answers = new WeakMap<FastifyRequest, unknown>();
-  readonly #audit: Audit;
+  /** For the audit: whose token is good, also for what they may not do; whose entry has begun; why they were refused. */
+  readonly #known = new WeakMap<FastifyRequest, Principal>();
+  readonly #begun = new WeakSet<FastifyRequest>();
+  readonly #codes = new WeakMap<FastifyRequest, string>();
   /** Open streams by token. */
   readonly #open = new Map<number | undefined, number>();
   #services: OpenServices | undefined;
@@ -106,7 +108,6 @@ export class Server {
   private constructor(options: ServerOptions) {
     this.#options = options;
     this.#log = unfailing(options.log ?? SILENT);
-    this.#audit = new Audit(this.#log);
     this.#pace = new StrangerPace(options.strangers);
     const { names = [], publicUrl } = options;
     this.#hosts = new Hosts(options.host, publicUrl === undefined ? names : [...names, new URL(publicUrl).hostname]);
@@ -148,7 +149,7 @@ export class Server {
       if (!this.#streams.has(request)) {
         this.#services?.metrics.request(nameOf(request), reply.statusCode, reply.elapsedTime / 1000);
       }
-      this.#recordAudit(request, reply.statusCode);
+      this.#auditRefusal(request, reply.statusCode);
       done();
     });
     // On loopback and behind a proxy all callers share an address.
@@ -245,6 +246,8 @@ export class Server {
         const principal = this.#principals.get(request);
         const services = this.#services;
         if (services === undefined && name !== 'health' && name !== 'ready') throw notOpen();
+        const by = actorOf(principal, request.headers['x-leasehold-by']);
+        const about = { ...aboutOf(request, name), by, status: route.status };
         const call = {
           ...(services as OpenServices),
           address: this.publicAddress,
@@ -252,16 +255,17 @@ export class Server {
           query: checked('query', route.query, request.query),
           body: route.raw === true ? (request.body ?? '') : checked('body', route.body, request.body ?? {}),
           principal,
-          by: actorOf(principal, request.headers['x-leasehold-by']),
-          audited: this.#audit.auditorFor(principal, request.id),
+          by,
+          audited: auditorFor(services?.audit, auditActor(principal, about)),
           whileAuthorized: (work: (ended: AbortSignal) => Promise<unknown>) => this.#whileAuthorized(principal, work),
           session: services === undefined ? undefined : sessionOf(services, request),
           request,
           reply,
           closing: this.#closing.signal,
         } as unknown as Call<N>;
-        const answer = await handler(call);
-        this.#answers.set(request, answer);
+        const work = async (): Promise<unknown> => handler(call);
+        if (principal !== undefined) this.#begun.add(request);
+        const answer = services === undefined ? await work() : await audited(services.audit, principal, about, work);
         if (answer === NO_CONTENT) return reply.code(204).send();
         if (answer instanceof RawResponse) return sendRaw(answer, reply);
         if (answer instanceof EventStream) return this.#stream(answer, principal as Principal, reply);
@@ -296,6 +300,7 @@ export class Server {
     }
     if (route.access === 'open' && secret === undefined) return this.#anonymous(route, request);
     const principal = await this.#authenticate(route, secret, request);
+    this.#known.set(request, principal);
     if (!mayCall(principal.role, route.access)) {
       throw fault('FORBIDDEN', {
         problem: `this needs the role ${route.access}, and the token has the role ${principal.role}`,
@@ -406,17 +411,16 @@ export class Server {
     raw.once('close', () => clearTimeout(timer));
   }
 
-  /** Everything that an authorized caller does is recorded. Of others only successes are, so that nobody can fill the log. */
-  #recordAudit(request: FastifyRequest, outcome: number): void {
-    const principal = this.#principals.get(request);
-    if (principal === undefined && outcome >= 400) return;
-    const { params, body, id } = request;
-    const answer = this.#answers.get(request);
-    this.#audit.record(nameOf(request), principal, { params, body, answer, outcome, request: id });
+  #auditRefusal(request: FastifyRequest, status: number): void {
+    const recorder = this.#services?.audit;
+    if (status < 400 || recorder === undefined || this.#begun.has(request)) return;
+    const [caller, code] = [this.#known.get(request), this.#codes.get(request)];
+    void auditRefusal(recorder, caller, { ...aboutOf(request, nameOf(request)), status, code });
   }
 
   #refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const error = errorOf(thrown);
+    this.#codes.set(request, error.code);
     if (error.status >= 500) {
       this.#log.error('a request failed', { request: request.id, route: nameOf(request), error: stackOf(thrown) });
     }

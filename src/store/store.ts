@@ -1,3 +1,4 @@
+import type { AuditStore } from './port/admin/audit-store.ts';
 import type { BrowserSessionStore } from './port/browser-session-store.ts';
 import type { BudgetStore } from './port/budget-store.ts';
 import type { DependencyStore } from './port/dependency-store.ts';
@@ -20,6 +21,7 @@ import type { WaitStore } from './port/wait-store.ts';
 import type { WorkflowStore } from './port/workflow-store.ts';
 import type { QueueStore } from './queue-store.ts';
 
+export type * from './port/admin/audit-store.ts';
 export type * from './port/browser-session-store.ts';
 export type * from './port/budget-store.ts';
 export type * from './port/dependency-store.ts';
@@ -61,6 +63,7 @@ export interface Store
     SettingStore,
     TokenStore,
     BrowserSessionStore,
+    AuditStore,
     NodeStore,
     DocumentStore,
     InsightStore {

@@ -93,6 +93,7 @@ test(
       d: '/schedules',
       c: '/cluster',
       e: '/events',
+      u: '/audit',
       s: '/settings',
       o: '/',
     };

@@ -216,6 +216,7 @@ test(
       '/failed',
       '/cluster',
       '/events',
+      '/audit',
       '/settings',
     ];
     for (const path of [...screens, ...pages]) await check(visit, path);

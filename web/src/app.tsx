@@ -29,6 +29,7 @@ const Approvals = lazy(() => import('./screens/approvals.tsx'));
 const Failed = lazy(() => import('./screens/failed.tsx'));
 const Cluster = lazy(() => import('./screens/cluster.tsx'));
 const Events = lazy(() => import('./screens/events.tsx'));
+const Audit = lazy(() => import('./screens/audit/audit.tsx'));
 const Settings = lazy(() => import('./screens/settings/settings.tsx'));
 
 /** The routes: one case for each screen. The checklist for a new screen is docs/checklists/add-a-screen.md. */
@@ -72,6 +73,8 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
         return { title: 'Cluster', screen: <Cluster /> };
       case 'events':
         return { title: 'Events', screen: <Events /> };
+      case 'audit':
+        return { title: 'Audit', screen: <Audit /> };
       case 'settings':
         return { title: 'Settings', screen: <Settings /> };
     }

@@ -21,6 +21,8 @@ interface Entry {
   readonly icon: IconName;
   /** The letter after `g`. */
   readonly key: string;
+  /** Only callers with this role see it. */
+  readonly role?: 'admin';
 }
 
 const ENTRIES: readonly (readonly Entry[])[] = [
@@ -42,14 +44,22 @@ const ENTRIES: readonly (readonly Entry[])[] = [
   [
     { to: '/cluster', name: 'Cluster', icon: 'cluster', key: 'c' },
     { to: '/events', name: 'Events', icon: 'events', key: 'e' },
+    { to: '/audit', name: 'Audit', icon: 'audit', key: 'u', role: 'admin' },
     { to: '/settings', name: 'Settings', icon: 'settings', key: 's' },
   ],
 ];
+
+/** The screens that this caller may see. */
+function useEntries(): readonly (readonly Entry[])[] {
+  const admin = useMay('admin');
+  return ENTRIES.map((group) => group.filter(({ role }) => role === undefined || admin));
+}
 
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
   const may = useMay('operator');
+  const entries = useEntries();
   const { path } = useLocation();
   const keys: Key[] = [
     { keys: '?', does: 'Show this list', group: 'Everywhere', run: () => setHelp(true) },
@@ -61,7 +71,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     },
     { keys: 't', does: 'Switch between light and dark', group: 'Everywhere', run: turnTheme },
     ...(may ? [{ keys: 'p', does: 'Push a task', group: 'Everywhere', run: () => go('/push') }] : []),
-    ...ENTRIES.flat().map(({ key, name, to }) => ({ keys: `g ${key}`, does: name, group: 'Go to', run: () => go(to) })),
+    ...entries.flat().map(({ key, name, to }) => ({ keys: `g ${key}`, does: name, group: 'Go to', run: () => go(to) })),
   ];
   useKeys(keys);
   useEffect(() => setMenu(false), [path]);
@@ -112,6 +122,7 @@ function Mark() {
 function Side({ onHelp }: { readonly onHelp: () => void }) {
   const { path } = useLocation();
   const me = useMe();
+  const entries = useEntries();
   const may = useMay('operator');
   const { connection } = useSignal(feedState);
   // Counts beside the menu entries; the overview already has them.
@@ -136,7 +147,7 @@ function Side({ onHelp }: { readonly onHelp: () => void }) {
         </Button>
       )}
       <nav className="nav" aria-label="Screens">
-        {ENTRIES.map((group) => (
+        {entries.map((group) => (
           <ul key={group[0]?.to}>
             {group.map(({ to, name, icon, key }) => {
               const [count, tone] = counts[to] ?? [0, ''];

@@ -68,6 +68,7 @@ const NODE_OPTIONS: readonly string[] = [
   'housekeeping',
   'leaseMs',
   'retentionMs',
+  'auditRetentionMs',
   'workerStaleMs',
   'duties',
   'dutyMs',

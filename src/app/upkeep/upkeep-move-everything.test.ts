@@ -182,6 +182,15 @@ async function furnish(app: App): Promise<Scene> {
   const delivery = { key: 'd1', version: '1', keepMs: HOUR, about: 'one', detail: 'more', outcome: 'pushed' } as const;
   const pushed = { ...what, payload: '1', priority: 0, maxTries: 2, delayMs: HOUR };
   await store.reactionFire({ name: 'hook', revision, deliveries: [{ ...delivery, item: pushed, links: 2 }] });
+  const audited = { actor: 'ada "b"', role: 'admin', token: 3, action: 'editLimit', target: 'Ä' } as const;
+  const from = { face: 'ui', address: '10.0.0.1', request: 'r', before: '{"a":1}', by: 'someone' } as const;
+  await store.auditEnd({
+    id: await store.auditAdd({ ...audited, ...from, outcome: 'began' }),
+    outcome: 'refused',
+    status: 409,
+    code: 'CONFLICT',
+    after: '{"a":2}',
+  });
   await store.workerRegister({ name: 'gone', incarnation: 'gone', slots: 1, tags: [], host: 'box', staleMs: 1 });
   const reaper = await store.dutyTake({ name: 'test', holder: 'test', ttlMs: HOUR });
   assert.ok(reaper);

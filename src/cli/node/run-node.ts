@@ -88,7 +88,8 @@ async function endAtOnce(service: Service | undefined, display: Display, status:
 }
 
 function open(config: Config, display: Display, shown: InfoShown, { tracing }: Traces): Promise<Service> {
-  const { store, host, port, durability, leaseDuration, retention, pollInterval, cleanupInterval } = config;
+  const { store, host, port, durability, leaseDuration, retention, auditRetention, pollInterval, cleanupInterval } =
+    config;
   const say = sparing((message, fields) => display.warning(message, fields));
   // Start and stop have messages of their own.
   const info: Say = (message, fields) => void (shown.on && display.info(message, fields));
@@ -119,6 +120,7 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     allowHttp: config.allowHttp,
     agents: { byPath: config.compat.includes('dazflow'), offlineMs: config.offlineAfter },
     retentionMs: retention,
+    auditRetentionMs: auditRetention,
     pollMs: pollInterval,
     cleanupMs: cleanupInterval,
     cluster: config.cluster ? clusterOf(config) : undefined,

@@ -33,6 +33,7 @@ export const NODE_OPTIONS: readonly OptionKey[] = [
   'taskTimeout',
   'compat',
   'retention',
+  'auditRetention',
   'role',
   'cluster',
   'leaderLease',

@@ -70,4 +70,12 @@ export const LEASE_OPTIONS = {
     fallback: () => 7 * 24 * 3_600_000,
     fallbackDoc: '7d',
   },
+  auditRetention: {
+    doc: 'How long it is kept who did what',
+    value: 'TIME',
+    parse: duration,
+    env: ['LEASEHOLD_AUDIT_RETENTION'],
+    fallback: () => 400 * 24 * 3_600_000,
+    fallbackDoc: '400d',
+  },
 } satisfies OptionTable;

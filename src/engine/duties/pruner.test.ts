@@ -76,3 +76,58 @@ test('when the walk is complete, the pruner rests for a minute', async (t) => {
   await world.advance(60_000);
   assert.equal(steps, 3);
 });
+
+test('entries of the audit have a retention of their own, and of refused strangers the newest stay', async (t) => {
+  const world = new VirtualWorld();
+  const store = await openSqlite({ file: 'memory:', world });
+  const engine = new Engine({ store, world, retentionMs: HOUR, auditRetentionMs: 3 * HOUR });
+  const roster = new Roster({ engine, holder: 'a' });
+  t.after(async () => {
+    await roster.stop();
+    await store.close();
+  });
+  const entry = {
+    actor: 'anna',
+    role: 'admin',
+    action: 'pauseQueue',
+    target: 'q',
+    face: 'http',
+    outcome: 'done',
+  } as const;
+  await engine.audit.add(entry);
+  await world.advance(2 * HOUR);
+  await engine.audit.add({ ...entry, target: 'later' });
+  await roster.tick('pruner');
+  assert.equal((await engine.audit.list()).length, 2);
+  await world.advance(HOUR + 1);
+  await roster.tick('pruner');
+  assert.deepEqual(
+    (await engine.audit.list()).map(({ target }) => target),
+    ['later'],
+  );
+});
+
+test('what is too long for an entry of the audit is cut, and half an object is left out', async (t) => {
+  const { engine } = await rig(t);
+  const long = `\0${'x'.repeat(500)}`;
+  await engine.audit.add({
+    actor: long,
+    role: 'none',
+    by: long,
+    action: long,
+    target: '\ud800',
+    face: 'http',
+    address: long,
+    request: long,
+    outcome: 'began',
+    before: JSON.stringify(long.repeat(40)),
+    after: JSON.stringify({ name: '\0' }),
+  });
+  const [entry] = await engine.audit.list({ limit: 1 });
+  assert.deepEqual(
+    [entry?.actor.length, entry?.target, entry?.before, entry?.after],
+    [199, '\ufffd', undefined, '{"name":""}'],
+  );
+  assert.equal(await engine.audit.end({ id: entry?.id ?? 0, outcome: 'done', status: 200, target: long }), true);
+  assert.equal((await engine.audit.list())[0]?.target.length, 199);
+});

@@ -1,4 +1,5 @@
 import type { RouteName } from '../../protocol/routes.ts';
+import { auditOperations } from './audit.ts';
 import { clusterOperations } from './cluster.ts';
 import { eventOperations } from './events.ts';
 import { limitOperations } from './limits.ts';
@@ -30,6 +31,7 @@ const ALL = {
   ...waitOperations,
   ...eventOperations,
   ...clusterOperations,
+  ...auditOperations,
 } satisfies Operations;
 
 /** The routes that an operator has: those that an engine can answer. */

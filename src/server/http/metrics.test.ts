@@ -44,6 +44,7 @@ async function scene(t: TestContext) {
     leads: () => true,
     unheld: () => unheld,
     silence: undefined,
+    audit: () => ({ failures: 0, skipped: 0 }),
     connected: () => 7,
   };
   const metrics = new Metrics(engine, place);

@@ -30,6 +30,8 @@ export interface NodeStatus {
   /** How many milliseconds each duty has been without a holder. */
   readonly unheld: () => ReadonlyMap<string, number>;
   readonly silence: Silence | undefined;
+  /** Entries of the audit whose end could not be written, and refusals that were only counted. */
+  readonly audit: () => { readonly failures: number; readonly skipped: number };
   /** Workers that are connected to this node. */
   readonly connected: () => number;
 }
@@ -74,6 +76,8 @@ export class Metrics {
   readonly #epoch: Gauge;
   readonly #nodes: Gauge<'state'>;
   readonly #unheld: Gauge<'duty'>;
+  readonly #auditFailures: Counter;
+  readonly #auditSkipped: Counter;
   readonly #status: NodeStatus;
 
   constructor(engine: Engine, status: NodeStatus) {
@@ -126,6 +130,14 @@ export class Metrics {
       [],
     );
     this.#nodes = this.#gauge('leasehold_nodes', 'Nodes of the cluster, by state', ['state']);
+    this.#auditFailures = this.#counter({
+      name: 'leasehold_audit_write_failures_total',
+      help: 'Entries of the audit that could not be written or ended',
+    });
+    this.#auditSkipped = this.#counter({
+      name: 'leasehold_audit_skipped_total',
+      help: 'Refusals that the audit only counted, because there were too many',
+    });
     this.#unheld = this.#gauge(
       'leasehold_duty_unheld_seconds',
       'How long a housekeeping duty has had no holder; 0: it has one',
@@ -201,10 +213,11 @@ export class Metrics {
   }
 
   #counters(of: Readonly<Record<string, CounterSpec>>): ReadonlyMap<string, Counter> {
-    const registers = [this.#registry];
-    const make = ({ name, help }: CounterSpec): Counter =>
-      new Counter({ name, help: `${help}, since this node started`, registers });
-    return new Map(Object.entries(of).map(([word, spec]) => [word, make(spec)]));
+    return new Map(Object.entries(of).map(([word, spec]) => [word, this.#counter(spec)]));
+  }
+
+  #counter({ name, help }: CounterSpec): Counter {
+    return new Counter({ name, help: `${help}, since this node started`, registers: [this.#registry] });
   }
 
   #gauge<L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> {
@@ -234,8 +247,21 @@ export class Metrics {
     for (const { beatAt, left } of nodes) {
       this.#nodes.inc({ state: left ? 'left' : nodeHealth(now - beatAt, silence ?? DEFAULT_SILENCE) });
     }
+    this.#auditFigures();
     this.#unheld.reset();
     for (const [duty, ms] of unheld()) this.#unheld.set({ duty }, ms / 1000);
+  }
+
+  /** Counted where they happen, and told from there. */
+  #auditFigures(): void {
+    const { failures, skipped } = this.#status.audit();
+    for (const [counter, n] of [
+      [this.#auditFailures, failures],
+      [this.#auditSkipped, skipped],
+    ] as const) {
+      counter.reset();
+      counter.inc(n);
+    }
   }
 }
 

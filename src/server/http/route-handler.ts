@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Engine } from '../../engine/engine.ts';
+import type { AuditRecorder } from '../../operate/audit/recorder.ts';
 import type { Enrolment } from '../../operate/calls/enrolment.ts';
 import type { EngineOperator } from '../../operate/engine-operator.ts';
 import type { EventDetails } from '../../operate/event-details.ts';
@@ -25,6 +26,8 @@ export interface Services {
   readonly broadcaster: EventBroadcaster;
   /** The workers of events, for all streams. */
   readonly details: EventDetails;
+  /** Writes down who did what. */
+  readonly audit: AuditRecorder;
   readonly tokens: TokenService;
   readonly enrolment: Enrolment;
   readonly httpWorkers: HttpWorkers;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.ts';
 import { DEFAULT_UNIQUE_MS, draft } from '../../engine/push/push.ts';
+import type { Action } from '../../operate/audit/actions.ts';
 import { requireTask } from '../../operate/calls/calls.ts';
 import { pushOne } from '../../operate/calls/push-calls.ts';
 import type { Caller } from '../../operate/operator.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
 import { Duration, TaskState } from '../../protocol/shapes/common.ts';
-import type { Action } from '../auth/audit.ts';
 
 export interface ToolContext {
   readonly engine: Engine;

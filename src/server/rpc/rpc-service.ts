@@ -1,9 +1,10 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { Log } from '../../engine/log.ts';
+import type { Action } from '../../operate/audit/actions.ts';
 import { MAX_BATCH, type RpcId, type RpcRequest, readRequest } from '../../protocol/rpc/envelope.ts';
 import { METHODS, type MethodName, mayCallMethod, methodNamed } from '../../protocol/rpc/methods.ts';
 import { callerOf, type Principal } from '../auth/access.ts';
-import type { Action, Auditor } from '../auth/audit.ts';
+import type { Auditor } from '../auth/audit.ts';
 import type { PushGuard } from '../auth/push-guard.ts';
 import { EventStream, JsonText, NO_CONTENT } from '../http/answers.ts';
 import { checked } from '../http/caller.ts';

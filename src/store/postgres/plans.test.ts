@@ -330,6 +330,15 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   triggerFirst: ['trigger_next(first)'],
   triggerNext: ['trigger_next(next_at)'],
 
+  auditAdd: [],
+  auditEnd: ['audit_entry_pkey(id)'],
+  auditPage: ['audit_entry_at(at)', 'audit_entry_pkey(id)'],
+  auditOfActor: ['audit_entry_actor(actor, id)', 'audit_entry_at(at)'],
+  auditOfAction: ['audit_entry_action(action, id)', 'audit_entry_at(at)'],
+  auditOfTarget: ['audit_entry_at(at)', 'audit_entry_target(target, id)'],
+  pruneAudit: ['audit_entry_at(at)', 'audit_entry_pkey(id)'],
+  pruneStrangers: ['audit_entry_pkey(id)', 'audit_entry_stranger(first)'],
+
   reactionLineAdd: [],
   reactionLines: ['reaction_line_pkey(name, n)'],
   reactionLinesDrop: ['reaction_line_pkey(name, n)'],
@@ -632,6 +641,9 @@ class Ground {
       `INSERT INTO s.reaction_line (name, n, at, outcome, about) SELECT 'n' || i / 100, i, i, 0, 'x' FROM ${some(5000)}`,
       `INSERT INTO s.reaction_key (name, key, version, until, n, task, born, links)
         SELECT 'n' || i % 50, 'k' || i, '', i, i, i, i, 1 FROM ${some(n / 2)}`,
+      `INSERT INTO s.audit_entry (at, actor, role, action, target, face, outcome, times)
+        SELECT i, 'a' || i % 500, CASE WHEN i % 10 = 0 THEN 'none' ELSE 'admin' END, 'x' || i % 300, 't' || i % 700, 0,
+          CASE WHEN i % 10 = 0 THEN 2 ELSE 1 END, 1 FROM ${some(n / 2)}`,
       `INSERT INTO s.worker_loss (worker, name, at) SELECT i, 'w' || i, i FROM ${some(5000)}`,
     ]) {
       await this.ask(text);

@@ -1,3 +1,4 @@
+import { auditStatements } from './statements/audit.ts';
 import { browserSessionStatements } from './statements/browser-sessions.ts';
 import { budgetStatements } from './statements/budgets.ts';
 import { claimStatements } from './statements/claim.ts';
@@ -71,6 +72,7 @@ export function statements(schema: string) {
     ...resultStatements(all),
     ...tokenStatements(all),
     ...browserSessionStatements(all),
+    ...auditStatements(all),
     ...nodeStatements(all),
     ...documentStatements(all),
     ...insightStatements(all),

@@ -1,6 +1,7 @@
 import type * as port from '../store.ts';
 import type { PostgresWakeups } from './connect/wakeups.ts';
 import type { PostgresParts } from './parts.ts';
+import { auditStore } from './stores/admin/audit-store.ts';
 import { browserSessionStore } from './stores/admin/browser-session-store.ts';
 import { settingStore } from './stores/admin/setting-store.ts';
 import { tokenStore } from './stores/admin/token-store.ts';
@@ -85,6 +86,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...settingStore(shared),
     ...tokenStore(shared),
     ...browserSessionStore(shared),
+    ...auditStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

@@ -16,6 +16,7 @@ const SHOWN = [
 const NEXT_LANE = 'SEARCH task USING COVERING INDEX task_ready (lane>?)';
 const LANE = 'SEARCH l USING INTEGER PRIMARY KEY (rowid=?)';
 const LANES_OF_SLOT = 'SEARCH ls USING COVERING INDEX lane_slot_slot (slot=?)';
+const SINCE = 'SEARCH audit_entry USING COVERING INDEX audit_entry_at (at>?)';
 const QUEUE = 'SEARCH q USING INTEGER PRIMARY KEY (rowid=?)';
 
 /** How each hot statement must reach its rows: every table and index that it touches, in order. */
@@ -95,6 +96,19 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   waitDrop: WAIT_BY_ID,
   waitDropOpen: WAIT_BY_ID,
   waitLater: WAIT_BY_ID,
+  auditEnd: ['SEARCH audit_entry USING INTEGER PRIMARY KEY (rowid=?)'],
+  auditPage: ['SEARCH audit_entry USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)', SINCE],
+  auditOfActor: ['SEARCH audit_entry USING INDEX audit_entry_actor (actor=? AND id>? AND id<?)', SINCE],
+  auditOfAction: ['SEARCH audit_entry USING INDEX audit_entry_action (action=? AND id>? AND id<?)', SINCE],
+  auditOfTarget: ['SEARCH audit_entry USING INDEX audit_entry_target (target=? AND id>? AND id<?)', SINCE],
+  pruneAudit: [
+    'SEARCH audit_entry USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH audit_entry USING COVERING INDEX audit_entry_at (at<?)',
+  ],
+  pruneStrangers: [
+    'SEARCH audit_entry USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCAN audit_entry USING COVERING INDEX audit_entry_stranger',
+  ],
   depForget: ['SEARCH dep USING INDEX dep_down (down=?)'],
   signalKept: ['SEARCH signal USING COVERING INDEX signal_channel (channel=?)'],
   signalTake: [

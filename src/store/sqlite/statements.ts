@@ -1,3 +1,4 @@
+import { AUDIT_STATEMENTS } from './statements/audit.ts';
 import { BROWSER_SESSION_STATEMENTS } from './statements/browser-sessions.ts';
 import { BUDGET_STATEMENTS } from './statements/budgets.ts';
 import { CANCEL_STATEMENTS } from './statements/cancel.ts';
@@ -61,6 +62,7 @@ export const STATEMENTS = {
   ...WORKER_STATEMENTS,
   ...TOKEN_STATEMENTS,
   ...BROWSER_SESSION_STATEMENTS,
+  ...AUDIT_STATEMENTS,
   ...LIMIT_STATEMENTS,
   ...DUTY_STATEMENTS,
   ...NODE_STATEMENTS,

@@ -1,5 +1,6 @@
 import type * as port from '../store.ts';
 import type { SqliteParts } from './parts.ts';
+import { auditStore } from './stores/admin/audit-store.ts';
 import { browserSessionStore } from './stores/admin/browser-session-store.ts';
 import { settingStore } from './stores/admin/setting-store.ts';
 import { tokenStore } from './stores/admin/token-store.ts';
@@ -77,6 +78,7 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     ...settingStore(shared),
     ...tokenStore(shared),
     ...browserSessionStore(shared),
+    ...auditStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

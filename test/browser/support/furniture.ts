@@ -163,6 +163,7 @@ export function SCREENS(things: Furniture): readonly (readonly [name: string, pa
     ['failed', '/failed'],
     ['cluster', '/cluster'],
     ['events', '/events'],
+    ['audit', '/audit'],
     ['settings', '/settings'],
   ];
 }

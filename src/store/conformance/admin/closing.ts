@@ -166,6 +166,11 @@ const VERBS: Readonly<
     store.triggerRun({ name: 'nightly', item: { lane: 1, spec: 1, priority: 0, maxTries: 3, payload: '{}' } }),
   triggerFires: (store) => store.triggerFires({ name: 'nightly', limit: 1 }),
   triggerDue: (store) => store.triggerDue({ limit: 1 }),
+  auditAdd: (store) =>
+    store.auditAdd({ actor: 'a', role: 'admin', action: 'a', target: 't', face: 'http', outcome: 'done' }),
+  auditEnd: (store) => store.auditEnd({ id: 1, outcome: 'done', status: 200 }),
+  auditList: (store) => store.auditList({ limit: 1 }),
+  auditPrune: (store) => store.auditPrune({ duty: DUTY, retentionMs: 1, strangers: 1, limit: 1 }),
   poolPut: (store) => store.poolPut({ name: 'p', body: '{}', by: 'me' }),
   poolGet: (store) => store.poolGet({ name: 'p' }),
   poolList: (store) => store.poolList({ after: '', limit: 1 }),

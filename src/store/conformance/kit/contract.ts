@@ -4,6 +4,7 @@ import { isEngineError } from '../../../core/errors.ts';
 import type { World } from '../../../core/world.ts';
 import type { Capabilities, Store } from '../../store.ts';
 import { AUDIT } from '../admin/audit.ts';
+import { AUDIT_TRAIL } from '../admin/audit-trail.ts';
 import { BROWSER_SESSIONS } from '../admin/browser-sessions.ts';
 import { CLOSING } from '../admin/closing.ts';
 import { DUTIES } from '../admin/duties.ts';
@@ -132,6 +133,7 @@ export const TOPICS: readonly Topic[] = [
   TOKENS,
   TOKEN_EXCHANGE,
   BROWSER_SESSIONS,
+  AUDIT_TRAIL,
   NODES,
   DOCUMENTS,
   INSIGHT,

@@ -58,6 +58,11 @@ export const CHECKS: readonly Check[] = [
   both('lines of reactions', 'count(*), sum(n), max(at), sum(outcome), sum(task), sum(length(about))', 'reaction_line'),
   both('keys of reactions', 'count(*), sum(n), sum(task), sum(links), sum(length(key))', 'reaction_key'),
   both('lost workers', 'count(*), max(n), sum(worker), max(at)', 'worker_loss'),
+  both(
+    'entries of the audit',
+    'count(*), max(id), max(at), sum(outcome), sum(times), sum(length(target))',
+    'audit_entry',
+  ),
   both('log lines', 'count(*), sum(seq), max(at)', 'log'),
   both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
   both('signals', 'count(*), max(id), sum(length(body))', 'signal'),

@@ -1,4 +1,4 @@
-/** Tables of triggers and of pools: how their rows become rows in Postgres. */
+/** Tables of triggers, of pools and of the audit: how their rows become rows in Postgres. */
 import { numbers, type Transfer, texts } from './move-in-columns.ts';
 
 export const TRIGGER_TRANSFERS: readonly Transfer[] = [
@@ -72,5 +72,25 @@ export const POOL_TRANSFERS: readonly Transfer[] = [
       ...numbers('bigint', 'launched', 'drained'),
     ],
     select: 'SELECT pool, n, at, course, body, launched, drained FROM pool_decisions',
+  },
+];
+
+export const AUDIT_TRANSFERS: readonly Transfer[] = [
+  {
+    table: 'audit_entry',
+    columns: [
+      ...numbers('bigint', 'id', 'at', 'ended_at'),
+      ...texts('actor', 'role'),
+      ...numbers('bigint', 'token'),
+      ...texts('said', 'action', 'target'),
+      ...numbers('smallint', 'face'),
+      ...texts('address', 'request'),
+      ...numbers('smallint', 'outcome'),
+      ...numbers('integer', 'status'),
+      ...texts('code', 'was', 'became'),
+      ...numbers('bigint', 'times'),
+    ],
+    select: `SELECT id, at, ended_at, actor, role, token, said, action, target, face, address, request, outcome, status, code, was, became,
+      times FROM audit_entry ORDER BY id`,
   },
 ];

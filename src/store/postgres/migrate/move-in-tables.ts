@@ -1,6 +1,6 @@
 /** How rows of a SQLite store become rows in Postgres. The one place that knows both schemas, but for move-in-fleet.ts. */
 import { list, numbers, type Transfer, texts, truth } from './move-in-columns.ts';
-import { POOL_TRANSFERS, TRIGGER_TRANSFERS } from './move-in-fleet.ts';
+import { AUDIT_TRANSFERS, POOL_TRANSFERS, TRIGGER_TRANSFERS } from './move-in-fleet.ts';
 
 /** A moved lease lasts at least this long, so that its worker has time to find the new store. */
 const LEASE_MS = 30_000;
@@ -304,6 +304,7 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT workflow, version, definition, at, author, restored FROM workflow_version',
   },
   ...POOL_TRANSFERS,
+  ...AUDIT_TRANSFERS,
   {
     table: 'run',
     columns: [
@@ -428,6 +429,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   lane: 'SELECT max(id) FROM lane',
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
+  audit_entry: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'audit_entry'",
   entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
   'pool_tickets.n': 'SELECT max(n) FROM pool_tickets',
   browser_session: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'browser_session'",
