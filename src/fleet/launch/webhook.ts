@@ -10,12 +10,12 @@ import {
   type ResolvedAddress,
 } from '../../worker/handlers/http-exchange.ts';
 import { object, optional, type Shape } from '../../worker/handlers/schema.ts';
+import { SIGNATURE, signatureOf } from '../../worker/handlers/signature.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
 import { answeredText, quoted } from './answer.ts';
 import { headers, secretHeaders, secretName, webAddress } from './fields.ts';
 import { launchName } from './launch-name.ts';
 import { readSettings } from './settings.ts';
-import { signatureOf } from './signature.ts';
 
 export interface WebhookOptions {
   /** Destinations beside the Internet on ports 80 and 443; see `Destinations`. */
@@ -84,7 +84,8 @@ class WebhookLauncher implements Launcher {
       ...headers,
       ...Object.fromEntries(Object.entries(secrets).map(([name, variable]) => [name, this.#secret(variable)])),
       ...bearer,
-      ...signatureOf({ id, at: this.#host.now(), body, secret: this.#secret(sign) }),
+      'X-Leasehold-Id': id,
+      [SIGNATURE]: signatureOf({ id, at: this.#host.now(), body, keys: this.#secret(sign).split(/\s+/) }),
     };
   }
 

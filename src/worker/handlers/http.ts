@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { TaskContext } from '../define/definition.ts';
@@ -10,6 +9,7 @@ import { failure } from './failure.ts';
 import { bodyText } from './http-body.ts';
 import { exchange, type HttpResponse, hostOf, portOf, type ResolvedAddress } from './http-exchange.ts';
 import { anything, object, oneOf, optional, type Shape, text, texts, whole } from './schema.ts';
+import { SIGNATURE, signatureOf } from './signature.ts';
 
 export interface HttpOptions {
   /** Destinations beside the Internet on ports 80 and 443; see `Destinations`. */
@@ -37,7 +37,6 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const MIN_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 86_400_000;
 const QUOTED = 300;
-const SIGNATURE = 'X-Leasehold-Signature';
 
 /** Headers about the connection or the length of the body, which the worker sets: a second value could smuggle a request. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
@@ -102,7 +101,7 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, destinations: 
     }
     const { method = 'GET' } = given;
     const body = bodyOf(given);
-    const signature = signatureOf(given, body ?? '', options);
+    const signature = signed(given, body ?? '', options);
     if (signature === undefined)
       return refused(`this worker may not sign with ${given.sign_env}, or has no such variable`);
     const headers = { ...headersOf(given), ...signature };
@@ -177,8 +176,8 @@ function headersOf({ headers = {}, body }: Shape<typeof fields>): Readonly<Recor
   return { 'User-Agent': 'leasehold', ...(json ? { 'Content-Type': 'application/json' } : {}), ...headers };
 }
 
-/** The header that proves who has sent the body, and when. Undefined: it cannot be signed. */
-function signatureOf(
+/** What it is signed with. Undefined: it cannot be signed. */
+function signed(
   { sign_env: name }: Shape<typeof fields>,
   body: string,
   { secretOf = () => undefined, now = Date.now }: HttpOptions,
@@ -186,8 +185,7 @@ function signatureOf(
   if (name === undefined) return {};
   const secret = secretOf(name);
   if (secret === undefined || secret === '') return undefined;
-  const at = Math.floor(now() / 1000);
-  return { [SIGNATURE]: `t=${at},v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}` };
+  return { [SIGNATURE]: signatureOf({ at: now(), body, keys: [secret] }) };
 }
 
 function checkVariable(given: string): string | undefined {
