@@ -11,7 +11,7 @@ export function handlerSchemas(): Promise<Readonly<Record<string, JsonSchema>>> 
 async function load(): Promise<Readonly<Record<string, JsonSchema>>> {
   const [{ echo }, { makeHttp }, { makeShell }, { makeJs }] = await Promise.all([
     import('../worker/handlers/echo.ts'),
-    import('../worker/handlers/http.ts'),
+    import('../worker/handlers/http/http.ts'),
     import('../worker/handlers/shell.ts'),
     import('../worker/handlers/js.ts'),
   ]);

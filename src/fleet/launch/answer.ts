@@ -1,5 +1,5 @@
 /** What a server has answered, in the few words that a pool keeps of it. */
-import type { HttpResponse } from '../../worker/handlers/http-exchange.ts';
+import type { HttpResponse } from '../../worker/handlers/http/http-exchange.ts';
 import { redact } from './secrecy.ts';
 
 const QUOTED = 300;

@@ -1,6 +1,6 @@
 /** Fields that several kinds of launchers have. */
 
-import { checkHeader, checkUrl } from '../../worker/handlers/http.ts';
+import { checkHeader, checkUrl } from '../../worker/handlers/http/http.ts';
 import { anything, type Field, list, text, texts } from '../../worker/handlers/schema.ts';
 import { isSecret, isSecretQuery, secretArgument } from './secrecy.ts';
 import { problemOfTemplate } from './template.ts';

@@ -13,7 +13,7 @@ import {
   requestOf,
   TICKET,
 } from '../../../test/support/fleet/launching.ts';
-import type { ResolvedAddress } from '../../worker/handlers/http-exchange.ts';
+import type { ResolvedAddress } from '../../worker/handlers/http/http-exchange.ts';
 import type { Launched, LaunchRequest } from '../launcher.ts';
 import { launchName } from './launch-name.ts';
 import { type WebhookOptions, webhookKind } from './webhook.ts';

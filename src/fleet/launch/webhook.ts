@@ -1,16 +1,16 @@
-import { parseAddress, reachOf } from '../../worker/handlers/address.ts';
-import { Destinations } from '../../worker/handlers/destinations.ts';
 import { failure } from '../../worker/handlers/failure.ts';
-import { addressesOf, isAllowed, resolveName, unlessAborted } from '../../worker/handlers/http.ts';
+import { parseAddress, reachOf } from '../../worker/handlers/http/address.ts';
+import { Destinations } from '../../worker/handlers/http/destinations.ts';
+import { addressesOf, isAllowed, resolveName, unlessAborted } from '../../worker/handlers/http/http.ts';
 import {
   exchange,
   type HttpResponse,
   hostOf,
   portOf,
   type ResolvedAddress,
-} from '../../worker/handlers/http-exchange.ts';
+} from '../../worker/handlers/http/http-exchange.ts';
+import { SIGNATURE, signatureOf } from '../../worker/handlers/http/signature.ts';
 import { object, optional, type Shape } from '../../worker/handlers/schema.ts';
-import { SIGNATURE, signatureOf } from '../../worker/handlers/signature.ts';
 import type { Launched, Launcher, LauncherHost, LauncherKind, LaunchRequest } from '../launcher.ts';
 import { answeredText, quoted } from './answer.ts';
 import { headers, secretHeaders, secretName, webAddress } from './fields.ts';

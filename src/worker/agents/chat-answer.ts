@@ -10,8 +10,8 @@ import {
   type Usage,
 } from '../../flow/agent/result.ts';
 import { isList, isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
-import { retryAfterMs } from '../handlers/http.ts';
-import type { HttpResponse } from '../handlers/http-exchange.ts';
+import { retryAfterMs } from '../handlers/http/http.ts';
+import type { HttpResponse } from '../handlers/http/http-exchange.ts';
 import type { Prices } from './model-settings.ts';
 
 const FINISH: ReadonlyMap<string, FinishReason> = new Map(

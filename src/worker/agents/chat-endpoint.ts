@@ -8,7 +8,7 @@ import type { AgentError, AgentResult } from '../../flow/agent/result.ts';
 import { Secrets } from '../../flow/agent/secrets.ts';
 import type { ValueMap } from '../../flow/expression/values.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
-import { headersOf, type ResolvedAddress, send } from '../handlers/http-exchange.ts';
+import { headersOf, type ResolvedAddress, send } from '../handlers/http/http-exchange.ts';
 import { CompletionPieces, completionResult, garbage, refusedResult, retryAfterOf } from './chat-answer.ts';
 import { LineSplitter } from './lines.ts';
 import type { ModelSettings } from './model-settings.ts';

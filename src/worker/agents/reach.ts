@@ -1,7 +1,7 @@
-import { Destinations } from '../handlers/destinations.ts';
 import { failure } from '../handlers/failure.ts';
-import { addressesOf, isAllowed, resolveName, unlessAborted } from '../handlers/http.ts';
-import { hostOf, portOf } from '../handlers/http-exchange.ts';
+import { Destinations } from '../handlers/http/destinations.ts';
+import { addressesOf, isAllowed, resolveName, unlessAborted } from '../handlers/http/http.ts';
+import { hostOf, portOf } from '../handlers/http/http-exchange.ts';
 import type { Reach } from './chat-endpoint.ts';
 
 /**

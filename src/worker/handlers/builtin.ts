@@ -1,7 +1,7 @@
 import type { AnyTask } from '../define/definition.ts';
 import { aggregate as aggregateTask } from './aggregate.ts';
 import { echo as echoTask } from './echo.ts';
-import { makeHttp } from './http.ts';
+import { makeHttp } from './http/http.ts';
 import { makeJs } from './js.ts';
 import { BUILTIN_NAMES, type BuiltinName, parseSettings, SETTINGS_VARIABLE } from './settings.ts';
 import { makeShell } from './shell.ts';

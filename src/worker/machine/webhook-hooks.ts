@@ -3,7 +3,7 @@ import { fault } from '../../core/errors.ts';
 import { depthOf, MOST_DEPTH } from '../../flow/machine/text/depth.ts';
 import type { Reach } from '../agents/chat-endpoint.ts';
 import { reachOf } from '../agents/reach.ts';
-import { exchange } from '../handlers/http-exchange.ts';
+import { exchange } from '../handlers/http/http-exchange.ts';
 import type { MachineHooks } from './machine-hooks.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { failure } from '../../../worker/handlers/failure.ts';
-import { addressesOf, resolveName, unlessAborted } from '../../../worker/handlers/http.ts';
-import { exchange, type HttpResponse, hostOf } from '../../../worker/handlers/http-exchange.ts';
+import { addressesOf, resolveName, unlessAborted } from '../../../worker/handlers/http/http.ts';
+import { exchange, type HttpResponse, hostOf } from '../../../worker/handlers/http/http-exchange.ts';
 
 export interface Cluster {
   readonly server: URL;

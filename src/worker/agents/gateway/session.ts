@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { jsonIn } from '../../../flow/agent/answer-json.ts';
 import type { AgentError, AgentResult } from '../../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../../flow/expression/values.ts';
-import { exchange, hostOf, onlyThese } from '../../handlers/http-exchange.ts';
+import { exchange, hostOf, onlyThese } from '../../handlers/http/http-exchange.ts';
 import type { Reach } from '../chat-endpoint.ts';
 import { broken, GatewayAnswer, type GatewayBefore, type GatewayFacts } from './answer.ts';
 import type { GatewaySettings } from './settings.ts';

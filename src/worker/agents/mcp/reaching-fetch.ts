@@ -1,5 +1,5 @@
 import { pipeline, Readable, Transform } from 'node:stream';
-import { headersOf, send } from '../../handlers/http-exchange.ts';
+import { headersOf, send } from '../../handlers/http/http-exchange.ts';
 import type { Reach } from '../chat-endpoint.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;

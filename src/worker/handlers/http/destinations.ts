@@ -1,4 +1,4 @@
-import { fault } from '../../core/errors.ts';
+import { fault } from '../../../core/errors.ts';
 import { type Address, inRange, parseRange, type Range, reachOf, unmapped } from './address.ts';
 
 const USUAL_PORTS: readonly number[] = [80, 443];

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { encodePayload } from '../../core/task/payload.ts';
+import { encodePayload } from '../../../core/task/payload.ts';
+import { problemOf, tryOut } from '../try-out.test.ts';
 import { type HttpOptions, type HttpResult, makeHttp, retryAfterMs } from './http.ts';
 import type { ResolvedAddress } from './http-exchange.ts';
-import { problemOf, tryOut } from './try-out.test.ts';
 
 interface Peer {
   readonly port: number;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { houseOfThisFile } from './support/browser-test.ts';
-import type { House } from './support/house.ts';
-import { picture } from './support/pictures.ts';
+import { houseOfThisFile } from '../support/browser-test.ts';
+import type { House } from '../support/house.ts';
+import { picture } from '../support/pictures.ts';
 
 const inBrowser = houseOfThisFile();
 

@@ -1,14 +1,14 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { TaskContext } from '../define/definition.ts';
-import { giveUp, retryAfter } from '../define/outcome.ts';
-import { task } from '../define/task.ts';
+import type { TaskContext } from '../../define/definition.ts';
+import { giveUp, retryAfter } from '../../define/outcome.ts';
+import { task } from '../../define/task.ts';
+import { failure } from '../failure.ts';
+import { anything, object, oneOf, optional, type Shape, text, texts, whole } from '../schema.ts';
 import { parseAddress } from './address.ts';
 import { Destinations } from './destinations.ts';
-import { failure } from './failure.ts';
 import { bodyText } from './http-body.ts';
 import { exchange, type HttpResponse, hostOf, portOf, type ResolvedAddress } from './http-exchange.ts';
-import { anything, object, oneOf, optional, type Shape, text, texts, whole } from './schema.ts';
 import { SIGNATURE, signatureOf } from './signature.ts';
 
 export interface HttpOptions {
