@@ -227,7 +227,7 @@ test('the commands of the README work beside a node', { skip: noTerminal() }, as
   const first = new FirstTerminal(t, clone);
   await first.run('npm ci && npm start');
   const commands = readFileSync(README, 'utf8').match(/^npx leasehold .*\n/gm) ?? [];
-  assert.equal(commands.length, 6);
+  assert.equal(commands.length, 9);
   for (const line of commands) await runSecond(t, clone, { where: 'terminal-2', commands: line, shows: undefined });
   await first.stop();
 });
