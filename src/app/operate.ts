@@ -6,7 +6,9 @@ import { Engine } from '../engine/engine.ts';
 import { SILENT } from '../engine/log.ts';
 import { AuditRecorder } from '../operate/audit/recorder.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
+import { safeOf } from './credentials/own-desk.ts';
 import { ownerBy } from './audit/owner.ts';
+import type { SecretSource } from './data/secret-source.ts';
 import { AppFleet } from './fleet/app-fleet.ts';
 import { isPostgres, withoutPassword } from './store-name.ts';
 import { openStore } from './store-url.ts';
@@ -20,11 +22,13 @@ export interface OperateOptions {
   readonly create?: boolean;
   /** After how much silence a node counts as stale, and as dead. */
   readonly silence?: Silence;
+  /** Where the secret of the cluster is, for what seals with it. Nothing is made. */
+  readonly secret?: Pick<SecretSource, 'read'> | undefined;
 }
 
 /** Opens a store to work on it from outside: no duties, no thread, no worker. */
 export async function operate(options: OperateOptions): Promise<EngineOperator> {
-  const { store: url, durability, create = false, silence } = options;
+  const { store: url, durability, create = false, silence, secret } = options;
   const world = realWorld();
   if (isPostgres(url)) await (create ? undefined : requireTables(url, world));
   else if (!create) requireFile(fileOf(url));
@@ -40,7 +44,8 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
   // A check that somebody asks for starts workers from here; by itself this process looks at no pool.
   new AppFleet({ engine, url, log: SILENT, rounds: false, alone: true });
   const recorder = new AuditRecorder(engine, SILENT);
-  return new EngineOperator(engine, silence, undefined, { recorder, actor: ownerBy('cli-on-the-store') });
+  const audit = { recorder, actor: ownerBy('cli-on-the-store') };
+  return new EngineOperator(engine, silence, undefined, audit, secret && (await safeOf(store, secret)));
 }
 
 /** The file of a store's URL. A store in memory cannot be opened from outside. */

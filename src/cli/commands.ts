@@ -372,6 +372,35 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  credentials: {
+    doc: 'Keep secrets, and give them to chosen workers',
+    commands: {
+      list: {
+        doc: 'List credentials: who may hold them and who does, never what they are',
+        load: async () => (await import('./credentials/list.ts')).list,
+      },
+      show: {
+        doc: 'Show one credential with each of its holders, and why one does not have it',
+        load: async () => (await import('./credentials/show.ts')).show,
+      },
+      set: {
+        doc: 'Make a credential, or give it another value, which goes to all its holders',
+        load: async () => (await import('./credentials/set.ts')).set,
+      },
+      grant: {
+        doc: 'Give a credential to more workers, or demand how they keep it',
+        load: async () => (await import('./credentials/grant.ts')).grant,
+      },
+      revoke: {
+        doc: 'Take a credential away from workers',
+        load: async () => (await import('./credentials/revoke.ts')).revoke,
+      },
+      remove: {
+        doc: 'Remove a credential: its value here at once, and at its holders as soon as they hear of it',
+        load: async () => (await import('./credentials/remove.ts')).remove,
+      },
+    },
+  },
   triggers: {
     doc: 'Start work by what happens',
     commands: {

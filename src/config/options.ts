@@ -1,6 +1,7 @@
 import { AUDIT_OPTIONS } from './options/audit.ts';
 import { CLUSTER_OPTIONS } from './options/cluster.ts';
 import { COMMAND_OPTIONS } from './options/command.ts';
+import { CREDENTIAL_OPTIONS } from './options/credentials.ts';
 import { EDIT_OPTIONS } from './options/edit.ts';
 import { EXPRESSION_OPTIONS } from './options/expressions.ts';
 import { GRANT_OPTIONS } from './options/grants.ts';
@@ -29,6 +30,7 @@ export const OPTIONS = Object.freeze({
   ...COMMAND_OPTIONS,
   ...EDIT_OPTIONS,
   ...GRANT_OPTIONS,
+  ...CREDENTIAL_OPTIONS,
   ...EXPRESSION_OPTIONS,
   ...MACHINE_OPTIONS,
   ...SCHEDULE_OPTIONS,

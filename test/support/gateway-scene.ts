@@ -7,10 +7,12 @@ import { type Node, openNode } from '../../src/app/node.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { Enrolment } from '../../src/operate/calls/enrolment.ts';
 import { ClusterSecret } from '../../src/operate/cluster-secret.ts';
+import { CredentialSafe } from '../../src/operate/credentials/safe.ts';
 import { newSecret } from '../../src/operate/secrets.ts';
 import type { Link } from '../../src/protocol/link.ts';
 import { Access } from '../../src/server/auth/access.ts';
 import { TokenService } from '../../src/server/auth/token-service.ts';
+import { CredentialDesk } from '../../src/server/credentials/desk.ts';
 import { dazflowPlace } from '../../src/server/dazflow/dazflow-place.ts';
 import { Hosts } from '../../src/server/http/hosts.ts';
 import { LeaseTokens } from '../../src/server/workers/lease-tokens.ts';
@@ -28,6 +30,8 @@ export interface GatewaySceneOptions {
   readonly byPath?: boolean;
   readonly offlineMs?: number;
   readonly runTimeoutMs?: number;
+  /** The hub gives credentials. */
+  readonly credentials?: boolean;
   /** What stands between the hub and the engine. */
   readonly link?: (direct: Link) => Link;
 }
@@ -115,7 +119,7 @@ export class GatewayScene {
 }
 
 export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}): Promise<GatewayScene> {
-  const { leaseMs, byPath, offlineMs, runTimeoutMs, link } = options;
+  const { leaseMs, byPath, offlineMs, runTimeoutMs, link, credentials = false } = options;
   const world = new VirtualWorld();
   const complaints: Complaint[] = [];
   const note = (message: string, fields?: Complaint['fields']): void => void complaints.push({ message, fields });
@@ -133,9 +137,13 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     place: { process: 'hub' },
   });
   const admin = newSecret('admin');
+  const secret = new ClusterSecret('the secret of the test', engine.store.clusterKey);
+  const log = { info: note, warn: note, error: note };
+  const desk = credentials ? new CredentialDesk({ engine, safe: new CredentialSafe(secret), world, log }) : undefined;
   const gateway = new WorkerGateway({
+    desk,
     link: link === undefined ? direct : link(direct),
-    tokens: new LeaseTokens(new ClusterSecret('the secret of the test', engine.store.clusterKey)),
+    tokens: new LeaseTokens(secret),
     access: new Access(admin, new TokenService(engine.store), world),
     settings: new WorkerSettings(engine, world),
     names: new WorkerNames({ store: engine.store, world, process: 'hub' }),
@@ -143,7 +151,7 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     placeOf: (one) => dazflowPlace(engine, one),
     offlineMs,
     world,
-    log: { info: note, warn: note, error: note },
+    log,
   });
   const server = createServer((_request, response) => void response.writeHead(404).end());
   server.on('upgrade', (request, stream, head) => gateway.upgrade(request, stream, head, new Hosts('127.0.0.1')));

@@ -17,12 +17,12 @@ const PATIENCE_MS = 60_000;
 export class RealNode {
   readonly process: Running;
   readonly url: string;
-  readonly #token: string;
+  readonly token: string;
 
   private constructor(process: Running, url: string, token: string) {
     this.process = process;
     this.url = url;
-    this.#token = token;
+    this.token = token;
   }
 
   /** `leasehold up` with these options, on a folder of its own unless one is given. */
@@ -44,7 +44,7 @@ export class RealNode {
     const response = await fetch(`${this.url}/api/v1${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.#token}`,
+        authorization: `Bearer ${this.token}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { newSecret } from '../../operate/secrets.ts';
@@ -7,6 +7,8 @@ import { writeOnce } from './private-file.ts';
 
 /** The name of the file in the data folder, and of the credential of systemd. */
 const FILE = 'cluster-secret';
+/** Behind the name of the file while its successor is not taken yet. */
+const BEFORE = '.before';
 const MIN_LENGTH = 32;
 const MAX_LENGTH = 512;
 
@@ -18,8 +20,12 @@ export interface SecretSource {
   read(): string | undefined;
   /** Makes a secret where there is none. Undefined: it comes from outside, and is not made here. */
   readonly make?: (() => MadeSecret) | undefined;
-  /** Makes another one in its place. */
+  /** Makes another one in its place. The one before stays beside it until `settled`. */
   readonly replace?: (() => string) | undefined;
+  /** The one before the last replacement, which was not settled: the process had ended before. */
+  readonly earlier?: (() => string | undefined) | undefined;
+  /** The store has taken the new one. */
+  readonly settled?: (() => void) | undefined;
 }
 
 export interface MadeSecret {
@@ -53,6 +59,8 @@ export function secretSource({ dataDir, file, given, credentials }: SecretPlaces
     read: () => readSecret(own),
     make: () => make(dataDir, own),
     replace: () => replace(dataDir, own),
+    earlier: () => readSecret(`${own}${BEFORE}`),
+    settled: () => rmSync(`${own}${BEFORE}`, { force: true }),
   };
 }
 
@@ -64,6 +72,8 @@ function make(dataDir: string, file: string): MadeSecret {
 }
 
 function replace(dataDir: string, file: string): string {
+  // What was sealed under it is sealed anew with it: until then it must not be lost. An older one that waits here is the one that counts.
+  if (existsSync(file) && !existsSync(`${file}${BEFORE}`)) renameSync(file, `${file}${BEFORE}`);
   rmSync(file, { force: true });
   return make(dataDir, file).secret;
 }

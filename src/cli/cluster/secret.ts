@@ -18,7 +18,7 @@ export const secret: Command = {
   name: 'cluster secret',
   doc: 'Check the secret that the nodes of a store share, or let the store take another one',
   args: [],
-  options: ['renew', 'clusterSecretFile', ...STORE_OPTIONS],
+  options: ['renew', 'earlierSecretFile', 'force', 'clusterSecretFile', ...STORE_OPTIONS],
   examples: [
     { line: 'cluster secret', does: 'whether a node that starts here has the secret of the store' },
     { line: 'cluster secret --renew', does: 'a new secret, because the old one is lost or known to others' },
@@ -39,12 +39,16 @@ export const secret: Command = {
       else out.line(safeLine(`${place} ${WORDS[fits]}`));
       return fits === 'no' || fits === 'missing' ? EXIT.failed : EXIT.fine;
     }
-    const { place, made } = await renewSecret(store, source);
-    if (out.mode === 'json') out.json({ place, made });
+    const { earlierSecretFile: old, force } = config;
+    const earlier = old === undefined ? undefined : secretSource({ dataDir, file: old });
+    const { place, made, kept, lost } = await renewSecret(store, source, { earlier, lose: force });
+    if (out.mode === 'json') out.json({ place, made, kept, lost });
     else {
       out.line(safeLine(made ? `Made a new secret in ${place}.` : `The store takes the secret of ${place} now.`));
       out.line('What was signed with the old one has ended: workers elsewhere lose what they run, and log in again.');
       out.line('All other nodes of this store need the new one.');
+      if (kept > 0) out.line(`${kept} credentials were sealed anew; workers keep what they hold.`);
+      if (lost.length > 0) out.line(`Set these credentials again, nobody can open them any more: ${lost.join(', ')}.`);
     }
     return EXIT.fine;
   },

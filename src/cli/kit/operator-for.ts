@@ -1,3 +1,5 @@
+import type { SecretSource } from '../../app/data/secret-source.ts';
+import { nodeEnvironment } from '../../config/environment.ts';
 import { sourceOf } from '../../config/load.ts';
 import type { Config, OptionKey } from '../../config/options.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
@@ -12,6 +14,8 @@ export const OPERATOR_OPTIONS = ['server', 'token', ...STORE_OPTIONS] as const s
 export interface OperatorOptions {
   /** Whether a missing store is created. */
   readonly create?: boolean;
+  /** It needs the secret of the cluster, on the store itself too. */
+  readonly seals?: boolean;
 }
 
 /**
@@ -40,7 +44,14 @@ async function directly(config: Config, options: OperatorOptions): Promise<Opera
     const { makeFolderOf } = await import('../../app/data/data-folder.ts');
     makeFolderOf(dataDir, store);
   }
-  return operate({ store, durability, silence: { staleMs, deadMs }, ...options });
+  const secret = options.seals === true ? await secretOf(config) : undefined;
+  const { create } = options;
+  return operate({ store, durability, silence: { staleMs, deadMs }, secret, ...(create === undefined ? {} : { create }) });
+}
+
+async function secretOf({ dataDir, clusterSecretFile: file }: Config): Promise<SecretSource> {
+  const { secretSource } = await import('../../app/data/secret-source.ts');
+  return secretSource({ dataDir, file, ...nodeEnvironment() });
 }
 
 interface Node {

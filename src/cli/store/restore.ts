@@ -64,12 +64,15 @@ function describe(result: Restored): readonly string[] {
 function describeAccess({ ended, knewTokens }: Restored): readonly string[] {
   if (ended === undefined)
     return ['Tokens, secrets of workers and sessions of browsers are as they were in the backup.'];
-  const { sessions, tokens, secrets } = ended;
+  const { sessions, tokens, secrets, credentials } = ended;
   const all = `${formatCount(sessions)} sessions of browsers, ${formatCount(tokens)} tokens and ${formatCount(secrets)} secrets of workers`;
   return [
     knewTokens
       ? `Ended: ${all}. The store that was replaced knows the tokens and secrets that are left as good.`
       : `Ended: ${all}. No store was there to say which of them are still good; --keep-tokens would leave them.`,
+    ...(credentials === 0
+      ? []
+      : [`Of ${formatCount(credentials)} credentials fewer workers are chosen now: "leasehold credentials grant" gives them again.`]),
     'The admin token of the data folder is as it was.',
   ];
 }

@@ -14,7 +14,7 @@ export const grant: Command = {
   name: 'workers grant',
   doc: 'Say which handlers and queues a worker of another host may serve, and how many tasks at a time',
   args: [NAME],
-  options: ['grantHandler', 'grantQueue', 'grantSlots', 'any', ...OPERATOR_OPTIONS],
+  options: ['grantHandler', 'grantQueue', 'grantSlots', 'any', 'ownCredentials', ...OPERATOR_OPTIONS],
   examples: [
     {
       line: 'workers grant gpu-box --handler render --queue media',
@@ -42,12 +42,13 @@ export const grant: Command = {
 
 /** A kind that is given replaces what was granted of it; with --any the others have no bound any more. */
 function grantEdit(config: Config): GrantEdit {
-  const { grantHandler: handlers, grantQueue: queues, grantSlots: slots, any } = config;
+  const { grantHandler: handlers, grantQueue: queues, grantSlots: slots, any, ownCredentials } = config;
   const isGiven = (key: 'grantHandler' | 'grantQueue' | 'grantSlots'): boolean => sourceOf(config, key) !== 'default';
   return {
     ...(isGiven('grantHandler') ? { handlers: [...handlers] } : any ? { handlers: null } : {}),
     ...(isGiven('grantQueue') ? { queues: [...queues] } : any ? { queues: null } : {}),
     ...(isGiven('grantSlots') ? { slots } : any ? { slots: null } : {}),
+    ...(ownCredentials === undefined ? {} : { ownCredentials }),
   };
 }
 

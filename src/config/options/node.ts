@@ -59,6 +59,14 @@ export const NODE_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'DIR/cluster-secret, made by the first node',
   },
+  earlierSecretFile: {
+    doc: 'File with the secret that the store has had until now, where the new one is in its place already',
+    value: 'FILE',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none',
+  },
   publicHost: {
     doc: 'Another name that the server answers to, such as that of a proxy; may be repeated',
     value: 'NAME',

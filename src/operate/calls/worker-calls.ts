@@ -34,7 +34,7 @@ export async function tagWorker(
 }
 
 /** What a name may run. A field that is not given stays as it is; null takes its bound away. */
-export type GrantEdit = Pick<RequestOf<'editWorker'>, 'handlers' | 'queues' | 'slots'>;
+export type GrantEdit = Pick<RequestOf<'editWorker'>, 'handlers' | 'queues' | 'slots' | 'ownCredentials'>;
 
 /** Adds permissions to those of a name, or puts them in their place. */
 export async function permitWorker(

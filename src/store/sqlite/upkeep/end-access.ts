@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { SECRET_PIN, secretPinOf } from '../../rows/node-rows.ts';
+import { credentialsIn, endHoldings, type KnownCredentials } from './restore-credentials.ts';
 import { readMeta, writeMeta } from './migrate.ts';
 
 /** What a restore has ended. */
@@ -10,6 +11,8 @@ export interface EndedAccess {
   readonly tokens: number;
   /** Secrets of workers, and codes for them. */
   readonly secrets: number;
+  /** Credentials that some worker may not hold any more until it is given them again. */
+  readonly credentials: number;
 }
 
 /** What the store that is replaced knows of access. */
@@ -19,6 +22,7 @@ export interface KnownAccess {
   readonly clusterKey: string | undefined;
   /** The fingerprint of the secret that its nodes share. */
   readonly fingerprint: string | undefined;
+  readonly credentials: KnownCredentials;
 }
 
 const LIVE = 'revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)';
@@ -36,6 +40,7 @@ export function accessIn(db: DatabaseSync, now: number): KnownAccess {
     ),
     clusterKey: readMeta(db, 'cluster_key'),
     fingerprint: pin === undefined ? undefined : secretPinOf(pin).fingerprint,
+    credentials: credentialsIn(db),
   };
 }
 
@@ -45,13 +50,14 @@ export function accessIn(db: DatabaseSync, now: number): KnownAccess {
  * of the two does.
  */
 export function endAccess(db: DatabaseSync, now: number, known: KnownAccess | undefined): EndedAccess {
+  const credentials = endHoldings(db, now, known?.credentials);
   const sessions = has(db, 'browser_session') ? Number(db.prepare('DELETE FROM browser_session').run().changes) : 0;
-  if (!has(db, 'entry_token')) return { sessions, tokens: 0, secrets: 0 };
+  if (!has(db, 'entry_token')) return { sessions, tokens: 0, secrets: 0, credentials };
   const sql = `SELECT id, kind, hash FROM entry_token WHERE ${LIVE}`;
   const rows = db.prepare(sql).all(now) as unknown as { id: number; kind: string; hash: string }[];
   const revoke = db.prepare('UPDATE entry_token SET revoked_at = ? WHERE id = ?');
   const shorten = db.prepare('UPDATE entry_token SET expires_at = min(coalesce(expires_at, ?1), ?1) WHERE id = ?2');
-  const ended = { sessions, tokens: 0, secrets: 0 };
+  const ended = { sessions, tokens: 0, secrets: 0, credentials };
   for (const { id, kind, hash } of rows) {
     const end = known?.live.get(hash);
     if (end === undefined) {

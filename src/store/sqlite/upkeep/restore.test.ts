@@ -484,7 +484,7 @@ test('what was revoked since the backup does not come back, and sessions of brow
   });
   await before.close();
   const { ended, knewTokens } = await trial.restore(backup);
-  assert.deepEqual({ ended, knewTokens }, { ended: { sessions: 1, tokens: 1, secrets: 2 }, knewTokens: true });
+  assert.deepEqual({ ended, knewTokens }, { ended: { sessions: 1, tokens: 1, secrets: 2, credentials: 0 }, knewTokens: true });
   const after = await trial.open();
   assert.deepEqual(await comeIn(after, 'good', 'leaked', 'worker', 'code', 'rotated'), ['good', 'rotated']);
   assert.equal(await after.store.browserSessionFind({ hash: hashOf('session') }), undefined);
@@ -504,7 +504,7 @@ test('where no store says what is still good nothing is, and a wish keeps all', 
   await before.close();
   const [other, kept] = [new Trial(), new Trial()];
   const { ended, knewTokens } = await other.restore(backup, { force: false });
-  assert.deepEqual({ ended, knewTokens }, { ended: { sessions: 1, tokens: 1, secrets: 0 }, knewTokens: false });
+  assert.deepEqual({ ended, knewTokens }, { ended: { sessions: 1, tokens: 1, secrets: 0, credentials: 0 }, knewTokens: false });
   const bare = await other.open();
   assert.deepEqual(await comeIn(bare, 'one'), []);
   await bare.close();
@@ -531,3 +531,53 @@ test('the secret that nodes share stays that of the store which is replaced, if 
   assert.equal((await restored.store.secretPin({}))?.fingerprint, 'leaked');
   await restored.close();
 });
+
+test('a worker that lost a credential since the backup does not have it again, and versions go on behind all that were given', async () => {
+  const trial = new Trial();
+  const { store } = await trial.open();
+  const value = (version: number) => ({ version, sealed: `sealed ${version}`, kind: 'text' }) as const;
+  await store.workerSet({ name: 'tagged', tags: ['gpu'] });
+  await store.workerRegister({ name: 'stays', incarnation: 'stays', slots: 1, tags: [] });
+  for (const name of ['db', 'gone']) {
+    await store.credentialPut({ name, value: value(1), addWorkers: ['stays', 'revoked'], addTags: ['gpu'] });
+    for (const worker of ['stays', 'revoked', 'tagged']) {
+      const ack = { worker, credential: name, version: 1, status: 'stored' } as const;
+      assert.equal(await store.credentialAck(ack), true);
+    }
+  }
+  const backup = await trial.backup();
+  await store.credentialPut({ name: 'db', value: value(2), removeWorkers: ['revoked'] });
+  await store.credentialRemove({ name: 'gone' });
+  const after = (await trial.goBack(backup)).store;
+  const found = await after.credentialList();
+  assert.deepEqual(
+    found.map(({ name, version, workers, tags }) => [name, version, workers, tags]),
+    [
+      ['db', 1002, ['stays'], ['gpu']],
+      ['gone', 1001, [], []],
+    ],
+  );
+  const holdings = await after.credentialHoldings({});
+  assert.deepEqual(
+    holdings.map(({ worker, credential, status, wanted }) => [worker, credential, status, wanted]),
+    [
+      ['stays', 'db', 'wanted', 1002],
+      ['tagged', 'db', 'wanted', 1002],
+    ],
+  );
+  assert.deepEqual((await after.workerList())[0]?.tags, [], 'nobody carries a label before it has said what it holds');
+  assert.deepEqual((await after.credentialValues({ names: ['db'] }))[0], {
+    name: 'db',
+    version: 1002,
+    valueVersion: 1,
+    sealed: 'sealed 1',
+  });
+  assert.deepEqual(await after.credentialReport(says('revoked', { db: 2, gone: 1 })), ['db', 'gone']);
+  await trial.scene.close();
+  const { ended } = await trial.restore(backup);
+  assert.equal(ended?.credentials, 1, 'only that of which somebody else was chosen when it was replaced');
+});
+
+function says(worker: string, holds: Readonly<Record<string, number>>) {
+  return { worker, said: { level: 'file', holds: new Map(Object.entries(holds)), tells: false } } as const;
+}

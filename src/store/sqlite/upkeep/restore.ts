@@ -16,6 +16,7 @@ import {
 } from './copy.ts';
 import { accessIn, type EndedAccess, endAccess, type KnownAccess, keepSecret } from './end-access.ts';
 import { schemaStatus } from './migrate.ts';
+import { raiseVersions } from './restore-credentials.ts';
 import { type Highs, highsOf, type Moved, moveAhead } from './move-ahead.ts';
 
 export interface RestoreOptions extends CopyWishes {
@@ -120,6 +121,7 @@ function changeFile(
     db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF');
     const moved = moveAhead(db, now, known?.highs);
     if (known !== undefined) keepSecret(db, known.access);
+    raiseVersions(db, known?.access.credentials);
     const ended = keepTokens ? undefined : endAccess(db, now, known?.access);
     // As every store. A process that opens it then makes no rollback journal, which would be removed with the lock on
     // the old file.
