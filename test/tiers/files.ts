@@ -82,11 +82,12 @@ function mayShare(file: string): boolean {
   return ![...importsOf(join(ROOT, file)).modules].some((name) => ALONE.test(name));
 }
 
-/** They look at the whole process: its memory, its folder, who else closes a store in it, what is traced; or they do nothing but wait. */
+/** They look at the whole process: its memory, its folder, who else closes a store in it, what is traced; they do nothing but wait, or are told times. */
 const WHOLE_PROCESS: ReadonlySet<string> = new Set([
   'src/app/data/data-folder.test.ts',
   'src/app/node.test.ts',
   'src/app/tracing/tracing.test.ts',
+  'src/operate/workflows/triggers.test.ts',
   'src/server/routes/events.test.ts',
   'src/worker/links/cut-off.test.ts',
 ]);

@@ -206,7 +206,7 @@ async function until(app: App, wanted: Readonly<Record<string, number>>): Promis
 }
 
 test('thousands of machines that wait for a signal cost rows only, through a restart of the node', async (t) => {
-  await waiting(t, `sqlite:${join(temporaryFolder(t), 'waiting.db')}`, scaled(3000, 10_000));
+  await waiting(t, `sqlite:${join(temporaryFolder(t), 'waiting.db')}`, scaled(1500, 10_000));
 });
 
 test('machines that wait for a signal cost rows only, on Postgres as well', async (t) => {
@@ -214,5 +214,5 @@ test('machines that wait for a signal cost rows only, on Postgres as well', asyn
   const client = new Client({ connectionString: url });
   await client.connect();
   t.after(() => client.end());
-  await waiting(t, url, scaled(1000, 10_000), client);
+  await waiting(t, url, scaled(600, 10_000), client);
 });
