@@ -37,7 +37,7 @@ export function cloneInto(cwd: string): void {
   for (const part of ['package.json', 'tsconfig.json']) cpSync(join(ROOT, part), join(cwd, part));
   for (const part of ['src', 'node_modules']) symlinkSync(join(ROOT, part), join(cwd, part));
   const program = join(BIN, '../..');
-  for (const part of bundled === undefined ? ['bin', 'machines'] : ['bin', 'machines', 'dist'])
+  for (const part of bundled === undefined ? ['bin'] : ['bin', 'dist'])
     symlinkSync(join(program, part), join(cwd, part));
 }
 

@@ -15,8 +15,8 @@ const CACHE = join(ROOT, 'node_modules/.cache');
 const FOLDER = join(CACHE, 'leasehold-program');
 /** Of an installation in a folder. */
 const BIN = 'node_modules/leasehold/bin/leasehold.js';
-/** Their tasks are loaded by processes of their own, from the sources; and one is a small script. */
-const UNBUNDLED = /\/(farm-worker|workflow|survivors|disk)-child\.ts$/;
+/** Tasks of these are loaded by other processes, from the sources; times of one are measured to the millisecond; and one is a small script. */
+const UNBUNDLED = /\/(farm-\w+|workflow|survivors|race|disk)-child\.ts$/;
 
 /** Where tests find it (../support/leasehold.ts). */
 export const WITH_PROGRAM = { LEASEHOLD_TEST_PROGRAM: join(FOLDER, BIN) } as const;

@@ -52,7 +52,7 @@ interface Clone {
 function freshClone(t: TestContext): Clone {
   const cwd = temporaryFolder(t);
   cloneInto(cwd);
-  cpSync(join(ROOT, 'examples'), join(cwd, 'examples'), { recursive: true });
+  for (const part of ['examples', 'machines']) cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
   const tools = join(cwd, '.tools');
   mkdirSync(tools);
   const tool = (name: string, lines: string): void =>
