@@ -2,7 +2,7 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type OutputOptions } from 'rolldown';
+import { build, type OutputOptions, type Plugin } from 'rolldown';
 import { chunkNames } from './chunks.ts';
 import { entriesOf } from './entries.ts';
 import { builtinsAsNeeded, ownUrls, withoutFacades } from './rewrite.ts';
@@ -18,13 +18,13 @@ const INSIDE: readonly string[] = ['zod', 'yaml'];
 export async function bundle(src: string, dist: string): Promise<void> {
   const { main, threads } = entriesOf(src);
   const name = chunkNames(src, main);
-  await bundleOf(src, main, {
+  await bundleOf(src, inputs(src, main), {
     dir: dist,
     chunkFileNames: 'chunks/[name].js',
     codeSplitting: { includeDependenciesRecursively: false, groups: [{ name, debugName: 'starts' }] },
   });
   for (const name of INSIDE) copyFileSync(licenceOf(name), join(dist, 'chunks', `${name}.LICENSE`));
-  await bundleOf(src, threads, { dir: dist, chunkFileNames: 'threads/[name].js' });
+  await bundleOf(src, inputs(src, threads), { dir: dist, chunkFileNames: 'threads/[name].js' });
 }
 
 /** In the folder of its package, which is at or above that of its code. */
@@ -34,16 +34,26 @@ function licenceOf(name: string): string {
   return join(folder, 'LICENSE');
 }
 
-async function bundleOf(src: string, entries: readonly string[], output: OutputOptions): Promise<void> {
+function inputs(src: string, entries: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(entries.map((file) => [file.replace(/\.ts$/, ''), join(src, file)]));
+}
+
+/** Programs by the names that their files get. Those that are not of the sources stand beside what the sources were bundled to. */
+export async function bundleOf(
+  src: string,
+  input: Readonly<Record<string, string>>,
+  output: OutputOptions,
+  plugins: readonly Plugin[] = [],
+): Promise<void> {
   await build({
-    input: Object.fromEntries(entries.map((file) => [file.replace(/\.ts$/, ''), join(src, file)])),
+    input,
     platform: 'node',
     // Packages of npm stay outside: they are installed beside.
     external: (id) => !id.startsWith('.') && !isAbsolute(id) && !INSIDE.includes(id),
     tsconfig: false,
     preserveEntrySignatures: 'allow-extension',
     checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-    plugins: [ownUrls(src), builtinsAsNeeded, withoutFacades],
+    plugins: [...plugins, ownUrls(src), builtinsAsNeeded, withoutFacades],
     output: { ...output, format: 'esm', sourcemap: true, comments: false },
   });
 }

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { BIN, ROOT, type Running, run, temporaryFolder } from '../support/leasehold.ts';
+import { BIN, ROOT, type Running, run, SOURCE_BIN, temporaryFolder } from '../support/leasehold.ts';
 import { asNobody, NOBODY, notRoot } from './nobody.ts';
 import { until } from './scene.ts';
 
@@ -272,7 +272,7 @@ describe('another user of the host', { skip: notRoot }, () => {
   test('cannot write to code that the next start runs, whatever the umask is', async (t) => {
     const installed = temporaryFolder(t);
     chmodSync(installed, 0o755);
-    cpSync(BIN, join(installed, 'bin', 'leasehold.js'));
+    cpSync(SOURCE_BIN, join(installed, 'bin', 'leasehold.js'));
     symlinkSync(join(ROOT, 'src'), join(installed, 'src'));
     writeFileSync(join(installed, 'package.json'), readFileSync(join(ROOT, 'package.json')));
     const cache = join(installed, 'node_modules', '.cache', 'leasehold');

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { childFile } from '../support/leasehold.ts';
 
 /** What a child tells its test, over IPC. */
 export interface Word {
@@ -28,7 +28,7 @@ export class Child {
 
   constructor(program: URL, args: readonly string[], { environment = {}, wrapper = [] }: ChildOptions = {}) {
     const command = [...wrapper, process.execPath];
-    this.process = fork(fileURLToPath(program), args, {
+    this.process = fork(childFile(program), args, {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
       env: { ...process.env, ...environment },
       execPath: command[0],

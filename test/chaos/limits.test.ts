@@ -72,7 +72,7 @@ for (const store of ['postgres', 'sqlite'] satisfies StoreName[]) {
     timeout: 400_000,
   }, async (t) => {
     const ground = await groundOf(store, scratch(t, 'limits'));
-    const total = scaled(250, 1500);
+    const total = scaled(150, 1500);
     const node = await openNode(ground.url);
     t.after(() => node.close());
     const { engine } = node;

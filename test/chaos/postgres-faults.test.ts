@@ -97,7 +97,7 @@ for (const duties of ['keeper', 'workers'] as const) {
     if (restarts === 0) return t.skip('at full scale only');
     const took: number[] = [];
     const { calls } = await withstand(t, {
-      tasks: most ? scaled(300, 10_000) : 2000,
+      tasks: most ? scaled(170, 10_000) : 2000,
       duties,
       more: '&pool=2',
       trouble: async (farm, { server }) => {
@@ -143,9 +143,9 @@ test('a database that is away for longer than a lease costs no task a try', asyn
 });
 
 test('sessions that are cut off at random lose nothing and repeat nothing', async (t) => {
-  const cuts = scaled(15, 150);
+  const cuts = scaled(10, 150);
   const { calls } = await withstand(t, {
-    tasks: scaled(200, 5000),
+    tasks: scaled(120, 5000),
     duties: 'workers',
     trouble: async (farm, { server }) => {
       await farm.working();
@@ -166,7 +166,7 @@ test('a session that holds a snapshot and some rows for half a minute keeps nobo
   const holdMs = scaled(2000, 30_000);
   let held = 0;
   await withstand(t, {
-    tasks: scaled(200, 5000),
+    tasks: scaled(120, 5000),
     duties: 'keeper',
     more: '&pool=2',
     trouble: (farm, { server }) =>

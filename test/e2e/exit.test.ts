@@ -3,9 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ROOT, temporaryFolder } from '../support/leasehold.ts';
-
-const LIBRARY = new URL('../../src/index.ts', import.meta.url).href;
+import { LIBRARY, ROOT, temporaryFolder } from '../support/leasehold.ts';
 
 for (const [what, body] of [
   ['has pushed enough to be busy', `for (let i = 0; i < 120; i++) await app.push(noop, {});`],

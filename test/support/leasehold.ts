@@ -1,12 +1,45 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-export const BIN = join(ROOT, 'bin/leasehold.js');
+/** The program as the sources have it, which `npm start` starts. */
+export const SOURCE_BIN = join(ROOT, 'bin/leasehold.js');
+/** In a tier the one that users have, bundled before: it starts in a quarter of the CPU (../tiers/program.ts). By hand the sources. */
+const bundled = process.env['LEASEHOLD_TEST_PROGRAM'];
+export const BIN = bundled ?? SOURCE_BIN;
+/** What files of tasks import: the library of that program. */
+export const LIBRARY: string = new URL(
+  bundled === undefined ? '../src/index.ts' : '../dist/index.js',
+  pathToFileURL(BIN),
+).href;
+
+/** Where a child of chaos is that was bundled with the program. */
+export function bundledChild(bin: string, child: string): string {
+  return join(bin, '../../dist/children', child.replaceAll('/', '-').replace(/\.ts$/, '.js'));
+}
+
+/** The file of a child that is started, by its URL: bundled, where that was done. */
+export function childFile(program: URL): string {
+  const source = fileURLToPath(program);
+  const other = bundled === undefined ? source : bundledChild(bundled, relative(ROOT, source));
+  return existsSync(other) ? other : source;
+}
+
+/** For programs that import the library by its name, in a clone: the sources of it, where the program is that of the sources. */
+export const CONDITIONS: readonly string[] = bundled === undefined ? ['--conditions=@leasehold/source'] : [];
+
+/** Makes a folder like a clone after `npm ci`. Its parts are links: what is compiled once is compiled for all clones. */
+export function cloneInto(cwd: string): void {
+  for (const part of ['package.json', 'tsconfig.json']) cpSync(join(ROOT, part), join(cwd, part));
+  for (const part of ['src', 'node_modules']) symlinkSync(join(ROOT, part), join(cwd, part));
+  const program = join(BIN, '../..');
+  for (const part of bundled === undefined ? ['bin'] : ['bin', 'dist'])
+    symlinkSync(join(program, part), join(cwd, part));
+}
 
 /** For nodes of one cluster that have a folder each, as on hosts of their own. */
 export const CLUSTER_SECRET = 'c'.repeat(43);

@@ -5,6 +5,8 @@
 const scale = process.env.LEASEHOLD_TEST_SCALE;
 
 export const full: boolean = scale === 'full';
+/** Whether it does more than in the short run at all: what differs least from its neighbours is left to these. */
+export const longer: boolean = full || scale === 'middle';
 
 /** How many runs, seeds or kills: the first number in the short run, the second in the full one, between them by ratio at the middle. */
 export function scaled(short: number, long: number): number {

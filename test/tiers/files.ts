@@ -1,5 +1,5 @@
 /** Which tier a file of tests belongs to, and whether it may share a process with others. */
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importsOf } from './imports.ts';
 import { ROOT } from './job.ts';
@@ -33,7 +33,11 @@ export const HELPERS: ReadonlySet<string> = new Set([
   'src/worker/runner/process/process-trial.test.ts',
 ]);
 
-export type Kind = 'core' | 'shared' | 'own' | 'smoke' | 'rest' | 'browser' | 'chaos';
+/** Of chaos what waits for leases to expire and measures no time: it goes beside the others. */
+const UNHURRIED =
+  /^test\/chaos\/((agents|graphs|triggers|fleet)\/|(workflows\/kill-after-commits|machines\/crash-everywhere|compat\/mission|postgres-answers)\.test)/;
+
+export type Kind = 'core' | 'shared' | 'served' | 'own' | 'smoke' | 'rest' | 'browser' | 'chaos';
 
 export interface TestFile {
   readonly file: string;
@@ -59,11 +63,13 @@ function findFiles(): readonly TestFile[] {
 }
 
 function kindOf(file: string, tier: 'test' | 'merge'): Kind {
+  if (UNHURRIED.test(file)) return 'rest';
   if (tier === 'merge')
     return (/^test\/(browser|chaos)\//.exec(file)?.[1] as 'browser' | 'chaos' | undefined) ?? 'rest';
   if (file.startsWith('src/core/')) return 'core';
   if (SMOKE.has(file)) return 'smoke';
-  return mayShare(file) ? 'shared' : 'own';
+  if (mayShare(file)) return 'shared';
+  return mayShareServers(file) ? 'served' : 'own';
 }
 
 /** What starts a process or a server, or talks to one, has a process of its own; so has a suite, whose tests stand in another file. */
@@ -74,6 +80,27 @@ function mayShare(file: string): boolean {
   // The engine's tests have stores in their own process, whose code knows of threads that they do not start.
   if (file.startsWith('src/engine/')) return true;
   return ![...importsOf(join(ROOT, file)).modules].some((name) => ALONE.test(name));
+}
+
+/** They look at the whole process: its memory, its folder, who else closes a store in it, what is traced; they do nothing but wait, or are told times. */
+const WHOLE_PROCESS: ReadonlySet<string> = new Set([
+  'src/app/data/data-folder.test.ts',
+  'src/app/node.test.ts',
+  'src/app/tracing/tracing.test.ts',
+  'src/operate/workflows/triggers.test.ts',
+  'src/server/routes/events.test.ts',
+  'src/worker/links/cut-off.test.ts',
+]);
+
+/**
+ * What opens nodes, servers and links within its own process shares one with its like: to load a node costs 1 s of CPU, as much as most of these
+ * files do with it. Who starts a process by itself has one.
+ */
+function mayShareServers(file: string): boolean {
+  if (!/^src\/(app|cli|client|compat|operate|server|worker)\//.test(file) || WHOLE_PROCESS.has(file)) return false;
+  if (/from 'node:(child_process|worker_threads)'/.test(readFileSync(join(ROOT, file), 'utf8'))) return false;
+  const { modules } = importsOf(join(ROOT, file));
+  return ['fastify', 'pg', 'ws'].some((name) => modules.has(name));
 }
 
 const SCALE = join(ROOT, 'test/support/scale.ts');

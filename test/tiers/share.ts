@@ -8,16 +8,24 @@ import { costOf, isKnown } from './costs.ts';
 import { asksForScale, testFiles } from './files.ts';
 import type { Job, Scale } from './job.ts';
 import type { Stage } from './stage.ts';
-import { simulator, type Tier } from './tiers.ts';
+import { BUILT, built, simulator, type Tier } from './tiers.ts';
 
 /** Seconds of the dearer of wall and CPU, as they were measured, of two jobs at once. On two cores a share takes half as long. */
-const SHARE_S = 240;
+export const SHARE_S = 200;
+/** Files that are longer than a share, by how the names of their tests begin; the rest of the tests is a part too. */
+const SPLIT: Readonly<Record<string, readonly string[]>> = {
+  'test/chaos/farm/farm.test.ts': ['nothing is lost', 'the same holds'],
+  'test/chaos/postgres-faults.test.ts': ['a server that is restarted', 'sessions that are cut off'],
+};
 const DEFECTS = 'test/sim/defects.test.ts';
 const DEFECT_PARTS = 4;
 /** CPU of a seed and of a planted defect, as measured: 67 s for 100 seeds, 21 s for 16 defects. */
 const [SEED_S, DEFECT_S] = [0.7, 1.3];
-/** The tier `merge` has tried those before them. */
-const [FIRST_SEED, LAST_SEED, SEEDS_A_PART] = [101, 1000, 150];
+/** Of the simulator. The first hundred together: they must reach everything that there is (../sim/main.ts). */
+const SEEDS: readonly (readonly [first: number, count: number])[] = [
+  [1, 100],
+  ...Array.from({ length: 9 }, (_, i) => [101 + 100 * i, 100] as const),
+];
 
 export interface Part {
   readonly job: Job;
@@ -30,18 +38,28 @@ export interface Part {
 export function parts(): readonly Part[] {
   const files = testFiles().filter(({ file }) => file !== DEFECTS && asksForScale(file));
   return [
-    ...files.map(({ file, kind }): Part => {
+    ...files.flatMap(({ file, kind }): readonly Part[] => {
       const scale = lengthOf(file);
       const chaos = kind === 'chaos';
+      const jobs = partsOf({ ...(built([file])[0] as Job), scale });
       // One at a time takes as long as two others.
-      return { job: { name: file, files: [file], scale }, costS: costOf(file, scale) * (chaos ? 2 : 1), chaos };
+      return jobs.map((job) => ({ job, costS: (costOf(file, scale) * (chaos ? 2 : 1)) / jobs.length, chaos }));
     }),
     ...Array.from({ length: DEFECT_PARTS }, (_, i) => defects(`${i + 1}/${DEFECT_PARTS}`)),
-    ...Array.from({ length: (LAST_SEED - FIRST_SEED + 1) / SEEDS_A_PART }, (_, i): Part => {
-      const job = simulator(SEEDS_A_PART, FIRST_SEED + i * SEEDS_A_PART);
-      return { job: { ...job, scale: 'full' }, costS: SEEDS_A_PART * SEED_S, chaos: false };
+    ...SEEDS.map(([first, count]): Part => {
+      return { job: { ...simulator(count, first), scale: 'full' }, costS: count * SEED_S, chaos: false };
     }),
   ];
+}
+
+function partsOf(job: Job): readonly Job[] {
+  const begins = SPLIT[job.name];
+  if (begins === undefined) return [job];
+  return [...begins.map((one) => `^${one}`), `^(?!${begins.join('|')})`].map((pattern) => ({
+    ...job,
+    name: `${job.name} ${pattern}`,
+    options: [`--test-name-pattern=${pattern}`],
+  }));
 }
 
 function defects(which: string): Part {
@@ -86,5 +104,5 @@ function tierOf(name: string, chosen: readonly Part[]): Tier {
     return { name, what: jobs.map((job) => `${job.name} (${job.scale})`).join(', '), jobs, atOnce, more: 1 };
   };
   const stages = [stage(false, 'deep', 2), stage(true, 'deep-chaos', 1)].filter(({ jobs }) => jobs.length > 0);
-  return { name, scale: 'full', stages };
+  return { name, scale: 'full', stages: [BUILT, ...stages] };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { freshDatabase } from '../../../test/support/postgres.ts';
+import { longer } from '../../../test/support/scale.ts';
 import { isEngineError } from '../../core/errors.ts';
 import { workflow } from '../../flow/graph/test-graphs.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
@@ -53,7 +54,10 @@ const refused = async (act: Promise<unknown>, code: string): Promise<string> => 
   return typeof problem === 'string' ? problem : error.message;
 };
 
-for (const [ground, opened] of Object.entries(GROUNDS)) {
+/** In memory is the store of a file, and a node on a database is a node, and a database: both are left to longer runs. */
+const LEFT: ReadonlySet<string> = longer ? new Set() : new Set(['a store in memory', 'a node on a database']);
+
+for (const [ground, opened] of Object.entries(GROUNDS).filter(([name]) => !LEFT.has(name))) {
   describe(`on ${ground}`, () => {
     test('a workflow is stored with its versions, and the same text makes no new one', async (t) => {
       const app = await opened(t);

@@ -129,7 +129,7 @@ describe('every order of the statements of two or three connections', { timeout:
     describe(list, () => {
       for (const [name, one] of Object.entries(cases)) {
         test(name, async (t) => {
-          const count = await interleave(stage, scenario(one), scaled(10, 100));
+          const count = await interleave(stage, scenario(one), scaled(6, 100));
           schedules += count;
           t.diagnostic(`${count} schedules`);
         });

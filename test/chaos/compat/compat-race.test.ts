@@ -8,7 +8,7 @@ import { scaled } from '../../support/scale.ts';
 import { type Child, Nursery, scratch } from '../children.ts';
 
 const PROCESSES = 8;
-const ITEMS = scaled(250, 2000);
+const ITEMS = scaled(150, 2000);
 
 interface Note {
   readonly claimed?: string;

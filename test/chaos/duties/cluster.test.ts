@@ -28,9 +28,9 @@ const NODES = 5;
  */
 const LONG = process.env['LEASEHOLD_CLUSTER'] === 'full';
 const DEFAULTS = process.env['LEASEHOLD_CLUSTER'] === 'defaults';
-const KILLS = LONG ? 20 : scaled(3, 20);
-const FREEZES = LONG ? 10 : scaled(2, 10);
-const TASKS = LONG ? 10_000 : scaled(450, 10_000);
+const KILLS = LONG ? 20 : scaled(2, 20);
+const FREEZES = LONG ? 10 : scaled(1, 10);
+const TASKS = LONG ? 10_000 : scaled(250, 10_000);
 const LEASE_MS = DEFAULTS ? 30_000 : 3000;
 const LEADER_LEASE_MS = DEFAULTS ? 30_000 : 2000;
 const LEADER_RENEW_MS = DEFAULTS ? 10_000 : 600;

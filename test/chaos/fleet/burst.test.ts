@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { scaled } from '../../support/scale.ts';
 import { ground } from './ground.ts';
 
-const JOBS = scaled(200, 1000);
+const JOBS = scaled(100, 1000);
 const MOST = scaled(4, 20);
 
 for (const store of ['sqlite', 'postgres'] as const) {

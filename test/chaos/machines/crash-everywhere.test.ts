@@ -9,7 +9,7 @@ import { bundleMachine } from '../../../src/worker/machine/durable/bundle.ts';
 import { readMachineFile } from '../../../src/worker/machine/load-machine.ts';
 import { completion, openAiServer, pieces, stream, toolCall } from '../../support/agents/openai-server.ts';
 import { ROOT } from '../../support/leasehold.ts';
-import { full, scaled } from '../../support/scale.ts';
+import { full, longer, scaled } from '../../support/scale.ts';
 import { Nursery, scratch } from '../children.ts';
 import { groundOf } from '../ground.ts';
 import { joining } from '../joining.ts';
@@ -63,8 +63,11 @@ interface Ending {
   readonly commits: number;
 }
 
+/** What a node between adds is the same for all: in the short run it stands there for one example without a model and one with. */
+const JOINED: ReadonlySet<string> = new Set(['counter.yml', 'researcher/researcher.yml']);
+
 for (const way of WAYS) {
-  for (const example of EXAMPLES) {
+  for (const example of EXAMPLES.filter(({ file }) => longer || way !== 'joined' || JOINED.has(file))) {
     test(`${example.file} ends alike, ${way}, whichever commit its worker dies after`, (t) =>
       everywhere(t, way, example));
   }

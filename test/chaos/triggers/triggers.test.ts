@@ -10,7 +10,8 @@ import { groundOf, type StoreName } from '../ground.ts';
 
 // Nodes are killed between an event and the push that it asks for, before the commit and after it, and at random: each event, and each file, is acted on once.
 
-const ROUNDS = scaled(6, 60);
+/** Each place at least once. */
+const ROUNDS = scaled(3, 60);
 const EVENTS = 10;
 const FILES = 3;
 const WHERE = ['before', 'after', 'random'] as const;

@@ -126,5 +126,5 @@ for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
     waiting(t, kind, 'sqlite', scaled(600, 10_000)));
 
   test(`${kind} that wait for a decision cost rows only, on Postgres as well`, (t) =>
-    waiting(t, kind, 'postgres', scaled(300, 10_000)));
+    waiting(t, kind, 'postgres', scaled(150, 10_000)));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { run } from '../../support/leasehold.ts';
+import { LIBRARY, run } from '../../support/leasehold.ts';
 import { type Place, place } from './cli-calls.ts';
 
 const NOBODY = ' No worker of this name is here; it holds for the next one that comes.';
@@ -135,10 +135,9 @@ test('a task that spawns elsewhere fails with the command that permits it, and r
   const here = place(t);
   const url = await node(t, here);
   const file = join(here.cwd, 'tasks.mjs');
-  const library = new URL('../../../src/index.ts', import.meta.url).href;
   writeFileSync(
     file,
-    `import { task } from ${JSON.stringify(library)};
+    `import { task } from ${JSON.stringify(LIBRARY)};
 export const parent = task('parent', {
   run: (queue, ctx) => ctx.spawn({ handler: 'echo', queue }, 1).then(({ id }) => id),
 });`,

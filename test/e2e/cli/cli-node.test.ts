@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { BIN, Running, type RunOptions, run, temporaryFolder } from '../../support/leasehold.ts';
+import { BIN, LIBRARY, Running, type RunOptions, run, SOURCE_BIN, temporaryFolder } from '../../support/leasehold.ts';
 import { type Answer, type Place, place } from './cli-calls.ts';
 
-const TASKS = `import { task } from ${JSON.stringify(new URL('../../../src/index.ts', import.meta.url).href)};
+const TASKS = `import { task } from ${JSON.stringify(LIBRARY)};
 export const greet = task('greet', { run(input, ctx) { ctx.log('hello'); ctx.progress({ half: 1 }); return { hello: input }; } });
 export const refuse = task('refuse', { maxAttempts: 1, run() { throw new Error('not this'); } });
 export const ask = task('ask', { async run(_, ctx) { return (await ctx.wait('yes', { approval: { title: 'Really?' } })).value; } });
@@ -313,7 +313,8 @@ test('who works on a store loads nothing of HTTP, and who asks a node no store a
      registerHooks({ load(url, context, next) { loaded.add(url); return next(url, context); } });
      process.on('exit', () => console.error([...loaded].join('\\n')));`,
   );
-  const options: RunOptions = { cwd: here.cwd, nodeArgs: ['--import', hook] };
+  // Of the sources: which of their files are together in one of the bundle is looked at in test/e2e/start.test.ts.
+  const options: RunOptions = { cwd: here.cwd, program: SOURCE_BIN, nodeArgs: ['--import', hook] };
   const loadedBy = async (...args: string[]): Promise<string> => {
     const command = run(t, args, options);
     assert.equal((await command.ended).code, 0, command.stderr);

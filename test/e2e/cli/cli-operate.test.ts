@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { run } from '../../support/leasehold.ts';
+import { run, SOURCE_BIN } from '../../support/leasehold.ts';
 import { place, workAt } from './cli-calls.ts';
 
 test('a task goes through push, list, show, cancel and retry, under its id and its number', async (t) => {
@@ -187,12 +187,12 @@ test('the version and the help load neither store nor engine', async (t) => {
     ['tags', '--help'],
     ['doctor', '--help'],
   ]) {
-    const entry = run(t, args, { cwd, nodeArgs });
+    const entry = run(t, args, { cwd, program: SOURCE_BIN, nodeArgs });
     assert.equal((await entry.ended).code, 0, args.join(' '));
     assert.match(entry.stdout, /^leasehold /);
     assert.equal(entry.stderr, '', args.join(' '));
   }
-  const list = run(t, ['tasks', 'list'], { cwd, nodeArgs });
+  const list = run(t, ['tasks', 'list'], { cwd, program: SOURCE_BIN, nodeArgs });
   await list.ended;
   // There is no store here, so that no adapter is loaded either.
   assert.match(list.stderr, /src\/engine\//, 'the telltale tells');

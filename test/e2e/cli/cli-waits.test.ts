@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { LIBRARY } from '../../support/leasehold.ts';
 import { place, workAt } from './cli-calls.ts';
 
-const TASKS = `import { task, workflow } from ${JSON.stringify(new URL('../../../src/index.ts', import.meta.url).href)};
+const TASKS = `import { task, workflow } from ${JSON.stringify(LIBRARY)};
 export const ship = task('ship', { async run(_, ctx) {
   const { value } = await ctx.wait('review', { approval: { title: 'Ship "it"\\x1b[31m?', form: { n: 1 } }, timeout: '1h' });
   return value;

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { CONDITIONS } from '../../support/leasehold.ts';
 import { blocksOf, Clone, freePort } from './guide-pages.ts';
 
 const execute = promisify(execFile);
@@ -19,7 +20,7 @@ test('the program of the guide to agents is killed, goes on and prints what the 
   const clone = new Clone(t);
   clone.write('courier.ts', find('ts', 'courier.ts'));
   const run = () =>
-    execute(process.execPath, ['--conditions=@leasehold/source', join(clone.cwd, 'courier.ts')], {
+    execute(process.execPath, [...CONDITIONS, join(clone.cwd, 'courier.ts')], {
       cwd: clone.cwd,
     }).then(
       ({ stdout }) => ({ stdout, signal: undefined }),

@@ -1,11 +1,11 @@
 /** The pages of guides as what one does at a terminal with them: commands, files, and what is shown then. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { BIN, ROOT, type Running, run, temporaryFolder } from '../../support/leasehold.ts';
+import { BIN, cloneInto, ROOT, type Running, run, temporaryFolder } from '../../support/leasehold.ts';
 
 /** What a loaded host may take until a look shows what the page says. */
 const PATIENCE_MS = 60_000;
@@ -47,9 +47,7 @@ export class Clone {
     this.#t = t;
     this.#env = env;
     this.cwd = temporaryFolder(t);
-    for (const part of ['src', 'package.json', 'tsconfig.json'])
-      cpSync(join(ROOT, part), join(this.cwd, part), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules'), join(this.cwd, 'node_modules'));
+    cloneInto(this.cwd);
   }
 
   write(file: string, text: string): void {

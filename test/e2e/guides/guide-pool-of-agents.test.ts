@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { CONDITIONS } from '../../support/leasehold.ts';
 import { blocksOf, Clone } from './guide-pages.ts';
 
 const execute = promisify(execFile);
@@ -19,7 +20,7 @@ test('the program of the guide to pools is killed, goes on and prints what the p
   const clone = new Clone(t);
   clone.write('pool.ts', find('ts', 'pool.ts'));
   const run = () =>
-    execute(process.execPath, ['--conditions=@leasehold/source', join(clone.cwd, 'pool.ts')], { cwd: clone.cwd }).then(
+    execute(process.execPath, [...CONDITIONS, join(clone.cwd, 'pool.ts')], { cwd: clone.cwd }).then(
       ({ stdout }) => ({ stdout, signal: undefined }),
       ({ stdout, stderr, signal }: { readonly stdout: string; readonly stderr: string; readonly signal?: string }) => {
         assert.equal(signal, 'SIGKILL', stderr);

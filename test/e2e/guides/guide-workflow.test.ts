@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { CONDITIONS } from '../../support/leasehold.ts';
 import { blocksOf, Clone } from './guide-pages.ts';
 
 const execute = promisify(execFile);
@@ -17,7 +18,7 @@ test('the program of the guide to workflows prints what the page says', async (t
   const clone = new Clone(t);
   clone.write('nightly.ts', find('ts'));
   const file = join(clone.cwd, 'nightly.ts');
-  const { stdout } = await execute(process.execPath, ['--conditions=@leasehold/source', file], { cwd: clone.cwd });
+  const { stdout } = await execute(process.execPath, [...CONDITIONS, file], { cwd: clone.cwd });
   assert.equal(stdout, find('text'));
 });
 
@@ -30,5 +31,5 @@ test('the test of the guide to workflows passes', async (t) => {
   const told = "import assert from 'node:assert/strict';\n";
   clone.write('nightly.test.ts', `${told}${definitions}${checks.text}\nassert.equal(state, 'completed');\n`);
   const file = join(clone.cwd, 'nightly.test.ts');
-  await execute(process.execPath, ['--conditions=@leasehold/source', file], { cwd: clone.cwd });
+  await execute(process.execPath, [...CONDITIONS, file], { cwd: clone.cwd });
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { ROOT, Running, temporaryFolder } from '../../support/leasehold.ts';
+import { cloneInto, ROOT, Running, temporaryFolder } from '../../support/leasehold.ts';
 
 const GUIDE = join(ROOT, 'docs/guides/first-five-minutes.md');
 const LIMITS = join(ROOT, 'docs/guides/limits-and-placement.md');
@@ -51,9 +51,8 @@ interface Clone {
 /** A fresh clone after `npm ci`, and `npm` and `npx` that cost no second each. */
 function freshClone(t: TestContext): Clone {
   const cwd = temporaryFolder(t);
-  for (const part of ['bin', 'src', 'examples', 'machines', 'package.json'])
-    cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
+  cloneInto(cwd);
+  for (const part of ['examples', 'machines']) cpSync(join(ROOT, part), join(cwd, part), { recursive: true });
   const tools = join(cwd, '.tools');
   mkdirSync(tools);
   const tool = (name: string, lines: string): void =>

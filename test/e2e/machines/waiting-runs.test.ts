@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type App, open } from '../../../src/app/open.ts';
-import { run, temporaryFolder } from '../../support/leasehold.ts';
+import { run, SOURCE_BIN, temporaryFolder } from '../../support/leasehold.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { RealNode } from '../../support/real-node.ts';
 import { INSPECT, Inspected } from '../../support/runs/inspected.ts';
@@ -56,7 +56,11 @@ interface Node {
 }
 
 async function start(t: TestContext, cwd: string, url: string): Promise<Node> {
-  const process = run(t, ['up', '--port', '0', '--store', url, '--lease-duration', '4s'], { cwd, nodeArgs: [INSPECT] });
+  const process = run(t, ['up', '--port', '0', '--store', url, '--lease-duration', '4s'], {
+    cwd,
+    program: SOURCE_BIN,
+    nodeArgs: [INSPECT],
+  });
   const address = await process.address();
   const node = RealNode.of(process, address, readFileSync(join(cwd, '.leasehold/token'), 'utf8').trim());
   await node.until(async () => (await fetch(`${address}/readyz`)).status === 200, 'the node is ready');
@@ -206,7 +210,7 @@ async function until(app: App, wanted: Readonly<Record<string, number>>): Promis
 }
 
 test('thousands of machines that wait for a signal cost rows only, through a restart of the node', async (t) => {
-  await waiting(t, `sqlite:${join(temporaryFolder(t), 'waiting.db')}`, scaled(3000, 10_000));
+  await waiting(t, `sqlite:${join(temporaryFolder(t), 'waiting.db')}`, scaled(1500, 10_000));
 });
 
 test('machines that wait for a signal cost rows only, on Postgres as well', async (t) => {
@@ -214,5 +218,5 @@ test('machines that wait for a signal cost rows only, on Postgres as well', asyn
   const client = new Client({ connectionString: url });
   await client.connect();
   t.after(() => client.end());
-  await waiting(t, url, scaled(1000, 10_000), client);
+  await waiting(t, url, scaled(600, 10_000), client);
 });
