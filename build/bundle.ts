@@ -15,16 +15,16 @@ const ROOT = join(import.meta.dirname, '..');
 const INSIDE: readonly string[] = ['zod', 'yaml'];
 
 /** Writes the program into a folder: a few files, each loaded whole, and their source maps. */
-export async function bundle(src: string, dist: string): Promise<void> {
+export async function bundle(src: string, dist: string, inside: readonly string[] = INSIDE): Promise<void> {
   const { main, threads } = entriesOf(src);
   const name = chunkNames(src, main);
-  await bundleOf(src, main, {
+  await bundleOf(src, main, inside, {
     dir: dist,
     chunkFileNames: 'chunks/[name].js',
     codeSplitting: { includeDependenciesRecursively: false, groups: [{ name, debugName: 'starts' }] },
   });
-  for (const name of INSIDE) copyFileSync(licenceOf(name), join(dist, 'chunks', `${name}.LICENSE`));
-  await bundleOf(src, threads, { dir: dist, chunkFileNames: 'threads/[name].js' });
+  for (const name of inside) copyFileSync(licenceOf(name), join(dist, 'chunks', `${name}.LICENSE`));
+  await bundleOf(src, threads, inside, { dir: dist, chunkFileNames: 'threads/[name].js' });
 }
 
 /** In the folder of its package, which is at or above that of its code. */
@@ -34,12 +34,17 @@ function licenceOf(name: string): string {
   return join(folder, 'LICENSE');
 }
 
-async function bundleOf(src: string, entries: readonly string[], output: OutputOptions): Promise<void> {
+async function bundleOf(
+  src: string,
+  entries: readonly string[],
+  inside: readonly string[],
+  output: OutputOptions,
+): Promise<void> {
   await build({
     input: Object.fromEntries(entries.map((file) => [file.replace(/\.ts$/, ''), join(src, file)])),
     platform: 'node',
     // Packages of npm stay outside: they are installed beside.
-    external: (id) => !id.startsWith('.') && !isAbsolute(id) && !INSIDE.includes(id),
+    external: (id) => !id.startsWith('.') && !isAbsolute(id) && !inside.some((name) => id === name || id.startsWith(`${name}/`)),
     tsconfig: false,
     preserveEntrySignatures: 'allow-extension',
     checks: { pluginTimings: false, ineffectiveDynamicImport: false },

@@ -9,8 +9,9 @@ import { newerRelease } from './release-version.ts';
 export interface UpdaterState {
   readonly version: string;
   readonly trial?: { readonly previous: string; readonly starts: number } | undefined;
-  /** The newest release that was ever installed here. A release that failed counts: what is signed later has a higher version. */
+  /** The newest release that has ever run here well: no older one is taken, nor the same again. One that failed its trial may come again. */
   readonly newest: string;
+  /** The oldest release that may be installed, as the newest of all releases that were taken has said. */
   readonly floor: string;
   /** Upgrades in a row that came to nothing. */
   readonly failures: number;
@@ -47,7 +48,7 @@ export function beginTrial(
   return {
     version,
     trial: { previous, starts: 0 },
-    newest: newerRelease(state.newest, version) as string,
+    newest: state.newest,
     floor: newerRelease(state.floor, minVersion) as string,
     failures,
   };
@@ -65,7 +66,7 @@ export function isTriedOut({ trial }: UpdaterState): boolean {
 }
 
 export function trialPassed({ version, newest, floor }: UpdaterState): UpdaterState {
-  return { version, newest, floor, failures: 0 };
+  return { version, newest: newerRelease(newest, version) as string, floor, failures: 0 };
 }
 
 /** Back to the release before, once: that one has no trial. */
