@@ -69,6 +69,7 @@ import type { Documents } from './trees/documents.ts';
 import type { Runs } from './trees/runs.ts';
 import type { Trees } from './trees/trees.ts';
 import type { Triggers } from './triggers/triggers.ts';
+import type { Upgrades } from './upgrades.ts';
 import type { Workers } from './workers.ts';
 import type { Workflows } from './workflows.ts';
 
@@ -97,6 +98,8 @@ export class Engine {
   readonly interner: Interner;
   /** Who did what. */
   readonly audit: AuditTrail;
+  /** Which worker should run which release. */
+  readonly upgrades: Upgrades;
   /** Trees of tasks that are written down first and executed later. */
   readonly documents: Documents;
   /** What all tasks of a tree may use together. */
@@ -141,6 +144,7 @@ export class Engine {
     this.profiles = parts.profiles;
     this.interner = parts.interner;
     this.audit = parts.audit;
+    this.upgrades = parts.upgrades;
     this.documents = parts.documents;
     this.budgets = parts.budgets;
     this.limits = parts.limits;

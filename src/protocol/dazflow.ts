@@ -100,4 +100,5 @@ export type DazflowNotice =
   | { readonly type: 'task_claimed_ok'; readonly task_id: string; readonly task: DazflowTask }
   | { readonly type: 'task_claimed_fail'; readonly task_id: string; readonly reason: string }
   | { readonly type: 'kill_task'; readonly task_id: string }
+  | { readonly type: 'upgrade_required'; readonly current_version: string; readonly required_version: string }
   | ConfigUpdate;

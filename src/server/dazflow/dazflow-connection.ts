@@ -3,6 +3,7 @@ import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import { DAZFLOW_TYPES, type DazflowNotice, DazflowRequest } from '../../protocol/dazflow.ts';
+import type { UpgradeOrder } from '../../protocol/frames.ts';
 import type { Session } from '../../protocol/link.ts';
 import { PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
 import { checked } from '../http/caller.ts';
@@ -21,6 +22,10 @@ export interface DazflowConnectionOptions {
   /** It came with its secret in the address. */
   readonly byPath: boolean;
   readonly name: string;
+  /** The version that it came with; some tell it later. */
+  readonly version?: string | undefined;
+  /** Calls back when the agent is wanted in another version; returns a function that stops this. */
+  readonly watchVersion?: ((version: string, listener: (order: UpgradeOrder) => void) => () => void) | undefined;
   readonly placeOf?: DazflowAttemptParts['placeOf'];
   /** An agent that is silent for so long is offline. */
   readonly offlineMs: number;
@@ -49,6 +54,8 @@ export class DazflowConnection {
   #cancelPing = (): void => {};
   #cancelBeat = (): void => {};
   #cancelWatch = (): void => {};
+  #unwatchVersion = (): void => {};
+  #isOutdated = false;
 
   constructor(options: DazflowConnectionOptions) {
     this.#options = options;
@@ -76,6 +83,7 @@ export class DazflowConnection {
   /** Offers tasks from here on. */
   start(): void {
     this.send({ type: 'connect_ok' });
+    this.#watchVersion(this.#options.version);
     this.#worker.start();
   }
 
@@ -107,10 +115,12 @@ export class DazflowConnection {
     this.#cancelPing();
     this.#cancelBeat();
     this.#cancelWatch();
+    this.#unwatchVersion();
     this.#worker.disconnect();
     await this.#working;
     await this.#worker.close();
-    await this.#options.session.beat('offline').catch(() => {});
+    const report = this.#isOutdated ? { status: null } : undefined;
+    await this.#options.session.beat('offline', report).catch(() => {});
   }
 
   get #isOpen(): boolean {
@@ -158,13 +168,26 @@ export class DazflowConnection {
         return this.#refuse(request.task_id, await this.#worker.complete(request.task_id, request.result));
       case 'task_failed':
         return this.#refuse(request.task_id, await this.#worker.fail(request.task_id, failureOf(request)));
+      case 'version':
+        return this.#watchVersion(request.version ?? undefined);
       case 'heartbeat':
       case 'credential_ack':
-      case 'version':
       case 'credentials_report':
         // The agent's word on its credentials proves nothing: its tags are those that its name was given.
         return;
     }
+  }
+
+  /** Told while it is connected; a later connection begins anew. */
+  #watchVersion(version: string | undefined): void {
+    const { watchVersion, session } = this.#options;
+    if (version === undefined || watchVersion === undefined) return;
+    this.#unwatchVersion();
+    this.#unwatchVersion = watchVersion(version, ({ current_version, required_version }) => {
+      this.#isOutdated = true;
+      this.send({ type: 'upgrade_required', current_version, required_version });
+      session.beat('online', { status: `upgrade required: ${required_version}` }).catch(() => {});
+    });
   }
 
   #refuse(task: string, reason: string | undefined): void {

@@ -12,6 +12,7 @@ import {
   MAX_FRAME_BYTES,
   type NodeMessage,
   REQUEST_TYPES,
+  type UpgradeOrder,
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
@@ -22,6 +23,7 @@ import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
 import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
+import type { UpgradeWatch } from '../release/upgrade-watch.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
 import { grantedHandlers, leftOut, requireDecided, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
@@ -40,6 +42,8 @@ export interface WorkerGatewayOptions {
   readonly settings: WorkerSettings;
   /** Shared with the workers that come by other links. */
   readonly names: WorkerNames;
+  /** Who is wanted as another release; undefined: nobody. */
+  readonly upgrades?: UpgradeWatch | undefined;
   /** dazflow agents may also come by `/ws/agent/NAME/SECRET`. */
   readonly byPath?: boolean | undefined;
   /** An agent that is silent for so long is offline; default 60 s. */
@@ -214,6 +218,7 @@ export class WorkerGateway {
     const setting = await this.#options.settings.ofJoining(connect.name, connect.handlers);
     const handlers = grantedHandlers(connect.handlers, setting);
     requireGiven(connect.name, { ...connect, handlers }, setting);
+    await this.#options.upgrades?.admit(connect.name, connect.release, connect.holding.length > 0);
     const named = this.#takeName(socket, connect);
     try {
       const service = await this.#serviceOf(
@@ -227,6 +232,7 @@ export class WorkerGateway {
         },
         named,
       );
+      service.tell(connect.release);
       await service.reconcile(connect.holding);
       // The worker may have hung up meanwhile, or have reconnected.
       if (named.hangUp.signal.aborted) return undefined;
@@ -237,6 +243,7 @@ export class WorkerGateway {
         // It comes back at once, with its leases, and offers all its handlers again.
         if (granted(missing, grant.handlers).length > 0) closeWith(socket, 4000, 'more handlers were granted');
       });
+      this.#sendUpgrades(connect, socket, (order) => connection.send({ type: 'upgrade_required', ...order }));
       return connection;
     } catch (error) {
       this.#releaseName(connect.name, named);
@@ -280,7 +287,11 @@ export class WorkerGateway {
         await session.beat('offline').catch(() => {});
         return undefined;
       }
-      const connection = this.#serveDazflow(named, session, principal, { name, byPath });
+      const connection = this.#serveDazflow(named, session, principal, {
+        name,
+        byPath,
+        version: version ?? undefined,
+      });
       this.#sendChanges({ name }, setting, socket, (update) => connection.send(update));
       return connection;
     } catch (error) {
@@ -383,12 +394,14 @@ export class WorkerGateway {
     named: NamedConnection,
     session: Session,
     principal: Principal,
-    agent: { readonly name: string; readonly byPath: boolean },
+    agent: { readonly name: string; readonly byPath: boolean; readonly version: string | undefined },
   ): DazflowConnection {
     const { socket, hangUp } = named;
     const { world, log, access, placeOf, offlineMs = OFFLINE_MS } = this.#options;
+    const { upgrades } = this.#options;
     const connection = new DazflowConnection({
       ...agent,
+      watchVersion: (version, listener) => upgrades?.watchVersion(agent.name, version, listener) ?? (() => {}),
       placeOf,
       socket,
       session,
@@ -428,6 +441,15 @@ export class WorkerGateway {
     socket.once('close', stop);
   }
 
+  #sendUpgrades(
+    { name, release }: Pick<Connect, 'name' | 'release'>,
+    socket: WebSocket,
+    send: (order: UpgradeOrder) => void,
+  ): void {
+    const stop = this.#options.upgrades?.watch(name, release, send);
+    if (stop !== undefined) socket.once('close', stop);
+  }
+
   #errorFor(error: unknown): EngineError {
     const shown = errorOf(error);
     // What the worker does not see is in the log.
@@ -458,7 +480,7 @@ function send(socket: WebSocket, message: NodeMessage): void {
 
 /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
 function helloOf(
-  { type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect,
+  { type: _type, secret: _secret, holding: _holding, release: _release, queues, ...hello }: Connect,
   address: string | undefined,
 ): Hello {
   return { ...hello, tags: [], queues, address };
