@@ -13,6 +13,6 @@ export const allow: Command = {
 
   run(args) {
     const { config, args: words } = loadCall(allow, args);
-    return editPolicy(config, { allow: words });
+    return editPolicy(config, { allow: [...words] });
   },
 };

@@ -13,6 +13,6 @@ export const pin: Command = {
 
   run(args) {
     const { config, args: words } = loadCall(pin, args);
-    return editPolicy(config, { pin: words });
+    return editPolicy(config, { pin: [...words] });
   },
 };

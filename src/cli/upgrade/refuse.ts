@@ -13,6 +13,6 @@ export const refuse: Command = {
 
   run(args) {
     const { config, args: words } = loadCall(refuse, args);
-    return editPolicy(config, { refuse: words });
+    return editPolicy(config, { refuse: [...words] });
   },
 };

@@ -13,6 +13,6 @@ export const unpin: Command = {
 
   run(args) {
     const { config, args: words } = loadCall(unpin, args);
-    return editPolicy(config, { unpin: words });
+    return editPolicy(config, { unpin: [...words] });
   },
 };

@@ -35,5 +35,7 @@ async function current(release: ServedRelease): Promise<Served> {
 
 function sent(reply: FastifyReply, body: string | Buffer, type: string, caching = 'no-cache'): RawResponse {
   reply.headers({ 'cache-control': caching, 'content-security-policy': "default-src 'none'" });
-  return new RawResponse(new Response(typeof body === 'string' ? body : new Uint8Array(body), { headers: { 'content-type': type } }));
+  return new RawResponse(
+    new Response(typeof body === 'string' ? body : new Uint8Array(body), { headers: { 'content-type': type } }),
+  );
 }

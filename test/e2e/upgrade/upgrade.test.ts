@@ -50,7 +50,10 @@ test('a worker is created and installed with one line each, gets its tags, and g
   await node.call('PATCH', '/upgrade', { target: '0.1.1' });
   await updater.says(/The node wants release 0\.1\.1: running tasks come to their end first/);
   await updater.says(/Worker gpu-box runs[\s\S]*Worker gpu-box runs/);
-  await node.until(async () => host.state().trial === undefined && host.state().version === '0.1.1', 'it runs the new one');
+  await node.until(
+    async () => host.state().trial === undefined && host.state().version === '0.1.1',
+    'it runs the new one',
+  );
 
   const ended = async (): Promise<boolean> => {
     const found = await Promise.all(tasks.map((id) => node.task(id)));
@@ -63,7 +66,11 @@ test('a worker is created and installed with one line each, gets its tags, and g
   }
   const { workers } = await node.call('GET', '/upgrade');
   assert.deepEqual(
-    workers.map(({ name, version, wanted }: { name: string; version: string; wanted?: string }) => [name, version, wanted]),
+    workers.map(({ name, version, wanted }: { name: string; version: string; wanted?: string }) => [
+      name,
+      version,
+      wanted,
+    ]),
     [['gpu-box', '0.1.1', undefined]],
   );
   updater.child.kill('SIGTERM');

@@ -17,7 +17,12 @@ export async function workerFiles(): Promise<Readonly<Record<string, string>>> {
 /** Puts a release into the folder that a node serves. `changes`: files that differ. */
 export function putRelease(
   folder: string,
-  { version, files, keyFile, changes = {} }: {
+  {
+    version,
+    files,
+    keyFile,
+    changes = {},
+  }: {
     readonly version: string;
     readonly files: Readonly<Record<string, string>>;
     readonly keyFile: string | undefined;
@@ -83,7 +88,11 @@ export class Host {
   }
 
   start(): Running {
-    const running = run(this.#t, [], { cwd: this.#home, program: join(this.prefix, 'updater.js'), env: { HOME: this.#home } });
+    const running = run(this.#t, [], {
+      cwd: this.#home,
+      program: join(this.prefix, 'updater.js'),
+      env: { HOME: this.#home },
+    });
     return running;
   }
 }
