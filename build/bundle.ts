@@ -1,6 +1,6 @@
 /** Bundles the sources for publication: `node build/bundle.ts [SOURCES] [DIST]`. */
 import { copyFileSync, existsSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type OutputOptions, type Plugin } from 'rolldown';
 import { chunkNames } from './chunks.ts';
@@ -14,24 +14,30 @@ const ROOT = join(import.meta.dirname, '..');
  */
 const INSIDE: readonly string[] = ['zod', 'yaml'];
 
-/** Writes the program into a folder: a few files, each loaded whole, and their source maps. */
-export async function bundle(src: string, dist: string): Promise<void> {
+/** Writes the program into a folder: a few files, each loaded whole, and their source maps. `inside`: the packages that are taken in. */
+export async function bundle(src: string, dist: string, inside: readonly string[] = INSIDE): Promise<void> {
   const { main, threads } = entriesOf(src);
   const name = chunkNames(src, main);
-  await bundleOf(src, inputs(src, main), {
+  const output = {
     dir: dist,
     chunkFileNames: 'chunks/[name].js',
     codeSplitting: { includeDependenciesRecursively: false, groups: [{ name, debugName: 'starts' }] },
-  });
-  for (const name of INSIDE) copyFileSync(licenceOf(name), join(dist, 'chunks', `${name}.LICENSE`));
-  await bundleOf(src, inputs(src, threads), { dir: dist, chunkFileNames: 'threads/[name].js' });
+  };
+  await bundleOf(src, inputs(src, main), output, { inside });
+  for (const name of inside)
+    copyFileSync(licenceOf(name), join(dist, 'chunks', `${name.replaceAll('/', '-')}.LICENSE`));
+  await bundleOf(src, inputs(src, threads), { dir: dist, chunkFileNames: 'threads/[name].js' }, { inside });
 }
 
-/** In the folder of its package, which is at or above that of its code. */
+/** In the folder of its package, which is at or above that of its code; some only name theirs, in the file that describes them. */
 function licenceOf(name: string): string {
   let folder = dirname(fileURLToPath(import.meta.resolve(name)));
-  while (!existsSync(join(folder, 'LICENSE'))) folder = dirname(folder);
-  return join(folder, 'LICENSE');
+  while (basename(dirname(folder)) !== 'node_modules' && !existsSync(join(folder, 'LICENSE'))) folder = dirname(folder);
+  const [found] = ['LICENSE', 'LICENSE.md', 'package.json', '../package.json']
+    .map((file) => join(folder, file))
+    .filter(existsSync);
+  if (found === undefined) throw new Error(`${name} names no licence`);
+  return found;
 }
 
 function inputs(src: string, entries: readonly string[]): Readonly<Record<string, string>> {
@@ -43,13 +49,14 @@ export async function bundleOf(
   src: string,
   input: Readonly<Record<string, string>>,
   output: OutputOptions,
-  plugins: readonly Plugin[] = [],
+  { plugins = [], inside = INSIDE }: { readonly plugins?: readonly Plugin[]; readonly inside?: readonly string[] } = {},
 ): Promise<void> {
   await build({
     input,
     platform: 'node',
     // Packages of npm stay outside: they are installed beside.
-    external: (id) => !id.startsWith('.') && !isAbsolute(id) && !INSIDE.includes(id),
+    external: (id) =>
+      !id.startsWith('.') && !isAbsolute(id) && !inside.some((name) => id === name || id.startsWith(`${name}/`)),
     tsconfig: false,
     preserveEntrySignatures: 'allow-extension',
     checks: { pluginTimings: false, ineffectiveDynamicImport: false },

@@ -27,7 +27,7 @@ const LARGE: Readonly<Record<string, readonly string[]>> = {
   // Nodes and the hooks of loops share these: with the node, a run within the process would load all of it.
   loop: ['flow/loop/decide.ts', 'flow/loop/loop-input.ts', 'flow/loop/prompts.ts', 'flow/loop/retry.ts'],
   worker: ['cli/node/worker.ts'],
-  remote: ['app/remote/remote-worker.ts', 'app/remote/remote-app.ts'],
+  remote: ['app/remote/remote-worker.ts', 'app/remote/remote-app.ts', 'app/remote/updater-link.ts'],
   postgres: [POSTGRES],
   server: ['cli/node/up.ts', 'cli/node/dev.ts'],
   run: ['cli/machines/run.ts'],

@@ -24,6 +24,8 @@ import { errorOf } from '../server/http/refusals.ts';
 import { InsightService } from '../server/insight/insight-service.ts';
 import { LoopdRuns } from '../server/loopd/loopd-runs.ts';
 import { LoopdWorkers } from '../server/loopd/loopd-workers.ts';
+import { ServedRelease } from '../server/release/served-release.ts';
+import { UpgradeWatch } from '../server/release/upgrade-watch.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { CallingNodes } from '../server/rpc/calling-nodes.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
@@ -42,6 +44,7 @@ import { handlerSchemas } from './handler-schemas.ts';
 import { DirectLink, type GivenTo, type NamePlace } from './link/direct-link.ts';
 import { loopBundle } from './machines/loop-bundle.ts';
 import type { App } from './open.ts';
+import { releaseFolder } from './release/release-folder.ts';
 
 /** A store that does not answer within this time cannot hand out work. */
 const PATIENCE_MS = 2000;
@@ -67,6 +70,8 @@ export interface FrontOptions {
   readonly bounds?: Partial<PushBounds> | undefined;
   /** Whether it samples the totals every few seconds, for the pages that show the last hour. Default: yes. */
   readonly samples?: boolean | undefined;
+  /** Where the release of the worker is; default: where it is built, or in the package. */
+  readonly release?: (() => string | undefined) | undefined;
 }
 
 /** Everything that the server works on, made from an open app. */
@@ -109,6 +114,12 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const sessions = new SessionTokens(secret);
   const { store, world } = engine;
   const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
+  const release = new ServedRelease(options.release ?? releaseFolder, options.log);
+  const upgrades = new UpgradeWatch({
+    policy: () => engine.upgrades.policy(),
+    served: async () => (await release.current())?.manifest.version,
+    world,
+  });
   const names = new WorkerNames({ store, world, process: place.process });
   const gateway = new WorkerGateway({
     link,
@@ -116,6 +127,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     access,
     settings,
     names,
+    upgrades,
     placeOf: (one) => dazflowPlace(engine, one),
     ...options.agents,
     desk: options.desk,
@@ -129,6 +141,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     sessions,
     settingOfJoining: (name, offered) => settings.ofJoining(name, offered),
     names,
+    upgrades,
     clock: engine.world.clock,
     log: options.log,
     desk: options.desk,
@@ -145,6 +158,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     access,
     gateway,
     sessions,
+    release,
     guard,
     hooks: new HookService({ engine, secrets: hookSecrets, guard }),
     httpWorkers,

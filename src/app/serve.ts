@@ -54,6 +54,8 @@ export interface ServeOptions extends NodeOptions {
   readonly rpcAllowance?: Allowance | undefined;
   /** Where the files of the web UI are; default: where they are built, or in the package. */
   readonly pages?: (() => string | undefined) | undefined;
+  /** Where the release of the worker is that it serves; default: the one that it brings. */
+  readonly release?: (() => string | undefined) | undefined;
   /** Whether it samples the totals every few seconds. Default: yes. */
   readonly samples?: boolean | undefined;
   /** How long a stop waits for running tasks. */
@@ -114,6 +116,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     rpcAllowance: rpc,
     pages = uiFolder,
     samples,
+    release,
     ...most
   } = options;
   const { host, port, version, names, tls, insecure, publicUrl, maxConnections, maxStreams, ...others } = most;
@@ -161,6 +164,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       bounds,
       rpc,
       samples,
+      release,
     });
     server.open(front);
     return new RunningService(app, server, worker, options, () => front.logins.link(ADMIN, server.publicAddress).url);

@@ -98,6 +98,7 @@ export interface WorkerParts {
   readonly name: string;
   /** Opens the place for credentials. */
   readonly vault?: (() => Promise<Vault>) | undefined;
+  readonly upgrades?: Pick<WorkerOptions, 'release' | 'onUpgrade'> | undefined;
 }
 
 /** Makes a worker from tasks: inline functions run in its loop, the others in child processes. */
@@ -149,6 +150,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(queues === undefined ? {} : { queues }),
     ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
+    ...parts.upgrades,
     ...(parts.vault === undefined ? {} : { vault: parts.vault, path: environment().PATH }),
     ...(once ? { once } : {}),
     ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),

@@ -11,6 +11,7 @@ import { NODE_OPTIONS } from './options/node.ts';
 import type { Option, OptionTable } from './options/option.ts';
 import { POOL_OPTIONS } from './options/pools.ts';
 import { PUSH_OPTIONS } from './options/push.ts';
+import { RELEASE_OPTIONS } from './options/releases.ts';
 import { RUN_POOL_OPTIONS } from './options/run-pools.ts';
 import { RUN_OPTIONS } from './options/runs.ts';
 import { SCHEDULE_OPTIONS } from './options/schedules.ts';
@@ -37,6 +38,7 @@ export const OPTIONS = Object.freeze({
   ...RUN_OPTIONS,
   ...RUN_POOL_OPTIONS,
   ...AUDIT_OPTIONS,
+  ...RELEASE_OPTIONS,
 } satisfies OptionTable);
 
 export type OptionKey = keyof typeof OPTIONS;

@@ -162,6 +162,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The worker {worker|in question} is disabled and gets no tasks.',
     hint: 'Enable the worker before it claims again.',
   },
+  UPGRADE_REQUIRED: {
+    family: 'ownership',
+    status: 426,
+    retryable: false,
+    message: 'The worker {worker|in question} gets no work as release {current_version|of this program}.',
+    hint: 'Its updater takes the release that the node serves; without one, install the worker again.',
+  },
   STORE_BUSY: {
     family: 'environment',
     status: 503,

@@ -70,6 +70,7 @@ import type { Documents } from './trees/documents.ts';
 import type { Runs } from './trees/runs.ts';
 import type { Trees } from './trees/trees.ts';
 import type { Triggers } from './triggers/triggers.ts';
+import type { Upgrades } from './upgrades.ts';
 import type { Workers } from './workers.ts';
 import type { Workflows } from './workflows.ts';
 
@@ -100,6 +101,8 @@ export class Engine {
   readonly audit: AuditTrail;
   /** Named secrets, and who holds them. */
   readonly credentials: Credentials;
+  /** Which worker should run which release. */
+  readonly upgrades: Upgrades;
   /** Trees of tasks that are written down first and executed later. */
   readonly documents: Documents;
   /** What all tasks of a tree may use together. */
@@ -145,6 +148,7 @@ export class Engine {
     this.interner = parts.interner;
     this.audit = parts.audit;
     this.credentials = parts.credentials;
+    this.upgrades = parts.upgrades;
     this.documents = parts.documents;
     this.budgets = parts.budgets;
     this.limits = parts.limits;

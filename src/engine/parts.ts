@@ -34,11 +34,13 @@ import { Spawns } from './trees/spawns.ts';
 import { Trees } from './trees/trees.ts';
 import type { TriggerHost } from './triggers/trigger-host.ts';
 import { Triggers } from './triggers/triggers.ts';
+import { Upgrades } from './upgrades.ts';
 import { Workers } from './workers.ts';
 import { Workflows } from './workflows.ts';
 
 export interface EngineParts {
   readonly audit: AuditTrail;
+  readonly upgrades: Upgrades;
   readonly claims: Claims;
   readonly credentials: Credentials;
   readonly documents: Documents;
@@ -225,6 +227,7 @@ export function makeParts({ store, world, settings, listeners, triggerHost: host
   const documents = new Documents({ store, graphs });
   return {
     audit: new AuditTrail({ store }),
+    upgrades: new Upgrades({ store }),
     claims,
     credentials,
     documents,

@@ -157,6 +157,8 @@ function restOf(store: QueueStore): Rest {
     nodeLeave: nothing,
     nodeRole: async () => false,
     secretPin: no('nodes'),
+    settingRead: async () => undefined,
+    settingSwap: no('settings of the cluster'),
 
     documentWrite: no('documents'),
     documentGet: async ({ ids }) => ids.map(() => undefined),

@@ -1,6 +1,9 @@
 import { formatDuration } from '../core/duration.ts';
 import type { Limit, Rate } from '../core/limits/limit.ts';
 import type { WorkerGrant } from '../core/placement/worker-grant.ts';
+import { isProtocolRange } from '../core/release/link-protocol.ts';
+import { type UpgradePolicy, wishFor } from '../core/release/policy.ts';
+import { isReleaseVersion } from '../core/release/release-version.ts';
 import type { Reason, TaskState } from '../core/task/task.ts';
 import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../engine/records.ts';
 import { plainInput } from '../flow/workflow/forked.ts';
@@ -103,11 +106,14 @@ export function viewWorker(
     id,
     tasks,
     grant,
+    policy,
     calendarOf,
-  }: { readonly id: string; readonly tasks: readonly string[]; readonly grant: WorkerGrant } & Pick<
-    ViewContext,
-    'calendarOf'
-  >,
+  }: {
+    readonly id: string;
+    readonly tasks: readonly string[];
+    readonly grant: WorkerGrant;
+    readonly policy: UpgradePolicy;
+  } & Pick<ViewContext, 'calendarOf'>,
 ): WorkerView {
   const { name, enabled, slots, priority, tags, handlers, queues, version } = record;
   const { state, host, pid, address, status, metadata, startedAt, seenAt, totalTasks } = record;
@@ -128,11 +134,38 @@ export function viewWorker(
     ...(pid === undefined ? {} : { pid }),
     ...(address === undefined ? {} : { address }),
     ...(status === undefined ? {} : { status }),
-    ...(metadata === undefined ? {} : { metrics: readJson(metadata) }),
+    ...figuresOf(name, metadata, policy),
     ...(startedAt === undefined ? {} : { startedAt }),
     lastSeenAt: calendarOf(seenAt),
     totalTasks,
     currentTasks: tasks,
+  };
+}
+
+/** Workers of ours send their release as figures, those of others what they like. */
+function figuresOf(
+  name: string,
+  metadata: string | undefined,
+  policy: UpgradePolicy,
+): Pick<WorkerView, 'release' | 'metrics'> {
+  const release = releaseOf(name, metadata, policy);
+  if (release !== undefined) return { release };
+  return metadata === undefined ? {} : { metrics: readJson(metadata) };
+}
+
+/** The release that a worker has told, and the one that it should be. */
+export function releaseOf(name: string, metadata: string | undefined, policy: UpgradePolicy): WorkerView['release'] {
+  const told =
+    metadata === undefined ? undefined : (readJson(metadata) as { release?: WorkerView['release'] } | null)?.release;
+  if (typeof told?.version !== 'string' || !isProtocolRange(told.protocol)) return undefined;
+  const { version, protocol, updater } = told;
+  const program = isReleaseVersion(version) ? { name, version, protocol } : { name, protocol };
+  const wanted = wishFor(policy, program)?.version;
+  return {
+    version,
+    protocol,
+    ...(updater === undefined ? {} : { updater }),
+    ...(wanted === undefined ? {} : { wanted }),
   };
 }
 

@@ -63,6 +63,18 @@ const Credential = {
 const Sealed = z.object({ ...Credential, envelope: z.unknown().transform((given) => given as Envelope) });
 const Removed = z.object({ ...Credential, removed: z.literal(true) });
 
+/** The worker is to come back as another release. */
+const Upgrade = {
+  current_version: z.string().max(MAX_WORD),
+  required_version: z.string().max(MAX_WORD),
+  must: z.boolean().optional(),
+};
+/** What a node says to a heartbeat, where it cannot call the worker. What is not known says nothing. */
+const HeartbeatAnswer = z
+  .object({ upgrade_required: z.object(Upgrade).optional() })
+  .optional()
+  .catch(undefined);
+
 /** What comes with the answer to a heartbeat over HTTP; the rest of it is for others. */
 export const BeatAnswer = z.object({
   credentials: z
@@ -99,6 +111,7 @@ export const NodeFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('queue_paused'), queue: word }),
   z.object({ type: z.literal('credential_push'), ...Sealed.shape }),
   z.object({ type: z.literal('credential_remove'), ...Credential }),
+  z.object({ type: z.literal('upgrade_required'), ...Upgrade }),
 ]);
 export type NodeFrame = z.infer<typeof NodeFrame>;
 
@@ -189,7 +202,7 @@ const ANSWERS = {
   task_progress: Nothing,
   keep: Nothing,
   credential_ack: Nothing,
-  heartbeat: Nothing,
+  heartbeat: HeartbeatAnswer,
   journal: z.array(z.object({ key: text, value: text, child: z.literal(true).optional() })).max(MAX_ROWS),
   task_turn: z.object({
     went: z.enum(['on', 'parked', 'woken', 'ended', 'back', 'cancelled']),

@@ -112,4 +112,5 @@ export type DazflowNotice =
       readonly credential: { readonly type: string; readonly data: Readonly<Record<string, string>> };
       readonly data: Readonly<Record<string, string>>;
     }
+  | { readonly type: 'upgrade_required'; readonly current_version: string; readonly required_version: string }
   | ConfigUpdate;

@@ -37,6 +37,21 @@ export const HandlerSchemas = z
   .array(z.object({ handler: z.string().max(200), schema: z.string().max(MAX_SCHEMA_BYTES) }))
   .max(1000);
 
+/** What a worker says of its program, and of the updater that started it. */
+export const ReleaseReport = z.object({
+  version: z.string().max(40),
+  protocol: z.tuple([z.number().int().min(1).max(10_000), z.number().int().min(1).max(10_000)]).readonly(),
+  /** Absent: nothing would upgrade it. */
+  updater: z
+    .object({
+      state: z.string().max(20),
+      until: z.number().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      problem: z.string().max(500).optional(),
+    })
+    .optional(),
+});
+export type ReleaseReport = z.infer<typeof ReleaseReport>;
+
 /** The first message. */
 export const Connect = z.object({
   type: z.literal('connect'),
@@ -57,6 +72,7 @@ export const Connect = z.object({
   pid: z.number().int().min(1).optional(),
   /** Where it keeps credentials, and which. */
   vault: VaultReport.optional(),
+  release: ReleaseReport.optional(),
   /** The leases that the worker holds. Any other lease that it was granted never reached it and is released. */
   holding: z.array(LeaseProof).max(20_000),
 });
@@ -253,6 +269,7 @@ export type NodeMessage =
   /** A hint: a queue was paused, and what was claimed ahead from it goes back. */
   | { readonly type: 'queue_paused'; readonly queue: string }
   | CredentialMessage
+  | ({ readonly type: 'upgrade_required' } & UpgradeOrder)
   /** The settings of the worker have changed. The engine goes by them whether the worker does or not. */
   | ConfigUpdate;
 
@@ -274,6 +291,15 @@ export interface ConnectOk {
   readonly leftOut?: readonly string[] | undefined;
   /** The Ed25519 public key by which the cluster signs credentials, base64url. */
   readonly signer?: string | undefined;
+}
+
+/** The worker is to finish what it runs and come back as another release. */
+export interface UpgradeOrder {
+  readonly current_version: string;
+  /** Empty: any other. */
+  readonly required_version: string;
+  /** It gets no work as it is. */
+  readonly must?: boolean | undefined;
 }
 
 export interface ConfigUpdate {

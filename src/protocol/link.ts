@@ -6,6 +6,7 @@ import type { LogEntry } from '../core/task/log.ts';
 import type { TaskRequest } from '../core/task/push.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { CredentialFeed, VaultReport } from './credential-envelope.ts';
+import type { ReleaseReport, UpgradeOrder } from './frames.ts';
 
 /**
  * The way from a worker to the engine: direct (same process), by WebSocket or by HTTP. A worker knows nothing else of the
@@ -49,6 +50,8 @@ export interface Hello {
   readonly token?: number | undefined;
   /** Where it keeps credentials. Null: it has no such place; undefined: what it said before stays. */
   readonly vault?: VaultReport | null | undefined;
+  /** What it says of its program with each connection. */
+  readonly release?: (() => ReleaseReport) | undefined;
   /** What a node knows it by (`NameTaker`). Undefined: it takes no name, because it works on the store itself. */
   readonly holder?: string | undefined;
 }
@@ -347,6 +350,8 @@ export interface Session {
    * a hint; a link on which the engine cannot call the worker has none.
    */
   onPause?(listener: (queue: string) => void): () => void;
+  /** Calls back when the worker is to come back as another release. A link that has no node has none. */
+  onUpgrade?(listener: (order: UpgradeOrder) => void): () => void;
   /** `report`: what a worker of another program says of itself; workers of ours send none. */
   beat(state: WorkerState, report?: WorkerReport): Promise<void>;
   close(): Promise<void>;

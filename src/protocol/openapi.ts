@@ -75,9 +75,15 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', maxLength: 200 },
 };
 
+const TEXT_TYPES = {
+  prometheus: 'text/plain',
+  shell: 'text/x-shellscript',
+  bytes: 'application/octet-stream',
+} as const;
+
 function contentOf({ answer, stream, text }: Route, shapes: Shapes): Schema {
   const schema = schemaOf(answer, 'output', shapes);
-  if (text === 'prometheus') return { 'text/plain': { schema } };
+  if (text !== undefined) return { [TEXT_TYPES[text]]: { schema } };
   if (stream === 'events') return { 'text/event-stream': { schema } };
   const json = { 'application/json': { schema } };
   return stream === 'maybe' ? { ...json, 'text/event-stream': { schema: {} } } : json;

@@ -170,6 +170,11 @@ export const PATHS: { readonly [N in RouteName]: `${Routes[N]['method']} ${Route
   rotateToken: 'POST /api/v1/tokens/{id}/rotate',
   revokeToken: 'DELETE /api/v1/tokens/{id}',
   listAudit: 'GET /api/v1/audit',
+  installScript: 'GET /install.sh',
+  releaseManifest: 'GET /release/manifest.json',
+  releaseBundle: 'GET /release/bundle/{sha256}',
+  getUpgrade: 'GET /api/v1/upgrade',
+  editUpgrade: 'PATCH /api/v1/upgrade',
 };
 
 const REPEATABLE: { readonly [N in RepeatableName]: true } = {

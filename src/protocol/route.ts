@@ -24,7 +24,7 @@ export interface Route {
   /** `events`: server-sent events. `maybe`: server-sent events when the query says `follow`. */
   readonly stream?: 'events' | 'maybe';
   /** Not JSON. */
-  readonly text?: 'prometheus';
+  readonly text?: 'prometheus' | 'shell' | 'bytes';
   /** The endpoint of another protocol: each of its methods needs a role of its own, and `access` is the least of them. */
   readonly methods?: true;
   /** An observer accepts it too. One with many methods refuses those that write by itself. */

@@ -11,6 +11,7 @@ import { LOOPD_ROUTES } from './routes/loopd.ts';
 import { LOOP_ROUTES } from './routes/loops.ts';
 import { POOL_ROUTES } from './routes/pools.ts';
 import { QUEUE_ROUTES } from './routes/queues.ts';
+import { RELEASE_ROUTES } from './routes/releases.ts';
 import { RPC_ROUTES } from './routes/rpc.ts';
 import { RUN_GRAPH_ROUTES } from './routes/run-graphs.ts';
 import { RUN_ROUTES } from './routes/runs.ts';
@@ -50,6 +51,7 @@ export const ROUTES = {
   ...RPC_ROUTES,
   ...TOKEN_ROUTES,
   ...AUDIT_ROUTES,
+  ...RELEASE_ROUTES,
 } as const satisfies Record<string, Route>;
 
 export type RouteName = keyof typeof ROUTES;

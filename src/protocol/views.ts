@@ -7,6 +7,7 @@ import type { RunGraph, RunGraphNode, RunGraphStates } from './shapes/graph-run.
 import type { Limit, LimitDetail } from './shapes/limit.ts';
 import type { Pool, PoolChecked, PoolDecision, PoolDetail, PoolTicket } from './shapes/pool.ts';
 import type { Purged, Queue, Retried } from './shapes/queue.ts';
+import type { UpgradeEdit, UpgradePolicy, UpgradeStatus } from './shapes/release.ts';
 import type { Run, RunCheck, RunDetail, RunStep, RunStepDetail, RunWait } from './shapes/run.ts';
 import type { Fire, Schedule, ScheduleDetail } from './shapes/schedule.ts';
 import type { Attempt, Explanation, LogLine, PushedTask, Task, TaskDetail } from './shapes/task.ts';
@@ -74,6 +75,9 @@ export type WorkflowVersionView = View<typeof WorkflowVersion>;
 export type WorkflowVersionDetailView = View<typeof WorkflowVersionDetail>;
 export type WorkflowCheckView = View<typeof WorkflowCheck>;
 export type AppliedWorkflowView = View<typeof AppliedWorkflow>;
+export type UpgradePolicyView = View<typeof UpgradePolicy>;
+export type UpgradeStatusView = View<typeof UpgradeStatus>;
+export type UpgradeEditView = z.input<typeof UpgradeEdit>;
 export type AuditEntryView = View<typeof AuditEntry>;
 export type RunView = View<typeof Run>;
 export type RunDetailView = View<typeof RunDetail>;

@@ -1,4 +1,5 @@
 import type { World } from '../core/world.ts';
+import type { ReleaseReport, UpgradeOrder } from '../protocol/frames.ts';
 import type { Assignment, Link } from '../protocol/link.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import type { WorkerLog } from './logs/worker-log.ts';
@@ -24,6 +25,10 @@ export interface WorkerOptions {
   readonly ticket?: string;
   /** Opens the place for credentials when the worker starts. Undefined: it takes none. */
   readonly vault?: () => Promise<Vault>;
+  /** What it says of its program with each connection to a node. */
+  readonly release?: (() => ReleaseReport) | undefined;
+  /** Called when the node wants it to come back as another release; it may be called again. */
+  readonly onUpgrade?: ((order: UpgradeOrder) => void) | undefined;
   /** Where programs of the system are. */
   readonly path?: string | undefined;
   /** Claims one task, runs it, and ends. */

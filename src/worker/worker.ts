@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
-import { fault } from '../core/errors.ts';
+import { fault, isEngineError } from '../core/errors.ts';
 import type { Hello, Session } from '../protocol/link.ts';
 import type { AttemptDeps } from './attempt.ts';
 import type { CredentialStock } from './credentials/attempt-credentials.ts';
@@ -134,7 +134,8 @@ export class Worker {
     // Refused by the node: nothing that it does counts any more, and another worker runs its tasks.
     void session.over?.then((reason) => {
       this.#dismissal = reason;
-      void this.stop({ drain: false });
+      // As another release it may come back, and send what this one ends: the leases hold until their time is over.
+      void this.stop({ drain: isEngineError(reason, 'UPGRADE_REQUIRED') });
     });
     this.#intaking = this.#intake.run(deps);
     void this.#intaking.then(() => this.stop());
@@ -150,14 +151,15 @@ export class Worker {
   }
 
   async #open(): Promise<Session> {
-    const { link, name, incarnation, slots, tags = [], queues, priority, version, ticket } = this.#options;
+    const { link, name, incarnation, slots, tags = [], queues, priority, version, ticket, release } = this.#options;
     await this.#runners.start();
     this.#vault = await this.#options.vault?.();
     const { handlers } = this.#runners;
     const schemas = this.#runners.schemas();
     const plain = { name, incarnation, slots, tags, handlers, schemas, queues, priority, version };
     const vault = this.#vault === undefined ? {} : { vault: this.#vault.report };
-    const hello: Hello = { ...plain, ...vault, ...(ticket === undefined ? {} : { ticket }) };
+    const more = { ...(ticket === undefined ? {} : { ticket }), ...(release === undefined ? {} : { release }) };
+    const hello: Hello = { ...plain, ...vault, ...more };
     return link.open(hello, this.#stopOpening.signal);
   }
 
@@ -168,6 +170,7 @@ export class Worker {
     this.#cleanups.push(
       session.onCancel((task) => this.#watch.cancel(task)),
       session.onPause?.((queue) => this.#intake.paused(queue)) ?? (() => {}),
+      session.onUpgrade?.((order) => this.#options.onUpgrade?.(order)) ?? (() => {}),
       repeat(timers, session.heartbeatMs ?? BEAT_MS, () => session.beat(state())),
       repeat(timers, CANCEL_LOOK_MS, () => this.#watch.lookForCancels(session)),
       repeat(timers, STALE_MS / 2, () => this.#intake.giveStaleBack()),

@@ -44,7 +44,7 @@ async function build(): Promise<void> {
   const children = globSync('test/chaos/**/*-child.ts', { cwd: ROOT }).filter((file) => !UNBUNDLED.test(file));
   const input = children.map((file) => [basename(bundledChild(bin, file), '.js'), join(ROOT, file)]);
   const output = { dir: dist, entryFileNames: 'children/[name].js', chunkFileNames: 'children/shared-[name].js' };
-  await bundleOf(join(ROOT, 'src'), Object.fromEntries(input), output, [urlsOfTests]);
+  await bundleOf(join(ROOT, 'src'), Object.fromEntries(input), output, { plugins: [urlsOfTests] });
   rmSync(FOLDER, { recursive: true, force: true });
   renameSync(fresh, FOLDER);
   console.log(relative(ROOT, FOLDER));

@@ -15,7 +15,7 @@ import type { Vault } from '../../worker/vault/vault.ts';
 import type { Worker } from '../../worker/worker.ts';
 import { type BuiltinOptions, builtinWorkerOptions } from '../builtin-worker.ts';
 import { makeDataFolder } from '../data/data-folder.ts';
-import { makeWorker } from '../worker.ts';
+import { makeWorker, type WorkerParts } from '../worker.ts';
 import { realWorld } from '../world.ts';
 import { nodeFetch } from './node-fetch.ts';
 
@@ -46,13 +46,15 @@ export interface Joining {
   readonly world?: World | undefined;
   /** Default: credentials are in memory only. */
   readonly vault?: VaultWish | undefined;
+  /** What it says of its release, and who hears that another one is wanted. */
+  readonly upgrades?: WorkerParts['upgrades'];
 }
 
 export type VaultWish = Pick<VaultPlace, 'folder' | 'demand' | 'fresh'>;
 
 /** The same worker as the built-in one, connected to a node over the network. */
 export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker {
-  const { urls, credentials, dataDir, http, log, world = realWorld(), vault: wish = {} } = joining;
+  const { urls, credentials, dataDir, http, log, world = realWorld(), vault: wish = {}, upgrades } = joining;
   const { name, secret } = credentials;
   const [url, ...others] = urls;
   const linkOptions = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
@@ -64,7 +66,7 @@ export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker 
       log.info('credentials are protected by the rights of files only', { because: opened.because });
     return opened.vault;
   };
-  return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name, vault });
+  return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name, vault, upgrades });
 }
 
 /** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. A node that is away is skipped. */

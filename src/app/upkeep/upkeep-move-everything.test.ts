@@ -151,6 +151,7 @@ async function furnish(app: App): Promise<Scene> {
   await store.browserSessionAdd({ hash: 'of a session', began: { token: good.id }, ttlMs: HOUR, most: 9 });
   await store.browserSessionAdd({ hash: 'of an admin', began: { admin: 'mark' }, ttlMs: HOUR, most: 9 });
   await store.secretPin({ fingerprint: 'f00' });
+  await store.settingSwap({ name: 'upgrade', before: undefined, value: '{"target":"0.2.0"}' });
   const { id } = await store.tokenAdd({ token: { ...bearer, hash: 'of a revoked one' } });
   await store.tokenRevoke({ id });
   await store.tokenAdd({ token: { ...token, kind: 'code', hash: 'of a code' } });
@@ -459,6 +460,7 @@ test('a store with a row of every kind moves whole, and its work goes on to the 
     assert.deepEqual(await began('of an admin'), { admin: 'mark' });
     assert.equal('token' in ((await began('of a session')) ?? {}), true);
     assert.equal((await store.secretPin({}))?.fingerprint, 'f00');
+    assert.equal(await store.settingRead({ name: 'upgrade' }), '{"target":"0.2.0"}');
     assert.ok(await store.browserSessionAdd({ hash: 'new', began: { admin: 'mark' }, ttlMs: HOUR, most: 9 }));
   });
 

@@ -78,6 +78,11 @@ export class WorkerDisplay {
     this.#say('stopping', {}, 'Stopping: running tasks come to their end first.');
   }
 
+  upgrading(wanted: string): void {
+    const words = wanted === '' ? 'another release' : `release ${wanted}`;
+    this.#say('upgrading', { wanted }, `The node wants ${words}: running tasks come to their end first.`);
+  }
+
   stillStopping(): void {
     this.#say('still-stopping', {}, STILL_STOPPING);
   }

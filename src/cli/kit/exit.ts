@@ -8,6 +8,8 @@ export const EXIT = Object.freeze({
   notFound: 3,
   refused: 4,
   leaseLost: 5,
+  /** For an updater: fetch a newer release, then start again. */
+  upgrade: 42,
   interrupted: 130,
   terminated: 143,
 });
@@ -20,6 +22,7 @@ const BY_CODE: Partial<Record<ErrorCode, number>> = {
   UNAUTHENTICATED: EXIT.refused,
   FORBIDDEN: EXIT.refused,
   WORKER_DISABLED: EXIT.refused,
+  UPGRADE_REQUIRED: EXIT.upgrade,
   TICKET_REFUSED: EXIT.refused,
   WORKER_LEAVING: EXIT.refused,
   LEASE_LOST: EXIT.leaseLost,

@@ -109,6 +109,7 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     insecure: config.insecureBehindProxy,
     traces: tracing,
     publicUrl: config.publicUrl,
+    ...(config.release === undefined ? {} : { release: () => config.release }),
     maxConnections: config.maxConnections,
     maxStreams: config.maxStreams,
     bounds: { rate: config.pushRate, queued: config.maxQueued, queuedInAll: config.maxQueuedInAll },

@@ -18,6 +18,7 @@ export const NODE_OPTIONS: readonly OptionKey[] = [
   'tlsKey',
   'insecureBehindProxy',
   'publicUrl',
+  'release',
   'maxConnections',
   'maxStreams',
   'pushRate',

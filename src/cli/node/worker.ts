@@ -4,6 +4,7 @@ import { tighten } from '../../app/data/data-folder.ts';
 import { secretSource } from '../../app/data/secret-source.ts';
 import { type App, open } from '../../app/open.ts';
 import type { Addresses, Credentials, Log, VaultWish, Worker } from '../../app/remote/remote-worker.ts';
+import type { UpdaterLink, UpdaterLinkOptions } from '../../app/remote/updater-link.ts';
 import { storeName } from '../../app/store-name.ts';
 import { realWorld, type Tracing } from '../../app/world.ts';
 import { nodeEnvironment } from '../../config/environment.ts';
@@ -17,6 +18,7 @@ import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { ownFolder } from '../kit/own-folder.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
 import { tracesFor } from '../kit/traces.ts';
+import { packageVersion } from '../kit/version.ts';
 import { WORKER_OPTIONS, workerOptions } from './worker-options.ts';
 
 const FORCED_MS = 1000;
@@ -31,6 +33,8 @@ export const worker: Command = {
     'http',
     'insecure',
     'code',
+    'enrol',
+    'updater',
     'secret',
     'vault',
     'vaultLevel',
@@ -62,13 +66,29 @@ export const worker: Command = {
 
   async run(args) {
     const config = loadConfig(worker, args);
+    if (config.enrol) return enrolOnly(config);
     const { once, idleExit, drainTimeout } = config;
     const display = new WorkerDisplay({ json: config.json, stream: process.stdout });
     const settled: SettledTask[] = [];
     const options = workerOptions(config, defaultWorkerName());
     const traces = await tracesFor(config, options.name);
+    let upgrading = false;
+    const updater = isSome(config.join)
+      ? await updaterLink(config, {
+          warn: (message, fields) => display.warning(message, fields),
+          upgrade: ({ required_version: wanted }) => {
+            if (upgrading) return;
+            upgrading = true;
+            display.upgrading(wanted);
+            // No bound: what runs is never cut off for an upgrade.
+            void running.stop();
+          },
+          abandoned: () => void running.stop({ drainMs: drainTimeout }),
+        })
+      : undefined;
     const opened = await openWorker(config, {
       ...options,
+      upgrades: updater,
       traces: traces.tracing,
       once,
       ticket: config.ticket,
@@ -98,6 +118,7 @@ export const worker: Command = {
     });
     try {
       await running.start();
+      updater?.connected();
       display.started({
         name: opened.name,
         handlers: running.handlers,
@@ -115,6 +136,7 @@ export const worker: Command = {
     }
     display.stopped(running.stats.settled);
     if (running.dismissal !== undefined) throw running.dismissal;
+    if (upgrading) return forced ?? EXIT.upgrade;
     return forced ?? (once ? statusOf(settled[0]) : EXIT.fine);
   },
 };
@@ -130,7 +152,16 @@ interface OpenedWorker {
 /** A worker for a node where one is named, otherwise directly on the store. */
 async function openWorker(
   config: Config,
-  { log, traces, ...options }: BuiltinOptions & { readonly log: Log; readonly traces: Tracing | undefined },
+  {
+    log,
+    traces,
+    upgrades,
+    ...options
+  }: BuiltinOptions & {
+    readonly log: Log;
+    readonly traces: Tracing | undefined;
+    readonly upgrades: UpdaterLink | undefined;
+  },
 ): Promise<OpenedWorker> {
   const { join: nodes, http, dataDir, store, durability, leaseDuration, pollInterval, once } = config;
   if (isSome(nodes) || sourceOf(config, 'store') === 'default') ownFolder(config);
@@ -144,7 +175,7 @@ async function openWorker(
     // Clients of that node choose what runs here, so that code in a task runs only where --allow permits it.
     const allow = config.allow ?? [];
     const worker = remoteWorker(
-      { urls, credentials, dataDir, http, log, world: realWorld(traces), vault: vaultOf(config) },
+      { urls, credentials, dataDir, http, log, world: realWorld(traces), vault: vaultOf(config), upgrades },
       { ...options, allow },
     );
     return { worker, name: credentials.name, place: urls.join(', '), close: () => Promise.resolve() };
@@ -172,6 +203,30 @@ async function openWorker(
     await app.close();
   };
   return { worker: builtinWorker(app, options), name: options.name, place: storeName(store), close };
+}
+
+/** Loaded on demand: a worker on a store has no node that would tell it to upgrade. */
+async function updaterLink(
+  { updater: file }: Config,
+  calls: Pick<UpdaterLinkOptions, 'warn' | 'upgrade' | 'abandoned'>,
+): Promise<UpdaterLink> {
+  const { UpdaterLink: Link } = await import('../../app/remote/updater-link.ts');
+  return new Link({ version: packageVersion(), file, ...calls });
+}
+
+/** For an installer: a code is good for minutes only, and the worker may be started later. */
+async function enrolOnly(config: Config): Promise<number> {
+  const { join: nodes, code } = config;
+  if (!isSome(nodes) || code === undefined) {
+    const problem = 'it needs --join, and a code in LEASEHOLD_WORKER_CODE';
+    throw fault('INVALID_INPUT', { field: '--enrol', problem });
+  }
+  ownFolder(config);
+  const { nodeAddress } = await import('../../app/remote/remote-worker.ts');
+  const urls = nodes.map((url) => nodeAddress(url, config)) as [string, ...string[]];
+  const { name } = await credentialsFor(urls, config);
+  console.log(config.json ? JSON.stringify({ enrolled: name }) : `This host is the worker ${name}.`);
+  return EXIT.fine;
 }
 
 /** A worker of a pool has a name of its own at each start: nobody would ever open its vault again. */

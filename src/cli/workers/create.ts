@@ -12,12 +12,26 @@ export const create: Command = {
   name: 'workers create',
   doc: 'Create a worker for another host, and show the secret that it joins with',
   args: [NAME],
-  options: ['tag', 'workerPriority', 'grantHandler', 'grantQueue', 'grantSlots', 'any', 'asCode', ...OPERATOR_OPTIONS],
+  options: [
+    'tag',
+    'workerPriority',
+    'grantHandler',
+    'grantQueue',
+    'grantSlots',
+    'any',
+    'asCode',
+    'install',
+    ...OPERATOR_OPTIONS,
+  ],
   examples: [
     { line: 'workers create gpu-box --tag gpu --code', does: 'a code for the other host, good once' },
     {
       line: 'workers create renderer --handler render --queue media',
       does: 'it may run that handler, in that queue, and nothing else',
+    },
+    {
+      line: 'workers create gpu-box --tag gpu --install https://tasks.example.org',
+      does: 'a line that installs it on the other host',
     },
     { line: 'workers create ci', does: 'its secret; it may run what it offers when it first joins' },
     { line: 'workers create agents --any', does: 'it may run whatever it offers, now and later' },
@@ -26,7 +40,10 @@ export const create: Command = {
   async run(args) {
     const { config, args: words } = loadCall(create, args);
     const [name] = workerNames(words) as [string];
-    const { tag: tags, workerPriority, asCode: code, grantHandler, grantQueue, grantSlots, any } = config;
+    const { tag: tags, workerPriority, asCode, grantHandler, grantQueue, grantSlots, any, install } = config;
+    const code = asCode || install !== undefined;
+    // Before anything is made: a node without a release installs nothing.
+    const key = install === undefined ? undefined : await releaseKey(install);
     const worker = {
       tags,
       code,
@@ -43,9 +60,31 @@ export const create: Command = {
       out.json(made);
       return EXIT.fine;
     }
+    if (install !== undefined && made.code !== undefined) {
+      out.line(`${name} may join. On the other host, as the user that it is to run as:`);
+      out.line(`  ${installLine(install, key)}`);
+      out.line(`It asks for the code: ${made.code}`);
+      if (key === undefined)
+        out.note('The release of this node is NOT SIGNED: whoever is that node can run anything on that host.');
+      out.note('The code is good once, within ten minutes.');
+      return EXIT.fine;
+    }
     out.line(`${name} may join. On the other host, with the address of a node in the place of URL:`);
     out.line(`  ${joinOf('URL', made)}`);
     out.note(made.code === undefined ? 'The secret is shown this once.' : 'The code is good once, within ten minutes.');
     return EXIT.fine;
   },
 };
+
+async function releaseKey(url: string): Promise<string | undefined> {
+  const { releaseKeyAt } = await import('../../app/release/release-key-at.ts');
+  return releaseKeyAt(url);
+}
+
+/** The key goes with the line that the operator copies, so that a node that is swapped later can sign nothing. */
+function installLine(url: string, key: string | undefined): string {
+  const insecure =
+    url.startsWith('https:') || /^http:\/\/(127\.|localhost[:/]?|\[::1\])/.test(url) ? '' : ' --insecure';
+  const trust = key === undefined ? '--unsigned' : `--key ${key}`;
+  return `curl -fsSL ${url}/install.sh | sh -s -- --server ${url} ${trust}${insecure}`;
+}

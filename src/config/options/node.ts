@@ -122,6 +122,14 @@ export const NODE_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'the address it listens on',
   },
+  release: {
+    doc: 'Serve the release of the worker in this folder, with manifest.json and worker.bundle',
+    value: 'DIR',
+    parse: filled,
+    env: ['LEASEHOLD_RELEASE'],
+    fallback: () => undefined,
+    fallbackDoc: 'the one that this program brings',
+  },
   maxConnections: {
     doc: 'Connections that one address may have at a time; 0 sets no bound',
     value: 'N',

@@ -150,6 +150,21 @@ export const WORKER_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'none',
   },
+  enrol: {
+    doc: 'Only exchange the code for the secret, keep it in DIR/worker.json, and end',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  updater: {
+    doc: 'The file of the updater that has started the worker: what it says, the node is told, and status 42 means that the node wants another release',
+    value: 'FILE',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'none: nothing upgrades the worker',
+  },
   asCode: {
     flag: 'code',
     doc: 'Show a code that works once, within ten minutes, instead of the secret itself',

@@ -49,6 +49,7 @@ export const AUDITED: { readonly [A in Action]?: Audited } = {
   removePool: { of: 'pool' },
   checkPool: { of: 'pool', answer: { want: true, there: true, launched: true, drained: true } },
   editNode: { of: 'node' },
+  editUpgrade: { of: 'upgrade' },
 
   createLimit: { of: 'limit' },
   editLimit: { of: 'limit' },

@@ -24,6 +24,7 @@ export type Kind =
   | 'task'
   | 'token'
   | 'trigger'
+  | 'upgrade'
   | 'view'
   | 'worker'
   | 'workflow';
@@ -144,6 +145,10 @@ export const THINGS: { readonly [K in Kind]: Thing } = {
       push: { queue: true, handler: true, priority: true },
       run: { workflow: true, use: true, queue: true },
     },
+  },
+  upgrade: {
+    read: ({ engine }) => engine.upgrades.policy(),
+    shows: { target: true, canary: true, pinned: true, refused: true },
   },
   view: {
     read: async ({ engine }, name) => (await engine.store.viewList()).find((view) => view.name === name),

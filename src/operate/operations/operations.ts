@@ -13,6 +13,7 @@ import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
 import { taskOperations } from './tasks.ts';
 import { triggerOperations } from './triggers.ts';
+import { upgradeOperations } from './upgrades.ts';
 import { waitOperations } from './waits.ts';
 import { workerOperations } from './workers.ts';
 import { workflowOperations } from './workflows.ts';
@@ -34,6 +35,7 @@ const ALL = {
   ...eventOperations,
   ...clusterOperations,
   ...auditOperations,
+  ...upgradeOperations,
 } satisfies Operations;
 
 /** The routes that an operator has: those that an engine can answer. */

@@ -224,10 +224,12 @@ async function workersOf(snapshot: EngineSnapshot): Promise<readonly WorkerView[
   const records = await snapshot.workers();
   const held = Map.groupBy(await engine.store.leaseList({}), ({ holder }) => holder);
   const calendarOf = await snapshot.calendar();
+  const policy = await engine.upgrades.policy();
   const grants = new Map((await engine.store.workerSettings()).map(({ name, grant }) => [name, grant]));
   return records.map((record) =>
     viewWorker(record, {
       grant: grants.get(record.name) ?? {},
+      policy,
       id: ids.encode('wrk_', record.worker, record.startedAt ?? 0),
       tasks: (held.get(record.worker) ?? []).map((task) => engine.idOf(task)),
       calendarOf,

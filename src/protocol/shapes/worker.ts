@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { WorkerState } from '../../core/placement/worker.ts';
 import { Json, Time, word } from './common.ts';
+import { WorkerRelease } from './release.ts';
 import { PermissionsInput } from './task.ts';
 
 const names = z.array(z.string()).max(1000);
@@ -45,6 +46,7 @@ export const Worker = z
     address: z.string().optional().describe('The address that a server has seen it come from'),
     status: z.string().optional().describe('Its own word for it, if it sends one with its heartbeats'),
     metrics: Json.optional().describe('The figures that it sent with its last heartbeat that had some'),
+    release: WorkerRelease.optional().describe('Its release, where it has told one'),
     startedAt: Time.optional(),
     lastSeenAt: Time,
     totalTasks: z.number().describe('Tasks that all workers of this name have ended'),

@@ -4,6 +4,7 @@ import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import { DAZFLOW_TYPES, type DazflowNotice, DazflowRequest } from '../../protocol/dazflow.ts';
+import type { UpgradeOrder } from '../../protocol/frames.ts';
 import type { Session } from '../../protocol/link.ts';
 import { PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
 import type { AgentSession } from '../credentials/desk.ts';
@@ -23,6 +24,10 @@ export interface DazflowConnectionOptions {
   /** It came with its secret in the address. */
   readonly byPath: boolean;
   readonly name: string;
+  /** The version that it came with; some tell it later. */
+  readonly version?: string | undefined;
+  /** Calls back when the agent is wanted in another version; returns a function that stops this. */
+  readonly watchVersion?: ((version: string, listener: (order: UpgradeOrder) => void) => () => void) | undefined;
   readonly placeOf?: DazflowAttemptParts['placeOf'];
   /** The credentials that it is given. */
   readonly credentials?: AgentSession | undefined;
@@ -53,6 +58,8 @@ export class DazflowConnection {
   #cancelPing = (): void => {};
   #cancelBeat = (): void => {};
   #cancelWatch = (): void => {};
+  #unwatchVersion = (): void => {};
+  #isOutdated = false;
 
   constructor(options: DazflowConnectionOptions) {
     this.#options = options;
@@ -80,6 +87,7 @@ export class DazflowConnection {
   /** Offers tasks from here on. */
   start(): void {
     this.send({ type: 'connect_ok' });
+    this.#watchVersion(this.#options.version);
     this.#worker.start();
     this.#options.credentials?.begin((name, value) => this.send(credentialPush(name, value)));
   }
@@ -113,10 +121,12 @@ export class DazflowConnection {
     this.#cancelBeat();
     this.#cancelWatch();
     this.#options.credentials?.leave();
+    this.#unwatchVersion();
     this.#worker.disconnect();
     await this.#working;
     await this.#worker.close();
-    await this.#options.session.beat('offline').catch(() => {});
+    const report = this.#isOutdated ? { status: null } : undefined;
+    await this.#options.session.beat('offline', report).catch(() => {});
   }
 
   get #isOpen(): boolean {
@@ -173,13 +183,26 @@ export class DazflowConnection {
           failed ? (error ?? undefined) : undefined,
         );
       }
+      case 'version':
+        return this.#watchVersion(request.version ?? undefined);
       case 'credentials_report':
         // The agent's word on what it has by itself proves nothing: it counts where an operator has said so.
         return this.#options.credentials?.said(request.credentials ?? []);
       case 'heartbeat':
-      case 'version':
         return;
     }
+  }
+
+  /** Told while it is connected; a later connection begins anew. */
+  #watchVersion(version: string | undefined): void {
+    const { watchVersion, session } = this.#options;
+    if (version === undefined || watchVersion === undefined) return;
+    this.#unwatchVersion();
+    this.#unwatchVersion = watchVersion(version, ({ current_version, required_version }) => {
+      this.#isOutdated = true;
+      this.send({ type: 'upgrade_required', current_version, required_version });
+      session.beat('online', { status: `upgrade required: ${required_version}` }).catch(() => {});
+    });
   }
 
   #refuse(task: string, reason: string | undefined): void {

@@ -14,6 +14,7 @@ import type { HookService } from '../hooks/hook-service.ts';
 import type { InsightService } from '../insight/insight-service.ts';
 import type { LoopdRuns } from '../loopd/loopd-runs.ts';
 import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
+import type { ServedRelease } from '../release/served-release.ts';
 import type { RpcService } from '../rpc/rpc-service.ts';
 import type { LoginService } from '../ui/login-service.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
@@ -38,6 +39,8 @@ export interface Services {
   readonly rpc: RpcService;
   readonly insight: InsightService;
   readonly logins: LoginService;
+  /** The release of the worker that this node shows. */
+  readonly release: ServedRelease;
   /** Where this node listens. */
   readonly address: string;
   /** When it began to listen, in calendar time. */

@@ -17,6 +17,7 @@ import type { CredentialDesk } from '../credentials/desk.ts';
 import { isExposed, type Surroundings } from '../credentials/exposure.ts';
 import { checked } from '../http/caller.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
+import type { UpgradeWatch } from '../release/upgrade-watch.ts';
 import { CallSession } from './call-session.ts';
 import { grantedHandlers, leftOut, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
@@ -35,6 +36,8 @@ export interface HttpWorkersOptions {
   readonly settingOfJoining: (name: string, offered: readonly string[]) => Promise<WorkerSetting>;
   /** Shared with the workers that come by other links. */
   readonly names: WorkerNames;
+  /** Who is wanted as another release; undefined: nobody. */
+  readonly upgrades?: UpgradeWatch | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Gives workers the credentials that they were chosen for; undefined: this node gives none. */
@@ -62,6 +65,8 @@ export type JoinInput = Omit<BodyOf<'joinWorker'>, 'name'> &
 
 /** A session on this node. */
 interface OpenSession {
+  readonly name: string;
+  readonly release: WorkerSession['release'];
   readonly service: WorkerService;
   readonly calls: CallSession;
   /** The waiting claim of a worker that numbers its claims. */
@@ -115,6 +120,7 @@ export class HttpWorkers {
     const setting = await this.#options.settingOfJoining(principal.name, hello.handlers);
     const handlers = [...grantedHandlers(hello.handlers, setting)];
     requireGiven(principal.name, { ...hello, handlers }, setting);
+    await this.#options.upgrades?.admit(principal.name, hello.release, false);
     const session: WorkerSession = {
       ...hello,
       handlers,
@@ -239,6 +245,12 @@ export class HttpWorkers {
     if (request.type === 'task_claim') {
       throw fault('INVALID_INPUT', { field: 'type', problem: 'claims have a call of their own' });
     }
+    if (request.type === 'heartbeat') {
+      await open.service.answer(request, NEVER, UNBOUNDED);
+      // A node cannot call a worker over HTTP.
+      const order = await this.#options.upgrades?.orderNow(open.name, open.release).catch(() => undefined);
+      return order === undefined ? undefined : { upgrade_required: order };
+    }
     if (request.type !== 'claim_stop') return open.service.answer(request, NEVER, UNBOUNDED);
     open.stopped = Math.max(open.stopped, request.claim);
     if (open.claiming !== undefined && open.claiming.n <= request.claim) open.claiming.stop.abort();
@@ -282,7 +294,7 @@ export class HttpWorkers {
 
   /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
   async #openSession(session: WorkerSession, holder: string, schemas: Hello['schemas']): Promise<OpenSession> {
-    const { worker: incarnation, perHost = false, ...hello } = session;
+    const { worker: incarnation, perHost = false, release, ...hello } = session;
     const { link, leases, clock, names } = this.#options;
     if (this.#replaced.has(holder))
       throw fault('CONFLICT', { problem: 'a later start of this worker has taken its place' });
@@ -293,7 +305,9 @@ export class HttpWorkers {
       const opened = await names.enter(session.name, calls, () =>
         link.open({ ...hello, incarnation, schemas, queues: hello.queues, tags: [], holder: speaker }),
       );
-      return { service: new WorkerService(opened, holder, leases, clock.monotonic), calls, stopped: 0 };
+      const service = new WorkerService(opened, holder, leases, clock.monotonic);
+      service.tell(release);
+      return { name: session.name, release, service, calls, stopped: 0 };
     } catch (error) {
       names.release(session.name, calls);
       throw error;

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { fault } from '../../core/errors.ts';
 import type { ClusterSecret } from '../../operate/cluster-secret.ts';
+import type { ReleaseReport } from '../../protocol/frames.ts';
 
 /** What a worker over HTTP said of itself when it registered. */
 export interface WorkerSession {
@@ -18,6 +19,7 @@ export interface WorkerSession {
   readonly address?: string | undefined;
   readonly priority?: number | undefined;
   readonly pid?: number | undefined;
+  readonly release?: ReleaseReport | undefined;
   /** Its program tells no incarnation: a worker of the same name and host that registers again is its next start. */
   readonly perHost?: boolean | undefined;
 }

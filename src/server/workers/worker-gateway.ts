@@ -13,6 +13,7 @@ import {
   MAX_FRAME_BYTES,
   type NodeMessage,
   REQUEST_TYPES,
+  type UpgradeOrder,
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
@@ -25,6 +26,7 @@ import { DazflowConnection, type DazflowConnectionOptions } from '../dazflow/daz
 import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
+import type { UpgradeWatch } from '../release/upgrade-watch.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
 import { grantedHandlers, leftOut, requireDecided, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
@@ -43,6 +45,8 @@ export interface WorkerGatewayOptions {
   readonly settings: WorkerSettings;
   /** Shared with the workers that come by other links. */
   readonly names: WorkerNames;
+  /** Who is wanted as another release; undefined: nobody. */
+  readonly upgrades?: UpgradeWatch | undefined;
   /** dazflow agents may also come by `/ws/agent/NAME/SECRET`. */
   readonly byPath?: boolean | undefined;
   /** An agent that is silent for so long is offline; default 60 s. */
@@ -223,6 +227,7 @@ export class WorkerGateway {
     const setting = await this.#options.settings.ofJoining(connect.name, connect.handlers);
     const handlers = grantedHandlers(connect.handlers, setting);
     requireGiven(connect.name, { ...connect, handlers }, setting);
+    await this.#options.upgrades?.admit(connect.name, connect.release, connect.holding.length > 0);
     const named = this.#takeName(socket, connect);
     try {
       const service = await this.#serviceOf(
@@ -236,6 +241,7 @@ export class WorkerGateway {
         },
         named,
       );
+      service.tell(connect.release);
       await service.reconcile(connect.holding);
       // Before it claims: what it does not hold any more is no label of it.
       service.credentials = await this.#options.desk?.open({ name: connect.name, vault: connect.vault, exposed });
@@ -251,6 +257,7 @@ export class WorkerGateway {
         // It comes back at once, with its leases, and offers all its handlers again.
         if (granted(missing, grant.handlers).length > 0) closeWith(socket, 4000, 'more handlers were granted');
       });
+      this.#sendUpgrades(connect, socket, (order) => connection.send({ type: 'upgrade_required', ...order }));
       return connection;
     } catch (error) {
       this.#releaseName(connect.name, named);
@@ -295,7 +302,12 @@ export class WorkerGateway {
         return undefined;
       }
       const agent = await this.#options.desk?.openAgent({ name, holds: connect.credentials ?? [], exposed });
-      const connection = this.#serveDazflow(named, session, principal, { name, byPath, credentials: agent });
+      const connection = this.#serveDazflow(named, session, principal, {
+        name,
+        byPath,
+        version: version ?? undefined,
+        credentials: agent,
+      });
       this.#sendChanges({ name }, setting, socket, (update) => connection.send(update));
       return connection;
     } catch (error) {
@@ -402,12 +414,14 @@ export class WorkerGateway {
     named: NamedConnection,
     session: Session,
     principal: Principal,
-    agent: Pick<DazflowConnectionOptions, 'name' | 'byPath' | 'credentials'>,
+    agent: Pick<DazflowConnectionOptions, 'name' | 'byPath' | 'version' | 'credentials'>,
   ): DazflowConnection {
     const { socket, hangUp } = named;
     const { world, log, access, placeOf, offlineMs = OFFLINE_MS } = this.#options;
+    const { upgrades } = this.#options;
     const connection = new DazflowConnection({
       ...agent,
+      watchVersion: (version, listener) => upgrades?.watchVersion(agent.name, version, listener) ?? (() => {}),
       placeOf,
       socket,
       session,
@@ -445,6 +459,15 @@ export class WorkerGateway {
       send({ type: 'config_update', enabled, priority, tags }, setting);
     });
     socket.once('close', stop);
+  }
+
+  #sendUpgrades(
+    { name, release }: Pick<Connect, 'name' | 'release'>,
+    socket: WebSocket,
+    send: (order: UpgradeOrder) => void,
+  ): void {
+    const stop = this.#options.upgrades?.watch(name, release, send);
+    if (stop !== undefined) socket.once('close', stop);
   }
 
   #errorFor(error: unknown): EngineError {
@@ -485,7 +508,7 @@ function send(socket: WebSocket, message: NodeMessage): void {
 
 /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
 function helloOf(
-  { type: _type, secret: _secret, holding: _holding, vault: _vault, queues, ...hello }: Connect,
+  { type: _type, secret: _secret, holding: _holding, vault: _vault, release: _release, queues, ...hello }: Connect,
   address: string | undefined,
 ): Hello {
   return { ...hello, tags: [], queues, address };

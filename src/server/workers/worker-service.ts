@@ -1,9 +1,17 @@
 import type { ErrorBody } from '../../core/errors.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
-import type { Granted, LeaseProof, PlainEnd, WorkerRequest } from '../../protocol/frames.ts';
+import type { Granted, LeaseProof, PlainEnd, ReleaseReport, WorkerRequest } from '../../protocol/frames.ts';
 import { HeldLeases, keyOf } from '../../protocol/held-leases.ts';
-import type { Assignment, Completion, RenewalAnswer, Session, Turned, WorkerState } from '../../protocol/link.ts';
+import type {
+  Assignment,
+  Completion,
+  RenewalAnswer,
+  Session,
+  Turned,
+  WorkerReport,
+  WorkerState,
+} from '../../protocol/link.ts';
 import { turnOf } from '../../protocol/turn-message.ts';
 import type { DeskSession } from '../credentials/desk.ts';
 import { parseBody } from '../http/json-body.ts';
@@ -41,6 +49,8 @@ export class WorkerService {
   /** Leases that were granted and not settled, as far as this node knows. */
   readonly #granted: HeldLeases<Known>;
   readonly #claims = new Set<WaitingClaim>();
+  /** What it has told of its release, until that is written with a heartbeat. */
+  #report: WorkerReport | undefined;
   /** The state in its last heartbeat. */
   #state: WorkerState | undefined;
   /** How many inputs like the last ones fit into an answer. Claiming more costs two writes for each task that is released. */
@@ -60,6 +70,11 @@ export class WorkerService {
 
   get holds(): boolean {
     return this.#granted.size > 0;
+  }
+
+  /** Goes with its next heartbeat. */
+  tell(release: ReleaseReport | undefined): void {
+    this.#report = release === undefined ? undefined : { metadata: { release } };
   }
 
   /** The worker is alive in the state that it sent last. */
@@ -107,8 +122,14 @@ export class WorkerService {
       }
       case 'heartbeat':
         this.#state = request.state;
-        return this.session.beat(request.state);
+        return this.#beat(request.state);
     }
+  }
+
+  async #beat(state: WorkerState): Promise<void> {
+    const report = this.#report;
+    await this.session.beat(state, report);
+    if (this.#report === report) this.#report = undefined;
   }
 
   async #claim(request: Claiming, hangUp: AbortSignal, room: SendRoom): Promise<unknown> {

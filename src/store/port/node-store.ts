@@ -24,7 +24,18 @@ export interface NodeStore {
     readonly fingerprint?: string | undefined;
     readonly replace?: boolean | undefined;
   }): Promise<SecretPin | undefined>;
+  /** A setting of the cluster: a text by its name. Undefined: it was never written. */
+  settingRead(params: { readonly name: ClusterSettingName }): Promise<string | undefined>;
+  /** Writes it, unless it is another text than `before` by now: false. Of concurrent writers with the same `before` one succeeds. */
+  settingSwap(params: {
+    readonly name: ClusterSettingName;
+    readonly before: string | undefined;
+    readonly value: string;
+  }): Promise<boolean>;
 }
+
+/** The settings of a cluster that are kept in its store. */
+export type ClusterSettingName = 'upgrade';
 
 export interface SecretPin {
   readonly fingerprint: string;

@@ -385,6 +385,8 @@ const FREE: Partial<Record<StatementName, string>> = {
   browserSessionTrim: 'a login is rare, and sessions are few',
   secretPin: 'once in the life of a node; of tasks only the index of running ones',
   secretPinned: 'settings are few',
+  settingAdd: 'settings are few',
+  settingSwap: 'settings are few',
   viewPut: 'no more views are kept than it counts',
   viewList: 'for people; all of them are wanted',
   schemaList: 'for people; handlers are few',

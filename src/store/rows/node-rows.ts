@@ -1,5 +1,5 @@
 import type { NodeOverride, NodeRole } from '../../core/node.ts';
-import type { NodeDoing, NodeRecord, SecretPin } from '../store.ts';
+import type { ClusterSettingName, NodeDoing, NodeRecord, SecretPin } from '../store.ts';
 
 /** A node without a beat for this long is forgotten. */
 export const NODE_KEPT_MS = 24 * 3_600_000;
@@ -41,6 +41,11 @@ export function nodeOf(row: NodeRow): NodeRecord {
 
 /** The key in `meta` of what is kept of the secret that the nodes share: its fingerprint, and behind a space `leasesBefore`. */
 export const SECRET_PIN = 'cluster_secret';
+
+/** The key in `meta` of a setting of the cluster. */
+export const settingKey = (name: ClusterSettingName): string => `setting:${name}`;
+/** Those that move with a store. */
+export const SETTING_KEYS: readonly string[] = [settingKey('upgrade')];
 
 export function secretPinOf(value: string): SecretPin {
   const [fingerprint = '', before] = value.split(' ');

@@ -104,8 +104,9 @@ class HttpSession extends NodeSession {
   }
 
   async #enter(): Promise<void> {
-    const { anyHandler: _, token: _token, address: _address, ...fields } = this.#hello;
-    const hello = { ...fields, host: hostname(), pid: process.pid } as BodyOf<'joinWorker'>;
+    const { anyHandler: _, token: _token, address: _address, release, ...fields } = this.#hello;
+    const own = { host: hostname(), pid: process.pid, ...(release === undefined ? {} : { release: release() }) };
+    const hello = { ...fields, ...own } as BodyOf<'joinWorker'>;
     const { worker, session, leaseMs, leftOut, signer } = await this.#join(JSON.stringify(hello));
     this.#signer = signer;
     this.leftOut.tell(leftOut);

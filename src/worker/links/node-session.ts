@@ -6,7 +6,7 @@ import { encodePayload } from '../../core/task/payload.ts';
 import type { TaskState } from '../../core/task/task.ts';
 import type { World } from '../../core/world.ts';
 import { answerOf, grantsOf, type NodeAnswer } from '../../protocol/answers.ts';
-import type { Granted, LeaseProof, NewRequest } from '../../protocol/frames.ts';
+import type { Granted, LeaseProof, NewRequest, UpgradeOrder } from '../../protocol/frames.ts';
 import { HeldLeases } from '../../protocol/held-leases.ts';
 import type {
   Assignment,
@@ -75,6 +75,7 @@ export abstract class NodeSession implements Session {
   readonly logPaceMs = LOG_PACE_MS;
   readonly claimsApart = true;
   readonly #listeners = new Set<(task: number) => void>();
+  readonly #upgrades = new Set<(order: UpgradeOrder) => void>();
   readonly #options: NodeSessionOptions;
   readonly #spool: Spool | undefined;
   readonly #outbox: Outbox | undefined;
@@ -291,8 +292,18 @@ export abstract class NodeSession implements Session {
     return () => this.#listeners.delete(listener);
   }
 
+  onUpgrade(listener: (order: UpgradeOrder) => void): () => void {
+    this.#upgrades.add(listener);
+    return () => this.#upgrades.delete(listener);
+  }
+
   async beat(state: WorkerState): Promise<void> {
-    await this.request({ type: 'heartbeat', state });
+    const order = (await this.request({ type: 'heartbeat', state }))?.upgrade_required;
+    if (order !== undefined) this.notifyUpgrade(order);
+  }
+
+  protected notifyUpgrade(order: UpgradeOrder): void {
+    for (const listener of this.#upgrades) listener(order);
   }
 
   /** Calls the listeners. */

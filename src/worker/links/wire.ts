@@ -10,6 +10,7 @@ import {
   framesOf,
   MAX_ANSWER_BYTES,
   type NewRequest,
+  type UpgradeOrder,
   WORKER_PATH,
 } from '../../protocol/frames.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
@@ -31,6 +32,7 @@ export interface WireOptions {
   readonly onKill: (task: number) => void;
   readonly onPaused: (queue: string) => void;
   readonly onCredential: (order: CredentialOrder) => void;
+  readonly onUpgrade: (order: UpgradeOrder) => void;
   /** Whether leases are held: then a broken connection is noticed sooner. */
   readonly holds: () => boolean;
 }
@@ -231,6 +233,9 @@ export class Wire {
         return;
       case 'credential_remove':
         this.#options.onCredential({ name: message.name, version: message.version, removed: true });
+        return;
+      case 'upgrade_required':
+        this.#options.onUpgrade(message);
         return;
       case 'ok':
       case 'refused':

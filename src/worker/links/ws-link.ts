@@ -34,7 +34,20 @@ class WsSession extends NodeSession {
   constructor(options: WsLinkOptions, hello: Hello) {
     super(options, hello);
     const { url, others = [], secret, world, log } = options;
-    const { name, incarnation, slots, tags, handlers, schemas = [], queues, priority, version, ticket, vault } = hello;
+    const {
+      name,
+      incarnation,
+      slots,
+      tags,
+      handlers,
+      schemas = [],
+      queues,
+      priority,
+      version,
+      ticket,
+      vault,
+      release,
+    } = hello;
     this.#wire = new Wire({
       urls: [url, ...others],
       world,
@@ -55,6 +68,7 @@ class WsSession extends NodeSession {
         host: hostname(),
         pid: process.pid,
         ...(vault == null ? {} : { vault: { key: vault.key, level: vault.level, holds: [...vault.holds] } }),
+        ...(release === undefined ? {} : { release: release() }),
         holding: [...this.holding.all()],
       }),
       onLeftOut: (missing) => this.leftOut.tell(missing),
@@ -63,6 +77,7 @@ class WsSession extends NodeSession {
         for (const listener of this.#pauseListeners) listener(queue);
       },
       onCredential: (order) => this.credentials?.tell(order),
+      onUpgrade: (order) => this.notifyUpgrade(order),
       holds: () => this.holding.size > 0,
     });
     if (vault == null) return;

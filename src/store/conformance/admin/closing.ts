@@ -151,6 +151,8 @@ const VERBS: Readonly<
   nodeList: (store) => store.nodeList(),
   nodeLeave: (store) => store.nodeLeave({ id: 'a', incarnation: 'a1' }),
   nodeRole: (store) => store.nodeRole({ id: 'a', role: 'observer' }),
+  settingRead: (store) => store.settingRead({ name: 'upgrade' }),
+  settingSwap: (store) => store.settingSwap({ name: 'upgrade', before: undefined, value: '{}' }),
   secretPin: (store) => store.secretPin({ fingerprint: 'f' }),
   eventRead: (store) => store.eventRead({ after: 0, limit: 1 }),
   eventNumber: (store) => store.eventNumber({ duty: DUTY, limit: 1 }),

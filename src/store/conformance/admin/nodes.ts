@@ -263,6 +263,36 @@ export const NODES: Topic = {
       assert.equal(new Set(pins.map((pin) => pin?.fingerprint)).size, 1);
     }),
 
+    'a setting of the cluster is written by whoever has read it last, and by nobody else': async ({ store }) => {
+      const name = 'upgrade';
+      // Other cases may have written it: what is kept beside the tables outlives them.
+      const before = await store.settingRead({ name });
+      assert.equal(await store.settingSwap({ name, before: 'x', value: 'a' }), false);
+      assert.equal(await store.settingSwap({ name, before, value: '{"ä":1}' }), true);
+      assert.equal(await store.settingRead({ name }), '{"ä":1}');
+      assert.equal(await store.settingSwap({ name, before: undefined, value: 'b' }), false);
+      assert.equal(await store.settingSwap({ name, before: '{"ä":2}', value: 'b' }), false);
+      assert.equal(await store.settingSwap({ name, before: '{"ä":1}', value: 'b' }), true);
+      assert.equal(await store.settingRead({ name }), 'b');
+    },
+
+    'of writers of a setting that have read the same one succeeds, and every process reads what it wrote': needing(
+      ['reopen'],
+      async (scene) => {
+        const name = 'upgrade';
+        const stores = [scene.store, await scene.reopen()];
+        const before = await scene.store.settingRead({ name });
+        await scene.store.settingSwap({ name, before, value: 'first' });
+        const won = await Promise.all(
+          Array.from({ length: 8 }, (_, n) =>
+            (stores[n % 2] as Store).settingSwap({ name, before: 'first', value: `by ${n}` }),
+          ),
+        );
+        assert.equal(won.filter((one) => one).length, 1);
+        for (const store of stores) assert.equal(await store.settingRead({ name }), `by ${won.indexOf(true)}`);
+      },
+    ),
+
     'a first secret that finds tasks running says when it came, and one that replaces it does not': async (scene) => {
       const { store } = scene;
       await scene.running();

@@ -20,6 +20,7 @@ export interface Source {
     readonly move: string;
     readonly clusterKey: string;
     readonly secretPin: string;
+    readonly settings: Readonly<Record<string, string>>;
     readonly leaseNow: number;
   };
   iterate(sql: string, ...values: readonly number[]): Iterable<readonly unknown[]>;
@@ -149,7 +150,7 @@ class Move {
     await connection.raw(`SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
       SET LOCAL lock_timeout = '5s'`);
     await this.#lock();
-    const { move, clusterKey, secretPin, leaseNow } = this.#source.stand;
+    const { move, clusterKey, secretPin, settings, leaseNow } = this.#source.stand;
     if ((await keptMove(connection, s)) === move) return 'arrived';
     await requireEmpty(connection, s);
     const before = await this.#now();
@@ -176,6 +177,7 @@ class Move {
     // The fingerprint holds for one cluster key. That of a node which was here before is void.
     await connection.all(undefined, `DELETE FROM ${s}.meta WHERE key = $1`, [SECRET_PIN]);
     if (secretPin !== '') await this.#meta(SECRET_PIN, secretPin);
+    for (const [key, value] of Object.entries(settings)) await this.#meta(key, value);
     await this.#meta('moved_in', move);
     await this.#check();
     // The time of the copy is added to the leases.

@@ -26,6 +26,8 @@ export function nodeStatements({ s, NOW }: Fragments) {
       SELECT $1, $2::text || CASE WHEN EXISTS (SELECT FROM ${s}.task WHERE state = 1) THEN ' ' || ${NOW} ELSE '' END
       ON CONFLICT (key) DO UPDATE SET value = $2 WHERE $3`,
     secretPinned: `SELECT value FROM ${s}.meta WHERE key = $1`,
+    settingAdd: `INSERT INTO ${s}.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING RETURNING key`,
+    settingSwap: `UPDATE ${s}.meta SET value = $2 WHERE key = $1 AND value = $3 RETURNING key`,
     nodePrune: `DELETE FROM ${s}.cluster_node WHERE beat_at < ${NOW} - ${NODE_KEPT_MS}`,
     dutyList: `SELECT d.name, d.holder, d.epoch, d.until, ${NOW} AS now FROM (SELECT) x LEFT JOIN ${s}.duty d ON true ORDER BY d.name`,
   } as const;

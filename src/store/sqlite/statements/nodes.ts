@@ -18,5 +18,7 @@ export const NODE_STATEMENTS = {
   secretPin: `INSERT INTO meta (key, value)
     SELECT ?1, ?2 || iif(EXISTS (SELECT 1 FROM task INDEXED BY task_running WHERE state = 1), ' ' || CAST(?3 AS INTEGER), '')
     WHERE true ON CONFLICT (key) DO UPDATE SET value = ?2 WHERE ?4`,
+  settingAdd: 'INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING',
+  settingSwap: 'UPDATE meta SET value = ?2 WHERE key = ?1 AND value = ?3',
   nodePrune: 'DELETE FROM cluster_node WHERE beat_at < ?',
 } as const;

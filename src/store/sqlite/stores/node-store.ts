@@ -1,8 +1,17 @@
 import type { NodeStore } from '../../store.ts';
-import { askNode, beatNode, leaveNode, listNodes, pinSecret, readPin } from '../verbs/admin/node.ts';
+import {
+  askNode,
+  beatNode,
+  leaveNode,
+  listNodes,
+  pinSecret,
+  readPin,
+  readSetting,
+  swapSetting,
+} from '../verbs/admin/node.ts';
 import type { StoreParts } from './store-parts.ts';
 
-export function nodeStore({ writer }: StoreParts): NodeStore {
+export function nodeStore({ calls, writer }: StoreParts): NodeStore {
   return {
     nodeBeat: (beat) => writer.write('rest', (tx) => beatNode(tx, beat)),
     async nodeList() {
@@ -15,5 +24,7 @@ export function nodeStore({ writer }: StoreParts): NodeStore {
       fingerprint === undefined
         ? writer.read(({ sql }) => readPin(sql))
         : writer.write('rest', (tx) => pinSecret(tx, fingerprint, replace)),
+    settingRead: ({ name }) => calls.again('settingRead', name, ({ sql }) => readSetting(sql, name)),
+    settingSwap: ({ name, before, value }) => writer.write('rest', (tx) => swapSetting(tx, name, before, value)),
   };
 }

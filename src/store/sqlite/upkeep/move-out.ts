@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { fault } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/world.ts';
-import { SECRET_PIN } from '../../rows/node-rows.ts';
+import { SECRET_PIN, SETTING_KEYS } from '../../rows/node-rows.ts';
 import { bootId } from '../file/clock.ts';
 import { existing } from '../file/connection.ts';
 import { LockedFile } from '../file/locked-file.ts';
@@ -29,6 +29,8 @@ export interface MoveStatus {
   readonly clusterKey: string;
   /** What the store keeps of the secret that its nodes share; empty: nothing. */
   readonly secretPin: string;
+  /** The settings of the cluster, by their keys. */
+  readonly settings: Readonly<Record<string, string>>;
   /** Lease time now. */
   readonly leaseNow: number;
 }
@@ -56,7 +58,13 @@ export class MoveOut implements Rows {
       locked.db.exec('COMMIT');
       const clusterKey = readMeta(locked.db, 'moved_cluster_key') ?? '';
       const secretPin = readMeta(locked.db, SECRET_PIN) ?? '';
-      return new MoveOut(locked, { move, clusterKey, secretPin, leaseNow: leaseNow(locked.db, clock) });
+      const { db } = locked;
+      const settings = SETTING_KEYS.flatMap((key) => {
+        const value = readMeta(db, key);
+        return value === undefined ? [] : [[key, value]];
+      });
+      const kept = { secretPin, settings: Object.fromEntries(settings) as Record<string, string> };
+      return new MoveOut(locked, { move, clusterKey, ...kept, leaseNow: leaseNow(db, clock) });
     } catch (error) {
       locked?.close();
       throw explain(error, file);

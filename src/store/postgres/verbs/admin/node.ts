@@ -1,7 +1,17 @@
 import type { NodeOverride } from '../../../../core/node.ts';
-import { type NodeRow, nodeOf, SECRET_PIN, secretPinOf } from '../../../rows/node-rows.ts';
-import type { DutyRecord, DutySnapshot, NodeAnswer, NodeBeat, NodeSnapshot, SecretPin } from '../../../store.ts';
+import { type NodeRow, nodeOf, SECRET_PIN, secretPinOf, settingKey } from '../../../rows/node-rows.ts';
+import type {
+  ClusterSettingName,
+  DutyRecord,
+  DutySnapshot,
+  NodeAnswer,
+  NodeBeat,
+  NodeSnapshot,
+  SecretPin,
+} from '../../../store.ts';
 import type { Session } from '../../connect/database.ts';
+import type { FlushId } from '../../push-dedup.ts';
+import { once } from '../queue/once.ts';
 
 export async function beatNode(session: Session, beat: NodeBeat): Promise<NodeAnswer> {
   const { id, incarnation, first, wish, stand, address = null, version = null, host = null, pid = null } = beat;
@@ -43,6 +53,26 @@ export async function pinSecret(
   if (fingerprint !== undefined) await session.rows('secretPin', [SECRET_PIN, fingerprint, replace]);
   const [row] = await session.all<{ value: string }>('secretPinned', [SECRET_PIN]);
   return row && secretPinOf(row.value);
+}
+
+export async function readSetting(session: Session, name: ClusterSettingName): Promise<string | undefined> {
+  return (await session.all<{ value: string }>('secretPinned', [settingKey(name)]))[0]?.value;
+}
+
+/** A repeat after a lost answer finds its own text, and is answered as the first try was. */
+export function swapSetting(
+  session: Session,
+  flushId: FlushId,
+  { name, before, value }: { name: ClusterSettingName; before: string | undefined; value: string },
+): Promise<boolean> {
+  const key = settingKey(name);
+  return once(session, 'setting', flushId, async () => {
+    const rows =
+      before === undefined
+        ? session.rows('settingAdd', [key, value])
+        : session.rows('settingSwap', [key, value, before]);
+    return (await rows).length > 0;
+  });
 }
 
 export async function listDuties(session: Session): Promise<DutySnapshot> {

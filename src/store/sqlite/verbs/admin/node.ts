@@ -1,6 +1,6 @@
 import type { NodeOverride } from '../../../../core/node.ts';
-import { NODE_KEPT_MS, type NodeRow, nodeOf, SECRET_PIN, secretPinOf } from '../../../rows/node-rows.ts';
-import type { DutyRecord, NodeAnswer, NodeBeat, NodeRecord, SecretPin } from '../../../store.ts';
+import { NODE_KEPT_MS, type NodeRow, nodeOf, SECRET_PIN, secretPinOf, settingKey } from '../../../rows/node-rows.ts';
+import type { ClusterSettingName, DutyRecord, NodeAnswer, NodeBeat, NodeRecord, SecretPin } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
 
@@ -37,6 +37,22 @@ export function pinSecret(tx: Transaction, fingerprint: string, replace: boolean
 export function readPin(sql: Prepared): SecretPin | undefined {
   const row = sql.get('metaGet').get(SECRET_PIN) as { value: string } | undefined;
   return row && secretPinOf(row.value);
+}
+
+export function readSetting(sql: Prepared, name: ClusterSettingName): string | undefined {
+  return (sql.get('metaGet').get(settingKey(name)) as { value: string } | undefined)?.value;
+}
+
+export function swapSetting(
+  { sql }: Transaction,
+  name: ClusterSettingName,
+  before: string | undefined,
+  value: string,
+): boolean {
+  const key = settingKey(name);
+  const done =
+    before === undefined ? sql.get('settingAdd').run(key, value) : sql.get('settingSwap').run(key, value, before);
+  return done.changes > 0;
 }
 
 export function pruneNodes(tx: Transaction): void {
