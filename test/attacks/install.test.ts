@@ -24,7 +24,7 @@ const FILES = {
 interface Scene {
   readonly host: Host;
   readonly server: ReleaseServer;
-  install(release: Release, args?: readonly string[]): ReturnType<Host['install']>;
+  readonly install: (release: Release, args?: readonly string[]) => ReturnType<Host['install']>;
 }
 
 async function scene(t: TestContext): Promise<Scene> {
@@ -43,7 +43,7 @@ async function scene(t: TestContext): Promise<Scene> {
   return {
     host,
     server,
-    install(release, args = []) {
+    install: (release, args = []) => {
       server.release = release;
       return host.install(INSTALL_SCRIPT, [...own, ...args]);
     },

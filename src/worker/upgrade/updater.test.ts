@@ -33,7 +33,7 @@ interface Scene {
   readonly server: ReleaseServer;
   readonly folder: InstallFolder;
   /** Runs until the worker ends for another reason than an upgrade. */
-  run(): Promise<{ readonly status: number; readonly ran: string; readonly state: UpdaterState }>;
+  readonly run: () => Promise<{ readonly status: number; readonly ran: string; readonly state: UpdaterState }>;
 }
 
 async function scene(t: TestContext, oldThen: string, install: Partial<Install> = {}): Promise<Scene> {
@@ -50,7 +50,7 @@ async function scene(t: TestContext, oldThen: string, install: Partial<Install> 
   return {
     server,
     folder,
-    async run() {
+    run: async () => {
       const updater = new Updater({ folder, now: () => Date.now(), node: process.versions.node, say: () => {} });
       const status = await updater.run();
       return { status, ran: readFileSync(join(path, 'data/ran'), 'utf8').trim(), state: folder.state() };
