@@ -11,7 +11,11 @@ test(
   inBrowser(async ({ house, visit, page }) => {
     const answers: string[] = [];
     page.on('response', (response) => {
-      if (response.url().includes('/api/')) void response.text().then((text) => answers.push(text), () => {});
+      if (response.url().includes('/api/'))
+        void response.text().then(
+          (text) => answers.push(text),
+          () => {},
+        );
     });
     await house.call('createWorker', { body: { name: 'gpu-box', tags: ['gpu'] } });
     await visit.open('/credentials');
@@ -45,7 +49,11 @@ test(
 
     await drawer.getByRole('button', { name: 'Take away from gpu-box' }).click();
     await page.getByRole('dialog', { name: 'Take github away' }).getByRole('button', { name: 'Take it away' }).click();
-    await drawer.getByText('gpu-box', { exact: true }).first().waitFor({ state: 'detached' }).catch(() => {});
+    await drawer
+      .getByText('gpu-box', { exact: true })
+      .first()
+      .waitFor({ state: 'detached' })
+      .catch(() => {});
     assert.deepEqual((await house.call('getCredential', { params: { name: 'github' } })).workers, []);
 
     await drawer.getByRole('button', { name: 'Remove' }).click();

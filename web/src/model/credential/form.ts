@@ -73,7 +73,10 @@ function fieldsIn({ fields, type }: CredentialDraft): ValueIn {
     .map(({ name, value }) => ({ name: name.trim(), value }))
     .filter(({ name, value }) => name !== '' || value !== '');
   const names = given.map(({ name }) => name);
-  const body = { fields: Object.fromEntries(given.map(({ name, value }) => [name, value])), type: type.trim() || 'fields' };
+  const body = {
+    fields: Object.fromEntries(given.map(({ name, value }) => [name, value])),
+    type: type.trim() || 'fields',
+  };
   if (given.length === 0) return { body, problems: { fields: 'A credential has a field at least' } };
   if (names.includes('')) return { body, problems: { fields: 'Each value has a name' } };
   const twice = names.find((name, i) => names.indexOf(name) !== i);

@@ -30,7 +30,10 @@ test('as a whole it stands where its worst worker does', () => {
   assert.equal(of(stored), '1 worker has version 3');
   assert.equal(of(stored, stored), '2 workers have version 3');
   assert.equal(of(stored, { status: 'wanted', wanted: 3 }), 'on its way to 1 worker');
-  assert.equal(of(stored, { status: 'wanted', wanted: 3 }, { status: 'failed', wanted: 3 }), '1 worker could not take it');
+  assert.equal(
+    of(stored, { status: 'wanted', wanted: 3 }, { status: 'failed', wanted: 3 }),
+    '1 worker could not take it',
+  );
   assert.equal(of({ status: 'removed', wanted: 3 }), 'no worker of these is there');
   assert.equal(standing(NONE).label, 'nobody may hold it');
 });

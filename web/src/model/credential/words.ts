@@ -57,7 +57,8 @@ export function standing({ version, workers, tags, holders }: CredentialWords): 
   const moving = count('starting') + count('draining');
   if (moving > 0) return { state: 'starting', label: `on its way to ${plural(moving, 'worker')}` };
   const held = count('online');
-  if (held > 0) return { state: 'online', label: `${plural(held, 'worker')} ${held === 1 ? 'has' : 'have'} version ${version}` };
+  if (held > 0)
+    return { state: 'online', label: `${plural(held, 'worker')} ${held === 1 ? 'has' : 'have'} version ${version}` };
   const chosen = workers.length + tags.length > 0;
   return { state: 'paused', label: chosen ? 'no worker of these is there' : 'nobody may hold it' };
 }

@@ -1,7 +1,7 @@
 /** What may be done with a credential: another value, more workers, the end of it. */
 
 import { useState } from 'react';
-import { client, type Credential } from '../../api.ts';
+import { type Credential, client } from '../../api.ts';
 import { holderState } from '../../model/credential/words.ts';
 import { plural } from '../../model/text.ts';
 import { go } from '../../router.tsx';
@@ -61,8 +61,8 @@ function RemoveDialog({
       }}
     >
       <p>
-        Its value is gone from here at once, and from {plural(held, 'worker')} as soon as each hears of it. Tasks that need
-        it wait until there is one of this name again.
+        Its value is gone from here at once, and from {plural(held, 'worker')} as soon as each hears of it. Tasks that
+        need it wait until there is one of this name again.
       </p>
       <TypedName name={name} typed={typed} onTyped={setTyped} />
     </FormDialog>

@@ -29,7 +29,10 @@ export function WhoFields({
           />
         )}
       </Field>
-      <Field label="Tags" hint="All workers that were given one of these tags. Tags that a worker brings by itself do not count.">
+      <Field
+        label="Tags"
+        hint="All workers that were given one of these tags. Tags that a worker brings by itself do not count."
+      >
         {(props) => (
           <input
             {...props}
@@ -52,7 +55,13 @@ const LEVELS = [
   ['systemd', 'Sealed by systemd, or in memory alone'],
 ] as const;
 
-export function LevelField({ value, onChange }: { readonly value: string; readonly onChange: (level: string) => void }) {
+export function LevelField({
+  value,
+  onChange,
+}: {
+  readonly value: string;
+  readonly onChange: (level: string) => void;
+}) {
   return (
     <Field label="How a worker must keep it" hint="A worker that cannot is not given it, and the reason is shown">
       {(props) => (

@@ -1,7 +1,7 @@
 /** The dialog that gives a credential to more workers, and says how they must keep it. */
 
 import { useState } from 'react';
-import { client, type Credential } from '../../api.ts';
+import { type Credential, client } from '../../api.ts';
 import { commaList } from '../../model/text.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { showDone } from '../../ui/toast.tsx';

@@ -1,8 +1,13 @@
 /** The dialog that makes a credential, or gives one another value. */
 
 import { useState } from 'react';
-import { client, type Credential } from '../../api.ts';
-import { type CredentialDraft, type CredentialProblems, credentialIn, emptyDraft } from '../../model/credential/form.ts';
+import { type Credential, client } from '../../api.ts';
+import {
+  type CredentialDraft,
+  type CredentialProblems,
+  credentialIn,
+  emptyDraft,
+} from '../../model/credential/form.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Field, Segmented } from '../../ui/fields.tsx';
 import { showDone } from '../../ui/toast.tsx';
@@ -39,7 +44,9 @@ export function SetCredential({
         setProblems(wrong);
         if (Object.keys(wrong).length > 0) return false;
         const { name, version } = await client.call('setCredential', { body: body as never });
-        showDone(version === 1 ? `${name} is kept.` : `${name} has version ${version}, which goes to all that hold it.`);
+        showDone(
+          version === 1 ? `${name} is kept.` : `${name} has version ${version}, which goes to all that hold it.`,
+        );
         onDone(name);
         return true;
       }}
@@ -61,7 +68,11 @@ export function SetCredential({
       )}
       <Segmented label="What it is" options={KINDS} value={draft.kind} onChange={(kind) => change({ kind })} />
       {draft.kind === 'text' ? (
-        <Field label="Value" hint="Sealed as soon as the node has it. Nobody can read it here again." problem={problems.value}>
+        <Field
+          label="Value"
+          hint="Sealed as soon as the node has it. Nobody can read it here again."
+          problem={problems.value}
+        >
           {(props) => (
             <input
               {...props}
