@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../engine/log.ts';
 import { AuditRecorder } from '../operate/audit/recorder.ts';
 import { Enrolment } from '../operate/calls/enrolment.ts';
+import type { CredentialSafe } from '../operate/credentials/safe.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
 import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { EventDetails } from '../operate/event-details.ts';
@@ -13,6 +14,8 @@ import { HookSecrets } from '../operate/triggers/hook-secrets.ts';
 import { Access } from '../server/auth/access.ts';
 import { DEFAULT_BOUNDS, type PushBounds, PushGuard } from '../server/auth/push-guard.ts';
 import { TokenService } from '../server/auth/token-service.ts';
+import type { CredentialDesk } from '../server/credentials/desk.ts';
+import type { Surroundings } from '../server/credentials/exposure.ts';
 import { dazflowPlace } from '../server/dazflow/dazflow-place.ts';
 import { EventBroadcaster } from '../server/events/event-broadcaster.ts';
 import { HookService } from '../server/hooks/hook-service.ts';
@@ -50,6 +53,11 @@ export interface FrontOptions {
   readonly adminToken: string;
   /** What this node signs with. */
   readonly signing: NodeSecret;
+  /** Gives credentials to workers. */
+  readonly desk?: CredentialDesk | undefined;
+  /** Seals the values of credentials. */
+  readonly safe?: CredentialSafe | undefined;
+  readonly surroundings?: Surroundings | undefined;
   readonly log: Log;
   readonly agents?: AgentOptions | undefined;
   readonly version: string;
@@ -110,6 +118,8 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     names,
     placeOf: (one) => dazflowPlace(engine, one),
     ...options.agents,
+    desk: options.desk,
+    surroundings: options.surroundings,
     world: engine.world,
     log: options.log,
   });
@@ -121,6 +131,8 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     names,
     clock: engine.world.clock,
     log: options.log,
+    desk: options.desk,
+    surroundings: options.surroundings,
   });
   return {
     engine,
@@ -165,7 +177,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     insight,
     logins: new LoginService(browserSessions, access, engine.world.clock),
     startedAt: Math.floor(engine.world.clock.wall()),
-    operator: new EngineOperator(engine, cluster?.silence, hookSecrets),
+    operator: new EngineOperator(engine, cluster?.silence, hookSecrets, undefined, options.safe),
     observes,
     obstacles: async () => [...(observes() ? ['this node is an observer'] : []), ...(await obstacles(engine))],
   };

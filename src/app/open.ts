@@ -19,10 +19,13 @@ import { signal } from '../operate/operations/waits.ts';
 import type { Caller } from '../operate/operator.ts';
 import type { ApprovalView, ScheduleView, SignalView, TaskView } from '../operate/views.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
+import type { CredentialDesk } from '../server/credentials/desk.ts';
 import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../store/store.ts';
 import type { AnyTask } from '../worker/define/definition.ts';
 import type { InputOf, ResultOf } from '../worker/define/pushable-task.ts';
 import type { Decision } from '../worker/durable/durable-context.ts';
+import { MemoryShelf } from '../worker/vault/shelf.ts';
+import { Vault } from '../worker/vault/vault.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
 import { ownerBy } from './audit/owner.ts';
@@ -119,6 +122,7 @@ export class App implements Leasehold {
 
   readonly #fleet: AppFleet;
   #poolWorkers: PoolWorkerOptions | undefined;
+  #desk: CredentialDesk | undefined;
 
   constructor(
     node: Node,
@@ -254,15 +258,24 @@ export class App implements Leasehold {
   /** A worker in this process. It runs after `start()`, and `close()` drains it. */
   worker(options: AppWorkerOptions): Worker {
     const { engine, log } = this.#node;
+    const name = defaultWorkerName();
+    const desk = this.#desk;
     const worker = makeWorker(options, {
-      link: new DirectLink(engine, this.#renewal, this.terms),
+      link: new DirectLink(engine, this.#renewal, { ...this.terms, desk }),
       world: engine.world,
       log,
-      name: defaultWorkerName(),
+      name,
+      // In memory: whatever it is given it is given anew at each start.
+      ...(desk === undefined ? {} : { vault: async () => new Vault(options.name ?? name, new MemoryShelf()) }),
     });
     this.#workers.add(worker);
     void worker.ended.then(() => this.#workers.delete(worker));
     return worker;
+  }
+
+  /** Workers that this process makes from now on are given the credentials that they are chosen for. */
+  giveCredentials(desk: CredentialDesk): void {
+    this.#desk = desk;
   }
 
   /** What workers are made of that pools of the kind `in-process` start in this process; queues, tags and slots are those of the pool. */

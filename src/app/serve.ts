@@ -2,7 +2,9 @@ import { statSync } from 'node:fs';
 import { checkTerms } from '../engine/duties/election.ts';
 import type { DutyName } from '../engine/duties/roster.ts';
 import { SILENT } from '../engine/log.ts';
+import { CredentialSafe } from '../operate/credentials/safe.ts';
 import type { PushBounds } from '../server/auth/push-guard.ts';
+import { CredentialDesk } from '../server/credentials/desk.ts';
 import type { StrangerTerms } from '../server/http/stranger-pace.ts';
 import type { Allowance } from '../server/rpc/budget.ts';
 import { Server } from '../server/server.ts';
@@ -138,14 +140,21 @@ export async function serve(options: ServeOptions): Promise<Service> {
       signing = await admitNode(opened, source);
     });
     const token = adminToken();
+    const log = rest.log ?? SILENT;
+    const safe = new CredentialSafe((signing as NodeSecret).secret);
+    const { engine } = app;
+    const desk = new CredentialDesk({ engine, safe, world: engine.world, log });
+    app.giveCredentials(desk);
     const worker = wanted === undefined || isObserver(app) ? undefined : builtinWorker(app, wanted);
     if (wanted !== undefined) app.poolWorkers(builtinWorkerOptions(wanted));
     await worker?.start();
     if (wanted !== undefined) app.executeTriggers(wanted);
-    const log = rest.log ?? SILENT;
     const front = frontOf(app, {
       adminToken: token,
       signing: signing as NodeSecret,
+      desk,
+      safe,
+      surroundings: { behindProxy: insecure === true },
       log,
       version,
       agents,

@@ -312,6 +312,13 @@ export const CATALOGUE = Object.freeze({
       'The credential {credential|asked for} is not at hand for this task: {problem|its worker does not hold it}.',
     hint: 'Name it under "credentials" in the placement of the task, which then runs only where it is held, and give it to a worker.',
   },
+  CREDENTIAL_LOCKED: {
+    family: 'work',
+    status: 409,
+    retryable: false,
+    message: 'The value of the credential {name|that was named} cannot be opened with the secret of this cluster.',
+    hint: 'It was sealed under another secret, which is gone: set the value again with "leasehold credentials set".',
+  },
   HANDLER_NOT_FOUND: {
     family: 'work',
     status: 404,

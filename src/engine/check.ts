@@ -75,6 +75,7 @@ const GRANT: ReadonlySet<string> = new Set([
   'queues',
   'slots',
   'permissions',
+  'ownCredentials',
   'firstHandlers',
 ] satisfies (keyof GrantChange)[]);
 const BEAT: ReadonlySet<string> = new Set([

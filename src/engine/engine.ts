@@ -40,6 +40,7 @@ import { type ClaimOptions, checkClaim } from './claim/claim-options.ts';
 import { type Bounds, executable } from './claim/executable.ts';
 import type { ReadyLanes } from './claim/ready-lanes.ts';
 import type { WorkerProfiles } from './claim/worker-profiles.ts';
+import type { Credentials } from './credentials.ts';
 import type { Limits } from './limits.ts';
 import { type EngineListener, Listeners } from './listeners.ts';
 import { type EngineParts, makeParts } from './parts.ts';
@@ -97,6 +98,8 @@ export class Engine {
   readonly interner: Interner;
   /** Who did what. */
   readonly audit: AuditTrail;
+  /** Named secrets, and who holds them. */
+  readonly credentials: Credentials;
   /** Trees of tasks that are written down first and executed later. */
   readonly documents: Documents;
   /** What all tasks of a tree may use together. */
@@ -141,6 +144,7 @@ export class Engine {
     this.profiles = parts.profiles;
     this.interner = parts.interner;
     this.audit = parts.audit;
+    this.credentials = parts.credentials;
     this.documents = parts.documents;
     this.budgets = parts.budgets;
     this.limits = parts.limits;

@@ -9,6 +9,7 @@ import { Claims } from './claim/claims.ts';
 import { ReadyLanes } from './claim/ready-lanes.ts';
 import { WorkerProfiles } from './claim/worker-profiles.ts';
 import { Coalescer } from './coalescer.ts';
+import { Credentials } from './credentials.ts';
 import { Limits } from './limits.ts';
 import type { Listeners } from './listeners.ts';
 import { Pools } from './pools.ts';
@@ -39,6 +40,7 @@ import { Workflows } from './workflows.ts';
 export interface EngineParts {
   readonly audit: AuditTrail;
   readonly claims: Claims;
+  readonly credentials: Credentials;
   readonly documents: Documents;
   readonly feed: Feed;
   readonly gatherer: InputGatherer;
@@ -198,23 +200,25 @@ export function makeParts({ store, world, settings, listeners, triggerHost: host
     world,
     coalescer,
   });
+  const placeAnew = (): void => {
+    profiles.forget();
+    readyLanes.hint();
+  };
+  const credentials = new Credentials({ store, onChange: placeAnew });
   const workers = new Workers({
     store,
     coalescer,
     world,
     staleMs: settings.workerStaleMs,
     onChange: () => {
-      profiles.forget();
-      readyLanes.hint();
+      placeAnew();
+      credentials.hint();
     },
   });
   const pools = new Pools({
     store,
     staleMs: settings.workerStaleMs,
-    onDrained: () => {
-      profiles.forget();
-      readyLanes.hint();
-    },
+    onDrained: placeAnew,
   });
   const budgets = new Budgets({ store, onChange: () => readyLanes.hint() });
   const limits = new Limits({ store, onChange: () => readyLanes.hint() });
@@ -222,6 +226,7 @@ export function makeParts({ store, world, settings, listeners, triggerHost: host
   return {
     audit: new AuditTrail({ store }),
     claims,
+    credentials,
     documents,
     feed,
     gatherer,

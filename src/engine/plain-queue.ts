@@ -135,6 +135,18 @@ function restOf(store: QueueStore): Rest {
     browserSessionAlive: async ({ ids }) => ids.map(() => false),
     browserSessionEnd: async () => false,
 
+    credentialPut: no('credentials'),
+    credentialRemove: no('credentials'),
+    credentialList: none,
+    credentialGet: async () => undefined,
+    credentialValues: none,
+    credentialHoldings: none,
+    credentialReport: none,
+    credentialAck: async () => false,
+    credentialPending: none,
+    credentialSigner: no('credentials'),
+    credentialReseal: no('credentials'),
+
     auditAdd: no('audit'),
     auditEnd: async () => false,
     auditList: none,

@@ -4,6 +4,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { Actor, AuditRecorder } from './audit/recorder.ts';
 import { madeBy, targetOf } from './audit/target.ts';
+import type { CredentialSafe } from './credentials/safe.ts';
 import { EngineSnapshot, numberOf } from './engine-snapshot.ts';
 import { eventView } from './operations/events.ts';
 import { OPERATIONS, type OperatedName } from './operations/operations.ts';
@@ -27,19 +28,21 @@ export class EngineOperator implements Operator {
   readonly #silence: Silence | undefined;
   readonly #hooks: HookSecrets | undefined;
   readonly #audit: OperatorAudit | undefined;
+  readonly #safe: CredentialSafe | undefined;
   /** Open followers. While there are some, the engine polls for changes of other processes. */
   #followers = 0;
   #unwatch = (): void => {};
 
   /**
    * `silence`: how long a node may be silent before it counts as stale, and as dead. `hooks`: of a node that takes webhooks. `audit`: where
-   * nobody else writes down who asks.
+   * nobody else writes down who asks. `safe`: of whoever has the secret of the cluster.
    */
-  constructor(engine: Engine, silence?: Silence, hooks?: HookSecrets, audit?: OperatorAudit) {
+  constructor(engine: Engine, silence?: Silence, hooks?: HookSecrets, audit?: OperatorAudit, safe?: CredentialSafe) {
     this.engine = engine;
     this.#silence = silence;
     this.#hooks = hooks;
     this.#audit = audit;
+    this.#safe = safe;
   }
 
   call<N extends OperatedName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
@@ -48,7 +51,7 @@ export class EngineOperator implements Operator {
 
   async answer<N extends OperatedName>(name: N, ask: CallInput<N>): Promise<AnswerOf<N>> {
     const work = async (): Promise<AnswerOf<N>> =>
-      OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence, this.#hooks), ask);
+      OPERATIONS[name](new EngineSnapshot(this.engine, this.#silence, this.#hooks, this.#safe), ask);
     if (this.#audit === undefined) return work();
     const { recorder, actor, skips } = this.#audit;
     if (skips?.(name)) return work();

@@ -3,6 +3,7 @@ import { DEFAULT_SILENCE, type Silence } from '../core/node.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lane, TaskQuery, TaskRecord, WorkerRecord } from '../engine/records.ts';
+import type { CredentialSafe } from './credentials/safe.ts';
 import type { HookSecrets } from './triggers/hook-secrets.ts';
 import { type TaskView, type ViewContext, viewTask } from './views.ts';
 
@@ -34,13 +35,16 @@ export class EngineSnapshot {
   readonly silence: Silence;
   /** Of a node: what keeps the secrets of webhooks. */
   readonly hooks: HookSecrets | undefined;
+  /** What seals values of credentials; of whoever has the secret of the cluster. */
+  readonly safe: CredentialSafe | undefined;
   #ahead: Promise<number> | undefined;
   #workers: Promise<readonly WorkerRecord[]> | undefined;
 
-  constructor(engine: Engine, silence = DEFAULT_SILENCE, hooks?: HookSecrets) {
+  constructor(engine: Engine, silence = DEFAULT_SILENCE, hooks?: HookSecrets, safe?: CredentialSafe) {
     this.engine = engine;
     this.silence = silence;
     this.hooks = hooks;
+    this.safe = safe;
   }
 
   numberOf(id: string): number {

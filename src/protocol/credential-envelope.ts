@@ -1,14 +1,13 @@
 import { z } from 'zod';
+import { CREDENTIAL_LEVELS } from '../core/credential/level.ts';
+
+export type { CredentialLevel } from '../core/credential/level.ts';
 
 /**
  * Credentials on their way to a worker, for both ends of every link. An envelope is made for the public key of one worker (X25519, then
  * HKDF-SHA256 over `epk‖rpk` as salt, then AES-256-GCM) and signed by the cluster (Ed25519), because what is sealed to a public key alone
  * could come from anyone. The bytes are made in `server/credentials/sealer.ts` and opened in `worker/vault/envelope.ts`.
  */
-
-/** How a worker keeps what it was given. Kept by `memory` it is gone with the process. */
-export const CREDENTIAL_LEVELS = ['systemd', 'keyring', 'file', 'memory'] as const;
-export type CredentialLevel = (typeof CREDENTIAL_LEVELS)[number];
 
 /** The `info` of the key derivation, and the first line of what is signed. */
 export const ENVELOPE_PURPOSE = 'leasehold credential 1';

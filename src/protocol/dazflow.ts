@@ -41,7 +41,13 @@ export const DazflowRequest = z.discriminatedUnion('type', [
     error: z.unknown().optional(),
     error_details: z.unknown().optional(),
   }),
-  z.object({ type: z.literal('credential_ack'), name: text }),
+  z.object({
+    type: z.literal('credential_ack'),
+    name: text,
+    /** Without one it was stored. */
+    status: text.nullish(),
+    error: z.string().max(2000).nullish(),
+  }),
   // Agents that come with their secret in the address send these apart.
   z.object({ type: z.literal('version'), version: text.nullish() }),
   z.object({ type: z.literal('credentials_report'), credentials }),
@@ -100,4 +106,10 @@ export type DazflowNotice =
   | { readonly type: 'task_claimed_ok'; readonly task_id: string; readonly task: DazflowTask }
   | { readonly type: 'task_claimed_fail'; readonly task_id: string; readonly reason: string }
   | { readonly type: 'kill_task'; readonly task_id: string }
+  | {
+      readonly type: 'credential_push';
+      readonly name: string;
+      readonly credential: { readonly type: string; readonly data: Readonly<Record<string, string>> };
+      readonly data: Readonly<Record<string, string>>;
+    }
   | ConfigUpdate;

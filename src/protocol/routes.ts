@@ -2,6 +2,7 @@ import type { Answer, Body, Params, Query, Route } from './route.ts';
 import { AGENT_ROUTES } from './routes/agents.ts';
 import { AUDIT_ROUTES } from './routes/audit.ts';
 import { CLUSTER_ROUTES } from './routes/cluster.ts';
+import { CREDENTIAL_ROUTES } from './routes/credentials.ts';
 import { EVENT_ROUTES } from './routes/events.ts';
 import { INSIGHT_ROUTES } from './routes/insight.ts';
 import { LIMIT_ROUTES } from './routes/limits.ts';
@@ -37,6 +38,7 @@ export const ROUTES = {
   ...TRIGGER_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
+  ...CREDENTIAL_ROUTES,
   ...POOL_ROUTES,
   ...LIMIT_ROUTES,
   ...WAIT_ROUTES,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { AuditEntry } from './shapes/audit.ts';
 import type { Cluster, ClusterNode } from './shapes/cluster.ts';
+import type { Credential } from './shapes/credential.ts';
 import type { Event } from './shapes/event.ts';
 import type { RunGraph, RunGraphNode, RunGraphStates } from './shapes/graph-run.ts';
 import type { Limit, LimitDetail } from './shapes/limit.ts';
@@ -43,6 +44,7 @@ export type PurgedView = View<typeof Purged>;
 export type RetriedView = View<typeof Retried>;
 export type WorkerView = View<typeof Worker>;
 export type WorkerSettingView = View<typeof WorkerSetting>;
+export type CredentialView = View<typeof Credential>;
 export type PoolView = View<typeof Pool>;
 export type PoolDetailView = View<typeof PoolDetail>;
 export type PoolCheckedView = View<typeof PoolChecked>;

@@ -19,11 +19,13 @@ export function changed(before: Omit<WorkerSettingRecord, 'name'>, change: Worke
 
 function changedGrant(before: WorkerGrant, change: GrantChange = {}): WorkerGrant {
   const { queues = before.queues, slots = before.slots, permissions = before.permissions } = change;
+  const { ownCredentials = before.ownCredentials } = change;
   return {
     ...changedHandlers(before, change),
     ...(isSet(queues) ? { queues } : {}),
     ...(isSet(slots) ? { slots } : {}),
     ...(isSet(permissions) ? { permissions } : {}),
+    ...(ownCredentials === true ? { ownCredentials } : {}),
   };
 }
 
@@ -39,9 +41,13 @@ function isSet<T>(value: T | null | undefined): value is T {
   return value !== null && value !== undefined;
 }
 
-/** The tags of a worker: its own, then those of its setting. */
-export function allTags(own: readonly string[], given: readonly string[]): readonly string[] {
-  return [...new Set([...own, ...given])];
+/** The tags of a worker: its own, then those of its setting, then the labels of the credentials that it holds. */
+export function allTags(
+  own: readonly string[],
+  given: readonly string[],
+  labels: readonly string[] = [],
+): readonly string[] {
+  return [...new Set([...own, ...given, ...labels])];
 }
 
 /** A worker with another's incarnation would take over its leases. */

@@ -34,6 +34,7 @@ import type {
   WorkerReport,
   WorkerState,
 } from '../../protocol/link.ts';
+import type { CredentialDesk, DeskSession } from '../../server/credentials/desk.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
 import { bounded, type ClaimFilter } from './claim-filter.ts';
 import { assignmentOf, type DirectAssignment, heldOf, type SpecTerms } from './direct-assignment.ts';
@@ -57,6 +58,8 @@ export interface DirectLinkOptions extends WorkTerms {
   readonly admit?: Admit;
   readonly givenTo?: GivenTo;
   readonly place?: NamePlace;
+  /** Gives workers on the store itself the credentials that they were chosen for. Joined ones are given theirs by their gateway. */
+  readonly desk?: CredentialDesk | undefined;
 }
 
 /** The shortest link: to the engine of this process. */
@@ -67,6 +70,7 @@ export class DirectLink implements Link {
   readonly #admit: Admit;
   readonly #givenTo: GivenTo;
   readonly #place: NamePlace | undefined;
+  readonly #desk: CredentialDesk | undefined;
 
   constructor(
     engine: Engine,
@@ -75,6 +79,7 @@ export class DirectLink implements Link {
       admit = () => undefined,
       givenTo = () => Promise.resolve(NOTHING_GIVEN),
       place,
+      desk,
       ...terms
     }: DirectLinkOptions = {},
   ) {
@@ -84,6 +89,7 @@ export class DirectLink implements Link {
     this.#admit = admit;
     this.#givenTo = givenTo;
     this.#place = place;
+    this.#desk = desk;
   }
 
   async open(hello: Hello): Promise<Session> {
@@ -115,10 +121,14 @@ export class DirectLink implements Link {
         : { takes: { ...this.#place, holder: hello.holder } }),
     });
     const admit = (queue: string): Promise<void> | undefined => this.#admit(name, queue);
+    const { token, vault } = hello;
+    const isOwn = token === undefined && vault != null;
+    const credentials = isOwn ? await this.#desk?.open({ name, vault, exposed: false }) : undefined;
     return new DirectSession(this.#engine, this.#renewal, worker, hello, {
       ...this.#terms,
       admit,
       givenTo: this.#givenTo,
+      credentials,
     });
   }
 }
@@ -136,6 +146,7 @@ const NOT_HERE = { host: undefined, pid: undefined };
 type SessionTerms = WorkTerms & {
   readonly admit: (queue: string) => Promise<void> | undefined;
   readonly givenTo: GivenTo;
+  readonly credentials: DeskSession | undefined;
 };
 
 /** For a worker that signed in with a token. */
@@ -151,6 +162,7 @@ class DirectSession implements Session {
   readonly runTimeoutMs: number | undefined;
   readonly renewal: RenewalAddress | undefined;
   readonly claimsApart: boolean;
+  readonly credentials: DeskSession | undefined;
   readonly #engine: Engine;
   readonly #worker: number;
   /** For a worker that signed in with a token; other workers work on the store itself. */
@@ -169,8 +181,9 @@ class DirectSession implements Session {
     renewal: RenewalAddress | undefined,
     worker: number,
     { name, handlers, anyHandler = false, queues, token }: Hello,
-    { heartbeatMs, runTimeoutMs, admit, givenTo }: SessionTerms,
+    { heartbeatMs, runTimeoutMs, admit, givenTo, credentials }: SessionTerms,
   ) {
+    this.credentials = credentials;
     this.#engine = engine;
     this.#admit = admit;
     this.#worker = worker;
@@ -484,5 +497,7 @@ class DirectSession implements Session {
     await this.#engine.workers.alive(this.#worker, state, report);
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.credentials?.leave();
+  }
 }

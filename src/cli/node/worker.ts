@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { type BuiltinOptions, builtinWorker } from '../../app/builtin-worker.ts';
 import { tighten } from '../../app/data/data-folder.ts';
+import { secretSource } from '../../app/data/secret-source.ts';
 import { type App, open } from '../../app/open.ts';
 import type { Addresses, Credentials, Log, VaultWish, Worker } from '../../app/remote/remote-worker.ts';
 import { storeName } from '../../app/store-name.ts';
 import { realWorld, type Tracing } from '../../app/world.ts';
+import { nodeEnvironment } from '../../config/environment.ts';
 import { loadConfig, sourceOf } from '../../config/load.ts';
 import type { Config } from '../../config/options.ts';
 import { defaultWorkerName } from '../../config/worker-name.ts';
@@ -160,6 +162,11 @@ async function openWorker(
     log,
     traces,
   });
+  // One that has the secret of the cluster is given credentials; one for a single task ends before it could be.
+  if (!once) {
+    const { giveCredentials } = await import('../../app/credentials/own-desk.ts');
+    await giveCredentials(app, secretSource({ dataDir, ...nodeEnvironment() }), log);
+  }
   const close = async (): Promise<void> => {
     await lastLook(app, config.pool);
     await app.close();

@@ -14,6 +14,8 @@ export interface WorkerGrant {
   readonly slots?: number | undefined;
   /** What tasks that it runs may do to others, besides what they may without. */
   readonly permissions?: Permissions | undefined;
+  /** Credentials that it says it has by itself count as if they had been given to it. */
+  readonly ownCredentials?: boolean | undefined;
 }
 
 /** A joined worker has at most this many slots unless its name was given more. */
@@ -23,7 +25,9 @@ const MAX_NAMES = 1000;
 
 /** A grant in its canonical form. */
 export function normalizeGrant(input: WorkerGrant): WorkerGrant {
-  const { handlers, queues, slots, permissions } = input;
+  const { handlers, queues, slots, permissions, ownCredentials } = input;
+  if (ownCredentials !== undefined && typeof ownCredentials !== 'boolean')
+    throw fault('INVALID_INPUT', { field: 'ownCredentials', problem: 'it is true or false' });
   if (slots !== undefined && !(Number.isSafeInteger(slots) && slots >= 1 && slots <= MOST_SLOTS)) {
     throw fault('INVALID_INPUT', { field: 'slots', problem: `it is a whole number from 1 to ${MOST_SLOTS}` });
   }
@@ -33,6 +37,7 @@ export function normalizeGrant(input: WorkerGrant): WorkerGrant {
     ...(queues === undefined ? {} : { queues: checkNames('queue', queues) }),
     ...(slots === undefined ? {} : { slots }),
     ...(permitted === undefined ? {} : { permissions: permitted }),
+    ...(ownCredentials === undefined ? {} : { ownCredentials }),
   };
 }
 

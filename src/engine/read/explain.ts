@@ -1,7 +1,15 @@
-import { type Candidate, obstacles, sayObstacle } from '../../core/placement/placement.ts';
+import { type Candidate, type Obstacle, obstacles, sayObstacle } from '../../core/placement/placement.ts';
 import { type Fleet, waitOf } from '../../core/placement/rank.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
-import type { CounterRecord, FleetSnapshot, Lane, NamedUse, TaskRecord, WaitRecord } from '../../store/store.ts';
+import type {
+  CounterRecord,
+  FleetSnapshot,
+  HoldingRecord,
+  Lane,
+  NamedUse,
+  TaskRecord,
+  WaitRecord,
+} from '../../store/store.ts';
 import { candidateOf, placedOf } from '../claim/worker-profiles.ts';
 import { budgetOf, runSentence, type SituationWait } from './run-sentence.ts';
 
@@ -66,6 +74,8 @@ export interface Facts {
   readonly wait: WaitRecord | undefined;
   /** Of the root of a run: its tasks by state. */
   readonly members: Readonly<Record<TaskState, number>> | undefined;
+  /** Of the credentials that its placement names. */
+  readonly holdings: readonly HoldingRecord[];
   /** Calendar time of the store. */
   readonly now: number;
 }
@@ -85,7 +95,7 @@ export function explain(facts: Facts): Explanation {
 
 function verdictOf(member: FleetSnapshot['members'][number], facts: Facts): WorkerVerdict {
   const candidate = candidateOf(member);
-  const reasons = obstacles(placedOf(facts.lane), candidate).map(sayObstacle);
+  const reasons = obstacles(placedOf(facts.lane), candidate).map((obstacle) => sayFully(obstacle, member.name, facts));
   const silentMs = facts.fleet.now - member.seenAt;
   if (silentMs > facts.staleMs) reasons.push(`has been silent for ${Math.round(silentMs / 1000)} s`);
   if (member.running >= member.slots) reasons.push(`has all its ${member.slots} slots full`);
@@ -99,6 +109,31 @@ function verdictOf(member: FleetSnapshot['members'][number], facts: Facts): Work
     if (left > 0) reasons.push(`leaves it to a better worker for ${left} ms more`);
   }
   return { name: member.name, eligible: reasons.length === 0, reasons };
+}
+
+/** Of a credential that a worker should have and does not also why. */
+function sayFully(obstacle: Obstacle, worker: string, { holdings }: Facts): string {
+  const said = sayObstacle(obstacle);
+  if (obstacle.kind !== 'credential') return said;
+  const found = holdings.find((one) => one.worker === worker && one.credential === obstacle.credential);
+  const why = found && sayHolding(found);
+  return why === undefined ? said : `${said} (${why})`;
+}
+
+function sayHolding({ status, wanted, error }: HoldingRecord): string | undefined {
+  if (error !== undefined) return error;
+  switch (status) {
+    case 'wanted':
+      return `version ${wanted} was not acknowledged yet`;
+    case 'removing':
+    case 'removed':
+      return 'it was taken away';
+    case 'told':
+      return 'it says that it has its own, which is not allowed to count';
+    case 'stored':
+    case 'failed':
+      return undefined;
+  }
 }
 
 function rankingOf({ fleet, staleMs, lane }: Facts): Fleet {

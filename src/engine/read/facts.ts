@@ -1,4 +1,5 @@
 import { freesIn, roomOf } from '../../core/limits/limit.ts';
+import { credentialsIn } from '../../core/placement/placement.ts';
 import type { CounterRecord, Lane, NamedUse, Store, TaskRecord } from '../../store/store.ts';
 import type { DependencyVerdict, Facts } from './explain.ts';
 
@@ -22,12 +23,13 @@ export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Prom
     store.clock(),
   ]);
   const lane = lanes[0] as Lane;
-  const [counters, heldLike, dependencies, wait, members] = await Promise.all([
+  const [counters, heldLike, dependencies, wait, members, holdings] = await Promise.all([
     countersOf(engine, lane.rules?.uses ?? []),
     heldLikeBy(store, lane),
     dependenciesOf(engine, task),
     store.waitGet({ task: task.task }),
     membersOf(store, task),
+    holdingsOf(store, lane),
   ]);
   return {
     task,
@@ -41,8 +43,15 @@ export async function gatherFacts(engine: ExplainSource, task: TaskRecord): Prom
     dependencies,
     wait,
     members,
+    holdings,
     now: time.calendar,
   };
+}
+
+/** Why a worker has no label of a credential. Most tasks ask for none. */
+async function holdingsOf(store: Store, { rules }: Lane): Promise<Facts['holdings']> {
+  const credentials = rules === undefined ? undefined : credentialsIn(rules.placement);
+  return credentials === undefined ? [] : store.credentialHoldings({ credentials });
 }
 
 /** Of a task that was started as a run and waits; counting takes as long as there are members. */

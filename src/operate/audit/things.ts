@@ -2,6 +2,7 @@ import type { Shape } from '../../core/audit/shown.ts';
 import { isEngineError } from '../../core/errors.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { clusterOperations } from '../operations/cluster.ts';
+import { credentialOperations } from '../operations/credentials.ts';
 import { limitOperations } from '../operations/limits.ts';
 import { poolOperations } from '../operations/pools.ts';
 import { queueOperations } from '../operations/queues.ts';
@@ -13,6 +14,7 @@ import { workflowOperations } from '../operations/workflows.ts';
 
 /** What administrative actions change. */
 export type Kind =
+  | 'credential'
   | 'limit'
   | 'node'
   | 'pool'
@@ -33,7 +35,14 @@ interface Thing {
 }
 
 const RATE: Shape = { max: true, window: true, burst: true, perKey: true };
-const GRANT: Shape = { handlers: true, anyHandler: true, queues: true, slots: true, permissions: true };
+const GRANT: Shape = {
+  handlers: true,
+  anyHandler: true,
+  queues: true,
+  slots: true,
+  permissions: true,
+  ownCredentials: true,
+};
 const POLICY: Shape = {
   min: true,
   max: true,
@@ -48,6 +57,10 @@ const POLICY: Shape = {
 };
 
 export const THINGS: { readonly [K in Kind]: Thing } = {
+  credential: {
+    read: (snapshot, name) => credentialOperations.getCredential(snapshot, { params: { name } }),
+    shows: { version: true, kind: true, level: true, workers: true, tags: true },
+  },
   limit: {
     read: (snapshot, name) => limitOperations.getLimit(snapshot, { params: { name } }),
     shows: {

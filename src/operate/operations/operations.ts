@@ -1,6 +1,7 @@
 import type { RouteName } from '../../protocol/routes.ts';
 import { auditOperations } from './audit.ts';
 import { clusterOperations } from './cluster.ts';
+import { credentialOperations } from './credentials.ts';
 import { eventOperations } from './events.ts';
 import { limitOperations } from './limits.ts';
 import type { Operation, Operations } from './operation.ts';
@@ -26,6 +27,7 @@ const ALL = {
   ...triggerOperations,
   ...queueOperations,
   ...workerOperations,
+  ...credentialOperations,
   ...poolOperations,
   ...limitOperations,
   ...waitOperations,

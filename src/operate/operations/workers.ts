@@ -191,8 +191,9 @@ export const workerOperations = {
   async editWorker({ engine }, { params, body }) {
     const fleet = new WorkerOperator(engine);
     const name = checkWorkerId('worker name', params.name);
-    const { handlers, queues, slots, permissions, ...edit } = body;
-    await engine.workers.set({ name, ...edit, grant: given({ handlers, queues, slots, permissions }) });
+    const { handlers, queues, slots, permissions, ownCredentials, ...edit } = body;
+    const grant = given({ handlers, queues, slots, permissions, ownCredentials });
+    await engine.workers.set({ name, ...edit, grant });
     const [setting] = await fleet.look([name]);
     return setting as NonNullable<typeof setting>;
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CredentialAck, Envelope, VaultReport } from '../credential-envelope.ts';
 import { Json, Time } from './common.ts';
 
 /** The shapes of loopd, which calls a task a step and a handler a phase. */
@@ -30,6 +31,8 @@ export const HeartbeatInput = z.strictObject({
   status: z.string().max(100).default('online').describe('draining: it takes no more tasks; offline: it has stopped'),
   metrics: z.record(z.string(), Json).optional(),
   leases: z.array(StepLease).max(10_000).default([]),
+  vault: VaultReport.optional().describe('Of our own worker: where it keeps credentials, and which'),
+  credential_acks: z.array(CredentialAck).max(50).optional().describe('What became of credentials that it was sent'),
 });
 
 export const Heartbeat = z.object({
@@ -37,6 +40,18 @@ export const Heartbeat = z.object({
   lost: z.array(z.string()).readonly().describe('Stop work on these: another worker has them'),
   cancel: z.array(z.object({ step_id: z.string(), reason: z.string() })).readonly(),
   drain: z.boolean(),
+  credentials: z
+    .array(
+      z.object({
+        name: z.string(),
+        version: z.number(),
+        envelope: Envelope.optional().describe('To be stored: sealed to the key of the worker, and signed'),
+        removed: z.literal(true).optional().describe('To be removed'),
+      }),
+    )
+    .readonly()
+    .optional()
+    .describe('Credentials that it is to store or to remove'),
 });
 
 export const ClaimInput = z.strictObject({

@@ -12,6 +12,7 @@ export const Joined = z.object({
     .readonly()
     .optional()
     .describe('Handlers that it offers and that its name was not granted'),
+  signer: z.string().optional().describe('The key by which the cluster signs credentials'),
 });
 
 export const AskInput = z.object({

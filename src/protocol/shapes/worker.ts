@@ -11,6 +11,7 @@ const granted = {
   queues: names.describe('The queues that it may serve'),
   slots: z.number().int().min(1).max(10_000).describe('The most tasks at a time'),
   permissions: PermissionsInput,
+  ownCredentials: z.boolean().describe('Whether credentials that it says it has by itself count'),
 };
 
 const WorkerGrant = z
@@ -20,6 +21,7 @@ const WorkerGrant = z
     queues: granted.queues.readonly().optional(),
     slots: granted.slots.optional(),
     permissions: granted.permissions.readonly().optional(),
+    ownCredentials: granted.ownCredentials.optional(),
   })
   .readonly();
 
@@ -82,6 +84,7 @@ export const WorkerEdit = z.strictObject({
   queues: granted.queues.nullable().optional().describe('The queues that it may serve; null: all'),
   slots: granted.slots.nullable().optional().describe('The most tasks at a time; null: 1000'),
   permissions: granted.permissions.nullable().optional().describe('What its tasks may do to others; null: nothing'),
+  ownCredentials: granted.ownCredentials.optional(),
 });
 
 export const Tag = z

@@ -1,10 +1,12 @@
 import type { WebSocket } from 'ws';
+import type { CredentialValue } from '../../core/credential/value.ts';
 import { fault } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
 import { DAZFLOW_TYPES, type DazflowNotice, DazflowRequest } from '../../protocol/dazflow.ts';
 import type { Session } from '../../protocol/link.ts';
 import { PeerLiveness, tickMsOf } from '../../protocol/peer-liveness.ts';
+import type { AgentSession } from '../credentials/desk.ts';
 import { checked } from '../http/caller.ts';
 import { parseBody } from '../http/json-body.ts';
 import { stackOf } from '../http/refusals.ts';
@@ -22,6 +24,8 @@ export interface DazflowConnectionOptions {
   readonly byPath: boolean;
   readonly name: string;
   readonly placeOf?: DazflowAttemptParts['placeOf'];
+  /** The credentials that it is given. */
+  readonly credentials?: AgentSession | undefined;
   /** An agent that is silent for so long is offline. */
   readonly offlineMs: number;
   /** The data is not a message: the connection ends. */
@@ -77,6 +81,7 @@ export class DazflowConnection {
   start(): void {
     this.send({ type: 'connect_ok' });
     this.#worker.start();
+    this.#options.credentials?.begin((name, value) => this.send(credentialPush(name, value)));
   }
 
   /** Pings are not answered: another process with the secret may take the name. */
@@ -107,6 +112,7 @@ export class DazflowConnection {
     this.#cancelPing();
     this.#cancelBeat();
     this.#cancelWatch();
+    this.#options.credentials?.leave();
     this.#worker.disconnect();
     await this.#working;
     await this.#worker.close();
@@ -158,11 +164,20 @@ export class DazflowConnection {
         return this.#refuse(request.task_id, await this.#worker.complete(request.task_id, request.result));
       case 'task_failed':
         return this.#refuse(request.task_id, await this.#worker.fail(request.task_id, failureOf(request)));
-      case 'heartbeat':
-      case 'credential_ack':
-      case 'version':
+      case 'credential_ack': {
+        const { name, status, error } = request;
+        const failed = status === 'failed';
+        return this.#options.credentials?.ack(
+          name,
+          failed ? 'failed' : 'stored',
+          failed ? (error ?? undefined) : undefined,
+        );
+      }
       case 'credentials_report':
-        // The agent's word on its credentials proves nothing: its tags are those that its name was given.
+        // The agent's word on what it has by itself proves nothing: it counts where an operator has said so.
+        return this.#options.credentials?.said(request.credentials ?? []);
+      case 'heartbeat':
+      case 'version':
         return;
     }
   }
@@ -209,6 +224,13 @@ export class DazflowConnection {
     const next = (): void => this.#watch(parts - 1);
     this.#cancelWatch = world.timers.after(offlineMs / PARTS, next, { unref: true });
   }
+}
+
+/** In both spellings: that of the document, and that of the program. */
+function credentialPush(name: string, value: CredentialValue): DazflowNotice {
+  const { type, data } =
+    'value' in value ? { type: 'text', data: { value: value.value } } : { type: value.type, data: value.fields };
+  return { type: 'credential_push', name, credential: { type, data }, data };
 }
 
 /** The failure as the store keeps it. */

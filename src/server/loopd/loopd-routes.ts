@@ -10,7 +10,7 @@ import { claimFor, ownSession, sessionOf } from '../workers/session-calls.ts';
 export const loopdRoutes: Handlers<'registerWorker' | 'beatWorker' | 'claimSteps' | 'appendEvents' | 'completeStep'> = {
   registerWorker: ({ body, steps, principal, request }) => steps.register(body, principal, request.ip),
 
-  beatWorker: (call) => call.steps.heartbeat(ownSession(call, call.params.id), call.body),
+  beatWorker: (call) => call.steps.heartbeat(ownSession(call, call.params.id), call.body, call.request.raw),
 
   claimSteps: (call) => claimFor(call, (session, hangUp) => call.steps.claim(session, call.body, hangUp)),
 

@@ -62,7 +62,12 @@ export class LoopdWorkers {
     };
   }
 
-  async heartbeat(session: WorkerSession, body: BodyOf<'beatWorker'>): Promise<AnswerOf<'beatWorker'>> {
+  /** `raw`: the request as it came. */
+  async heartbeat(
+    session: WorkerSession,
+    body: BodyOf<'beatWorker'>,
+    raw: Parameters<HttpWorkers['credentials']>[2],
+  ): Promise<AnswerOf<'beatWorker'>> {
     const link = await this.#options.httpWorkers.open(session);
     const state = body.status === 'offline' ? 'offline' : body.status === 'draining' ? 'draining' : 'online';
     await link.beat(state, { status: body.status, ...(body.metrics === undefined ? {} : { metadata: body.metrics }) });
@@ -77,11 +82,15 @@ export class LoopdWorkers {
     const became = held.map(({ step, lease }) => ({ step, answer: (lease && answerOf.get(lease)) ?? 'lost' }));
     const steps = (some: (answer: string) => boolean): readonly string[] =>
       became.filter(({ answer }) => some(answer)).map(({ step }) => step);
+    const { vault, credential_acks: acks = [] } = body;
+    const orders =
+      vault === undefined ? [] : await this.#options.httpWorkers.credentials(session, { vault, acks }, raw);
     return {
       renewed: steps((answer) => answer !== 'lost'),
       lost: steps((answer) => answer === 'lost'),
       cancel: steps((answer) => answer === 'cancel').map((step) => ({ step_id: step, reason: 'requested' })),
       drain: !(await this.#options.settingOf(session.name)).enabled,
+      ...(orders.length === 0 ? {} : { credentials: orders }),
     };
   }
 

@@ -1,6 +1,7 @@
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { Clock } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
+import type { CredentialAck, CredentialOrder, VaultReport } from '../../protocol/credential-envelope.ts';
 import {
   exceeds,
   type Granted,
@@ -12,6 +13,8 @@ import {
 import type { Assignment, Hello, Link, Session } from '../../protocol/link.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 import type { Principal } from '../auth/access.ts';
+import type { CredentialDesk } from '../credentials/desk.ts';
+import { isExposed, type Surroundings } from '../credentials/exposure.ts';
 import { checked } from '../http/caller.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import { CallSession } from './call-session.ts';
@@ -34,7 +37,22 @@ export interface HttpWorkersOptions {
   readonly names: WorkerNames;
   readonly clock: Clock;
   readonly log: Log;
+  /** Gives workers the credentials that they were chosen for; undefined: this node gives none. */
+  readonly desk?: CredentialDesk | undefined;
+  readonly surroundings?: Surroundings | undefined;
 }
+
+/** The request that a worker has made, as it came. */
+type RawRequest = Parameters<typeof isExposed>[0];
+
+/** What a heartbeat says of credentials. */
+export interface CredentialBeat {
+  readonly vault: VaultReport;
+  readonly acks: readonly CredentialAck[];
+}
+
+/** In one answer. */
+const MOST_ORDERS = 50;
 
 type Answer = AnswerOf<'askNode'>['answers'][number];
 
@@ -79,8 +97,14 @@ export class HttpWorkers {
     this.#options = options;
   }
 
-  async join(body: JoinInput, principal: Principal, address?: string): Promise<AnswerOf<'joinWorker'>> {
-    const { name, incarnation, schemas, vault: _, ...hello } = body;
+  /** `raw`: the request, of a worker that may be given credentials. */
+  async join(
+    body: JoinInput,
+    principal: Principal,
+    address?: string,
+    raw?: RawRequest,
+  ): Promise<AnswerOf<'joinWorker'>> {
+    const { name, incarnation, schemas, vault, ...hello } = body;
     if (principal.token === undefined) throw fault('FORBIDDEN', { problem: 'this needs the secret of a worker' });
     if (name !== undefined && name !== principal.name) {
       throw fault('FORBIDDEN', { problem: 'the secret is not that of this worker' });
@@ -107,15 +131,49 @@ export class HttpWorkers {
         { hint: 'The handlers go with every call. Name fewer handlers and queues, or join over the WebSocket.' },
       );
     }
-    const { leaseMs } = (
+    const open = (
       await this.#sessionOf(
         session,
         schemas?.filter(({ handler }) => handlers.includes(handler) || !hello.handlers.includes(handler)),
       )
-    ).service.session;
+    ).service;
+    await this.#comes(open, session.name, vault, raw);
+    const { leaseMs } = open.session;
+    const signed = open.credentials === undefined ? {} : { signer: open.credentials.signer };
     const missing = leftOut(hello.handlers, handlers);
     const told = missing.length === 0 ? {} : { leftOut: missing };
-    return { worker: session.worker, session: token, leaseMs, can: REQUEST_TYPES, ...told };
+    return { worker: session.worker, session: token, leaseMs, can: REQUEST_TYPES, ...told, ...signed };
+  }
+
+  /** What is to be stored and removed now. What it has acknowledged counts before what it says that it holds. */
+  async credentials(
+    session: WorkerSession,
+    { vault, acks }: CredentialBeat,
+    raw: RawRequest,
+  ): Promise<readonly CredentialOrder[]> {
+    const { service, calls } = await this.#sessionOf(session);
+    return calls.during(async () => {
+      // This node has not seen it join, or its link is another one now.
+      if (service.credentials?.exposed !== this.#isExposed(raw)) await this.#comes(service, session.name, vault, raw);
+      for (const ack of acks) await service.credentials?.ack(ack);
+      await service.credentials?.said(vault);
+      return (await service.credentials?.fetch(MOST_ORDERS)) ?? [];
+    });
+  }
+
+  async #comes(
+    service: WorkerService,
+    name: string,
+    vault: VaultReport | undefined,
+    raw: RawRequest | undefined,
+  ): Promise<void> {
+    const { desk } = this.#options;
+    service.credentials = await desk?.open({ name, vault, exposed: this.#isExposed(raw), connected: false });
+  }
+
+  #isExposed(raw: RawRequest | undefined): boolean {
+    const { surroundings = { behindProxy: false } } = this.#options;
+    return raw === undefined || isExposed(raw, surroundings);
   }
 
   read(token: string): WorkerSession {

@@ -6,6 +6,7 @@ import { type EngineError, fault } from '../../core/errors.ts';
 import { granted } from '../../core/placement/worker-grant.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
+import type { CredentialOrder } from '../../protocol/credential-envelope.ts';
 import {
   type ConfigUpdate,
   type Connect,
@@ -17,8 +18,10 @@ import {
 import type { Hello, Link, Session } from '../../protocol/link.ts';
 import { tickMsOf } from '../../protocol/peer-liveness.ts';
 import type { Access, Principal } from '../auth/access.ts';
+import type { CredentialDesk } from '../credentials/desk.ts';
+import { isExposed, type Surroundings } from '../credentials/exposure.ts';
 import type { DazflowAttemptParts } from '../dazflow/dazflow-attempt.ts';
-import { DazflowConnection } from '../dazflow/dazflow-connection.ts';
+import { DazflowConnection, type DazflowConnectionOptions } from '../dazflow/dazflow-connection.ts';
 import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
@@ -44,6 +47,9 @@ export interface WorkerGatewayOptions {
   readonly byPath?: boolean | undefined;
   /** An agent that is silent for so long is offline; default 60 s. */
   readonly offlineMs?: number | undefined;
+  /** Gives workers the credentials that they were chosen for; undefined: this node gives none. */
+  readonly desk?: CredentialDesk | undefined;
+  readonly surroundings?: Surroundings | undefined;
   /** Where a task stands, for dazflow agents. */
   readonly placeOf?: DazflowAttemptParts['placeOf'];
   readonly world: World;
@@ -67,6 +73,13 @@ interface NamedConnection extends NameHolder {
   readonly socket: WebSocket;
   /** Aborted when nobody reads its answers any more. */
   readonly hangUp: AbortController;
+}
+
+/** Where a client comes from. */
+interface Origin {
+  readonly address: string | undefined;
+  /** Others may read what it is sent. */
+  readonly exposed: boolean;
 }
 
 /** The receiver of the frames of a connection. */
@@ -113,12 +126,13 @@ export class WorkerGateway {
     if (first === undefined && url.split('?', 1)[0] !== WORKER_PATH) return refuse('404 Not Found');
     if (first === undefined && url !== WORKER_PATH) return refuse('400 Bad Request');
     stream.on('error', () => stream.destroy());
-    const address = request.socket.remoteAddress;
+    const { surroundings = { behindProxy: false } } = this.#options;
+    const origin = { address: request.socket.remoteAddress, exposed: isExposed(request, surroundings) };
     const { authorization } = request.headers;
     const accept = (isKnown: boolean): void =>
       this.#sockets.handleUpgrade(request, stream, head, (socket) => {
         if (!isKnown && first === undefined) this.#strangers.add(socket, stream);
-        this.#awaitFirstMessage(socket, stream, address, first);
+        this.#awaitFirstMessage(socket, stream, origin, first);
       });
     if (authorization === undefined) accept(false);
     else void this.#isSecret(authorization).then(accept);
@@ -155,18 +169,13 @@ export class WorkerGateway {
   }
 
   /** The first message identifies the client, unless the address does. */
-  #awaitFirstMessage(
-    socket: WebSocket,
-    stream: Duplex,
-    address: string | undefined,
-    first: FirstMessage | undefined,
-  ): void {
+  #awaitFirstMessage(socket: WebSocket, stream: Duplex, origin: Origin, first: FirstMessage | undefined): void {
     socket.on('error', () => socket.terminate());
     socket.on('ping', () => {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
     });
     const receive = (read: () => FirstMessage): void =>
-      this.#receive(socket, address, read, () => readLittle(socket, stream));
+      this.#receive(socket, origin, read, () => readLittle(socket, stream));
     if (first !== undefined) return receive(() => first);
     const late = setTimeout(() => closeWith(socket, 4408, FIRST_IS_LATE), CONNECT_MS);
     late.unref();
@@ -178,7 +187,7 @@ export class WorkerGateway {
     });
   }
 
-  #receive(socket: WebSocket, address: string | undefined, read: () => FirstMessage, onRefused: () => void): void {
+  #receive(socket: WebSocket, origin: Origin, read: () => FirstMessage, onRefused: () => void): void {
     socket.pause();
     // Frames of the same packet are delivered although the socket is paused, and must not be lost.
     const early: Frame[] = [];
@@ -187,9 +196,9 @@ export class WorkerGateway {
     let byPath = false;
     const admit = async (): Promise<FrameReceiver | undefined> => {
       const first = read();
-      if (first.kind === 'worker') return this.#admitWorker(socket, first.connect, address);
+      if (first.kind === 'worker') return this.#admitWorker(socket, first.connect, origin);
       ({ byPath } = first);
-      return this.#admitDazflow(socket, first, address);
+      return this.#admitDazflow(socket, first, origin);
     };
     admit()
       .finally(() => socket.off('message', keep))
@@ -208,7 +217,7 @@ export class WorkerGateway {
   async #admitWorker(
     socket: WebSocket,
     connect: Connect,
-    address: string | undefined,
+    { address, exposed }: Origin,
   ): Promise<FrameReceiver | undefined> {
     const principal = await this.#authenticate(connect);
     const setting = await this.#options.settings.ofJoining(connect.name, connect.handlers);
@@ -228,8 +237,13 @@ export class WorkerGateway {
         named,
       );
       await service.reconcile(connect.holding);
+      // Before it claims: what it does not hold any more is no label of it.
+      service.credentials = await this.#options.desk?.open({ name: connect.name, vault: connect.vault, exposed });
       // The worker may have hung up meanwhile, or have reconnected.
-      if (named.hangUp.signal.aborted) return undefined;
+      if (named.hangUp.signal.aborted) {
+        service.credentials?.leave();
+        return undefined;
+      }
       const missing = leftOut(connect.handlers, handlers);
       const connection = this.#serveWorker(named, service, principal, missing);
       this.#sendChanges(connect, setting, socket, (update, { grant }) => {
@@ -248,7 +262,7 @@ export class WorkerGateway {
   async #admitDazflow(
     socket: WebSocket,
     { connect, byPath }: Extract<FirstMessage, { kind: 'dazflow' }>,
-    address: string | undefined,
+    { address, exposed }: Origin,
   ): Promise<FrameReceiver | undefined> {
     const { name, version } = connect;
     const principal = await this.#authenticate(connect);
@@ -280,7 +294,8 @@ export class WorkerGateway {
         await session.beat('offline').catch(() => {});
         return undefined;
       }
-      const connection = this.#serveDazflow(named, session, principal, { name, byPath });
+      const agent = await this.#options.desk?.openAgent({ name, holds: connect.credentials ?? [], exposed });
+      const connection = this.#serveDazflow(named, session, principal, { name, byPath, credentials: agent });
       this.#sendChanges({ name }, setting, socket, (update) => connection.send(update));
       return connection;
     } catch (error) {
@@ -373,8 +388,12 @@ export class WorkerGateway {
       stop();
     });
     const { leaseMs, heartbeatMs, runTimeoutMs } = service.session;
+    const { credentials } = service;
+    const signed = credentials === undefined ? {} : { signer: credentials.signer };
     const told = missing.length === 0 ? {} : { leftOut: missing };
-    send(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs, can: REQUEST_TYPES, ...told });
+    send(socket, { type: 'connect_ok', leaseMs, heartbeatMs, runTimeoutMs, can: REQUEST_TYPES, ...told, ...signed });
+    credentials?.subscribe((order) => connection.send(messageOf(order)));
+    socket.once('close', () => credentials?.leave());
     socket.resume();
     return connection;
   }
@@ -383,7 +402,7 @@ export class WorkerGateway {
     named: NamedConnection,
     session: Session,
     principal: Principal,
-    agent: { readonly name: string; readonly byPath: boolean },
+    agent: Pick<DazflowConnectionOptions, 'name' | 'byPath' | 'credentials'>,
   ): DazflowConnection {
     const { socket, hangUp } = named;
     const { world, log, access, placeOf, offlineMs = OFFLINE_MS } = this.#options;
@@ -436,6 +455,14 @@ export class WorkerGateway {
   }
 }
 
+/** An order, as a message of its own. */
+function messageOf(order: CredentialOrder): NodeMessage {
+  const { name, version } = order;
+  return 'removed' in order
+    ? { type: 'credential_remove', name, version }
+    : { type: 'credential_push', name, version, envelope: order.envelope };
+}
+
 /**
  * Ends both sides of the stream: a client that keeps its side open would keep the server from closing, and one that hangs up
  * must not end the process.
@@ -458,7 +485,7 @@ function send(socket: WebSocket, message: NodeMessage): void {
 
 /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
 function helloOf(
-  { type: _type, secret: _secret, holding: _holding, queues, ...hello }: Connect,
+  { type: _type, secret: _secret, holding: _holding, vault: _vault, queues, ...hello }: Connect,
   address: string | undefined,
 ): Hello {
   return { ...hello, tags: [], queues, address };

@@ -5,6 +5,7 @@ import type { Granted, LeaseProof, PlainEnd, WorkerRequest } from '../../protoco
 import { HeldLeases, keyOf } from '../../protocol/held-leases.ts';
 import type { Assignment, Completion, RenewalAnswer, Session, Turned, WorkerState } from '../../protocol/link.ts';
 import { turnOf } from '../../protocol/turn-message.ts';
+import type { DeskSession } from '../credentials/desk.ts';
 import { parseBody } from '../http/json-body.ts';
 import { errorOf } from '../http/refusals.ts';
 import { holderOf, isSame, type LeaseTokens } from './lease-tokens.ts';
@@ -31,6 +32,8 @@ const CLAIMS_END_MS = 5000;
 /** Serves one worker incarnation, whichever connection it comes by: its grants and its requests. */
 export class WorkerService {
   readonly session: Session;
+  /** The credentials that it is given; undefined: it has no place for any. */
+  credentials: DeskSession | undefined;
   /** The holder of its lease tokens: name and incarnation. */
   readonly #holder: string;
   readonly #tokens: LeaseTokens;
@@ -100,7 +103,7 @@ export class WorkerService {
         return this.session.cancels();
       case 'credential_ack': {
         const { name, version, status, level, error } = request;
-        return this.session.credentials?.ack({ name, version, status, level, error });
+        return this.credentials?.ack({ name, version, status, level, error });
       }
       case 'heartbeat':
         this.#state = request.state;

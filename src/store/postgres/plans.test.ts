@@ -330,6 +330,11 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   triggerFirst: ['trigger_next(first)'],
   triggerNext: ['trigger_next(next_at)'],
 
+  holdingsAt: ['credential_holding_pkey(worker)'],
+  holdingsTake: ['credential_holding_pkey(worker)'],
+  holdingsOf: ['credential_holding_credential(credential)'],
+  holdingsDrop: ['credential_holding_pkey(worker)'],
+
   auditAdd: [],
   auditEnd: ['audit_entry_pkey(id)'],
   auditPage: ['audit_entry_at(at)', 'audit_entry_pkey(id)'],
@@ -450,6 +455,24 @@ const FREE: Partial<Record<StatementName, string>> = {
   workflowGet: 'one of a few, with its newest version',
   workflowList: 'a page of a few',
   workflowVersions: 'a page of one workflow',
+  credentialGet: 'one of a few',
+  credentialList: 'a few',
+  credentialPut: 'one of a few',
+  credentialDrop: 'one of a few',
+  credentialValues: 'a few, when the secret of the cluster changes',
+  credentialValuesOf: 'one of a few',
+  credentialLeave: 'one of a few, when a worker is removed',
+  credentialReseal: 'a few, when the secret of the cluster changes',
+  holdingList: 'all of them, when somebody looks',
+  holdingsGo: 'some rows by their keys, of one worker',
+  holdingsPending: 'those that are open, by an index of them alone',
+  holdingsPut: 'plain inserts, or rows by their keys',
+  signerGet: 'one row',
+  signerPut: 'one row',
+  signerReplace: 'one row',
+  signerDrop: 'one row',
+  workersOfNames: 'the workers of some names, when what they hold has changed',
+  workersTags: 'some rows by their key',
   workflowMake: 'one of a few',
   workflowHold: 'one of a few',
   workflowSet: 'one of a few',
@@ -644,6 +667,11 @@ class Ground {
       `INSERT INTO s.audit_entry (at, actor, role, action, target, face, outcome, times)
         SELECT i, 'a' || i % 500, CASE WHEN i % 10 = 0 THEN 'none' ELSE 'admin' END, 'x' || i % 300, 't' || i % 700, 0,
           CASE WHEN i % 10 = 0 THEN 2 ELSE 1 END, 1 FROM ${some(n / 2)}`,
+      `INSERT INTO s.credential (name, version, value_version, sealed, kind, workers, tags, created_at, changed_at)
+        SELECT 'c' || i, 1, 1, 's', 0, '[]', '[]', 1, 1 FROM ${some(500)}`,
+      `INSERT INTO s.credential_holding (worker, credential, status, wanted, acked, asked_at, changed_at)
+        SELECT 'w' || i % 2000, 'c' || i % 501, CASE WHEN i % 50 = 0 THEN 0 ELSE 1 END, 1, 1, 1, 1 FROM ${some(50_000)}
+        ON CONFLICT DO NOTHING`,
       `INSERT INTO s.worker_loss (worker, name, at) SELECT i, 'w' || i, i FROM ${some(5000)}`,
     ]) {
       await this.ask(text);

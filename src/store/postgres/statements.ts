@@ -1,3 +1,4 @@
+import { credentialStatements } from './statements/admin/credentials.ts';
 import { auditStatements } from './statements/audit.ts';
 import { browserSessionStatements } from './statements/browser-sessions.ts';
 import { budgetStatements } from './statements/budgets.ts';
@@ -73,6 +74,7 @@ export function statements(schema: string) {
     ...tokenStatements(all),
     ...browserSessionStatements(all),
     ...auditStatements(all),
+    ...credentialStatements(all),
     ...nodeStatements(all),
     ...documentStatements(all),
     ...insightStatements(all),

@@ -96,6 +96,11 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   waitDrop: WAIT_BY_ID,
   waitDropOpen: WAIT_BY_ID,
   waitLater: WAIT_BY_ID,
+  holdingsAt: ['SEARCH credential_holding USING PRIMARY KEY (worker=?)'],
+  holdingsOf: [
+    'SEARCH credential_holding USING INDEX credential_holding_credential (credential=?)',
+    'SCAN json_each VIRTUAL TABLE INDEX 1:',
+  ],
   auditEnd: ['SEARCH audit_entry USING INTEGER PRIMARY KEY (rowid=?)'],
   auditPage: ['SEARCH audit_entry USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)', SINCE],
   auditOfActor: ['SEARCH audit_entry USING INDEX audit_entry_actor (actor=? AND id>? AND id<?)', SINCE],

@@ -1,3 +1,4 @@
+import { CREDENTIAL_STATEMENTS } from './statements/admin/credentials.ts';
 import { AUDIT_STATEMENTS } from './statements/audit.ts';
 import { BROWSER_SESSION_STATEMENTS } from './statements/browser-sessions.ts';
 import { BUDGET_STATEMENTS } from './statements/budgets.ts';
@@ -63,6 +64,7 @@ export const STATEMENTS = {
   ...TOKEN_STATEMENTS,
   ...BROWSER_SESSION_STATEMENTS,
   ...AUDIT_STATEMENTS,
+  ...CREDENTIAL_STATEMENTS,
   ...LIMIT_STATEMENTS,
   ...DUTY_STATEMENTS,
   ...NODE_STATEMENTS,

@@ -2,6 +2,7 @@ import type * as port from '../store.ts';
 import type { SqliteParts } from './parts.ts';
 import { auditStore } from './stores/admin/audit-store.ts';
 import { browserSessionStore } from './stores/admin/browser-session-store.ts';
+import { credentialStore } from './stores/admin/credential-store.ts';
 import { settingStore } from './stores/admin/setting-store.ts';
 import { tokenStore } from './stores/admin/token-store.ts';
 import { budgetStore } from './stores/budget-store.ts';
@@ -79,6 +80,7 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     ...tokenStore(shared),
     ...browserSessionStore(shared),
     ...auditStore(shared),
+    ...credentialStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

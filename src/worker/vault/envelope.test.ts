@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TestCluster } from '../../../test/support/credentials/sealer.ts';
 import { keysFrom, keyTextOf, newKeys, openEnvelope } from './envelope.ts';
-import { MAX_CREDENTIAL_BYTES } from './value.ts';
+import { MAX_CREDENTIAL_BYTES } from '../../core/credential/value.ts';
 
 const cluster = new TestCluster();
 const keys = newKeys();

@@ -16,7 +16,7 @@ import {
   envelopeAad,
   envelopeText,
 } from '../../protocol/credential-envelope.ts';
-import { type CredentialValue, readValue } from './value.ts';
+import { type CredentialValue, readValue } from '../../core/credential/value.ts';
 
 const TAG_BYTES = 16;
 

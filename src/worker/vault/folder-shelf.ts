@@ -5,7 +5,7 @@ import { keysFrom, keyTextOf, newKeys, type WorkerKeys } from './envelope.ts';
 import { privateFolder, removeUnfinished, replaceFile, wipeFile, writeFirst } from './files.ts';
 import { seal, unseal } from './sealed.ts';
 import type { Kept, Shelf } from './shelf.ts';
-import { CREDENTIAL_NAME } from './value.ts';
+import { CREDENTIAL_NAME } from '../../core/credential/value.ts';
 
 /** Who keeps what under which key. */
 export interface FolderPlace {

@@ -8,7 +8,7 @@ import type {
 } from '../../protocol/credential-envelope.ts';
 import { openEnvelope } from './envelope.ts';
 import type { Shelf } from './shelf.ts';
-import { CREDENTIAL_NAME, type CredentialValue, readValue } from './value.ts';
+import { CREDENTIAL_NAME, type CredentialValue, readValue } from '../../core/credential/value.ts';
 
 const MAX_CREDENTIALS = 1000;
 /** Orders that may wait. A node sends again what was not acknowledged. */

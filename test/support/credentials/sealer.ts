@@ -11,7 +11,7 @@ import {
   sign,
 } from 'node:crypto';
 import type { Envelope } from '../../../src/protocol/credential-envelope.ts';
-import type { CredentialValue } from '../../../src/worker/vault/value.ts';
+import type { CredentialValue } from '../../../src/core/credential/value.ts';
 
 export interface SealFor {
   readonly worker: string;

@@ -7,6 +7,7 @@ import { AUDIT } from '../admin/audit.ts';
 import { AUDIT_TRAIL } from '../admin/audit-trail.ts';
 import { BROWSER_SESSIONS } from '../admin/browser-sessions.ts';
 import { CLOSING } from '../admin/closing.ts';
+import { CREDENTIALS } from '../admin/credentials.ts';
 import { DUTIES } from '../admin/duties.ts';
 import { EDITS } from '../admin/edits.ts';
 import { EVENTS } from '../admin/events.ts';
@@ -134,6 +135,7 @@ export const TOPICS: readonly Topic[] = [
   TOKEN_EXCHANGE,
   BROWSER_SESSIONS,
   AUDIT_TRAIL,
+  CREDENTIALS,
   NODES,
   DOCUMENTS,
   INSIGHT,

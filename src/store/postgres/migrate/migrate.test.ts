@@ -199,6 +199,7 @@ for (const { what, version: newest, tables } of [
   { what: 'runs and definitions', version: 16, tables: ['definition', 'run'] },
   { what: 'schedules', version: 19, tables: ['trigger_def', 'trigger_fire'] },
   { what: 'workflows', version: 20, tables: ['trigger_def', 'workflow', 'workflow_version'] },
+  { what: 'credentials', version: 23, tables: ['credential', 'credential_holding', 'credential_signer'] },
   { what: 'the audit', version: 24, tables: ['audit_entry'] },
 ])
   test(`${what} only add to what a program of the version before works on`, async () => {

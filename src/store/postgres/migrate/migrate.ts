@@ -33,6 +33,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 20, file: '020-workflows.sql', compatibleFrom: 17 },
   { version: 21, file: '021-pools.sql', compatibleFrom: 17 },
   { version: 22, file: '022-reactions.sql', compatibleFrom: 17 },
+  { version: 23, file: '023-credentials.sql', compatibleFrom: 17 },
   { version: 24, file: '024-audit.sql', compatibleFrom: 17 },
 ];
 

@@ -63,6 +63,13 @@ export const CHECKS: readonly Check[] = [
     'count(*), max(id), max(at), sum(outcome), sum(times), sum(length(target))',
     'audit_entry',
   ),
+  both(
+    'credentials',
+    'count(*), sum(version), sum(value_version), sum(level), sum(length(sealed)), sum(length(workers))',
+    'credential',
+  ),
+  both('holdings of credentials', 'count(*), sum(status), sum(wanted), sum(acked), sum(level)', 'credential_holding'),
+  both('signers', 'count(*), sum(length(sealed))', 'credential_signer'),
   both('log lines', 'count(*), sum(seq), max(at)', 'log'),
   both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
   both('signals', 'count(*), max(id), sum(length(body))', 'signal'),

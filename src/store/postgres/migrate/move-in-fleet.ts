@@ -1,4 +1,4 @@
-/** Tables of triggers, of pools and of the audit: how their rows become rows in Postgres. */
+/** Tables of triggers, of pools, of credentials and of the audit: how their rows become rows in Postgres. */
 import { numbers, type Transfer, texts } from './move-in-columns.ts';
 
 export const TRIGGER_TRANSFERS: readonly Transfer[] = [
@@ -72,6 +72,40 @@ export const POOL_TRANSFERS: readonly Transfer[] = [
       ...numbers('bigint', 'launched', 'drained'),
     ],
     select: 'SELECT pool, n, at, course, body, launched, drained FROM pool_decisions',
+  },
+];
+
+export const CREDENTIAL_TRANSFERS: readonly Transfer[] = [
+  {
+    // What is sealed opens with the same secret: the key of the cluster moves too.
+    table: 'credential',
+    columns: [
+      ...texts('name'),
+      ...numbers('bigint', 'version', 'value_version'),
+      ...texts('sealed'),
+      ...numbers('smallint', 'kind'),
+      ...texts('type', 'workers', 'tags'),
+      ...numbers('smallint', 'level'),
+      ...numbers('bigint', 'created_at', 'changed_at'),
+    ],
+    select: `SELECT name, version, value_version, sealed, kind, type, workers, tags, level, created_at, changed_at FROM credential`,
+  },
+  {
+    table: 'credential_holding',
+    columns: [
+      ...texts('worker', 'credential'),
+      ...numbers('smallint', 'status'),
+      ...numbers('bigint', 'wanted', 'acked'),
+      ...numbers('smallint', 'level'),
+      ...texts('error'),
+      ...numbers('bigint', 'asked_at', 'changed_at'),
+    ],
+    select: `SELECT worker, credential, status, wanted, acked, level, error, asked_at, changed_at FROM credential_holding`,
+  },
+  {
+    table: 'credential_signer',
+    columns: [...numbers('int', 'id'), ...texts('public', 'sealed')],
+    select: 'SELECT id, public, sealed FROM credential_signer',
   },
 ];
 

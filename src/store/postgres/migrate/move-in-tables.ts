@@ -1,6 +1,6 @@
 /** How rows of a SQLite store become rows in Postgres. The one place that knows both schemas, but for move-in-fleet.ts. */
 import { list, numbers, type Transfer, texts, truth } from './move-in-columns.ts';
-import { AUDIT_TRANSFERS, POOL_TRANSFERS, TRIGGER_TRANSFERS } from './move-in-fleet.ts';
+import { AUDIT_TRANSFERS, CREDENTIAL_TRANSFERS, POOL_TRANSFERS, TRIGGER_TRANSFERS } from './move-in-fleet.ts';
 
 /** A moved lease lasts at least this long, so that its worker has time to find the new store. */
 const LEASE_MS = 30_000;
@@ -304,6 +304,7 @@ export const TRANSFERS: readonly Transfer[] = [
     select: 'SELECT workflow, version, definition, at, author, restored FROM workflow_version',
   },
   ...POOL_TRANSFERS,
+  ...CREDENTIAL_TRANSFERS,
   ...AUDIT_TRANSFERS,
   {
     table: 'run',

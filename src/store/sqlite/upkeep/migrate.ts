@@ -29,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, file: '018-workflows.sql', compatibleFrom: 15 },
   { version: 19, file: '019-pools.sql', compatibleFrom: 15 },
   { version: 20, file: '020-reactions.sql', compatibleFrom: 15 },
+  { version: 21, file: '021-credentials.sql', compatibleFrom: 15 },
   { version: 22, file: '022-audit.sql', compatibleFrom: 15 },
 ];
 

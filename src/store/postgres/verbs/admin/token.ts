@@ -5,7 +5,7 @@ import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
 import type { FlushId } from '../../push-dedup.ts';
 import { once } from '../queue/once.ts';
-import { setWorker } from '../queue/worker-setting.ts';
+import { setNamed } from './credential.ts';
 
 /**
  * In a transaction, in a statement of its own: serializes rotations, exchanges and revocations of one name. Without it
@@ -21,7 +21,7 @@ function lockTokensOf(session: Session, ...names: readonly string[]): Promise<vo
 export async function addToken(session: Session, flushId: FlushId, adding: TokenAdding): Promise<TokenRecord> {
   const { token, replaces, unless, setting } = adding;
   const row = await once(session, 'token', flushId, async () => {
-    if (setting !== undefined) await setWorker(session, { name: token.name, ...setting });
+    if (setting !== undefined) await setNamed(session, { name: token.name, ...setting });
     if (replaces !== undefined || unless !== undefined) await lockTokensOf(session, token.name);
     if ((await session.rows('tokenNamed', [token.name, texts(unless ?? [])])).length > 0) throw nameTaken(token);
     return insert(session, token, replaces);

@@ -17,6 +17,7 @@ import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import { booleans, numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
 import type { FlushId } from '../../push-dedup.ts';
+import { heldLabels, leaveCredentials, lockCredentials } from '../admin/credential.ts';
 import { requireRow } from '../admin/duty.ts';
 import { revokeTokensNamed } from '../admin/token.ts';
 import { once } from './once.ts';
@@ -31,6 +32,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
   if (worker.takes !== undefined) await requireName(session, name, worker.takes);
   const brought = worker.redeems === undefined ? undefined : await redeem(session, worker.redeems, incarnation);
   const setting = await findSetting(session, name);
+  const labels = await heldLabels(session, name, setting.grant.ownCredentials === true);
   const values = [
     name,
     incarnation,
@@ -41,7 +43,7 @@ export async function registerWorker(session: Session, worker: NewWorker): Promi
     JSON.stringify(handlers),
     queues === undefined ? null : JSON.stringify(queues),
     version,
-    JSON.stringify(allTags(tags, setting.tags)),
+    JSON.stringify(allTags(tags, setting.tags, labels)),
     setting.enabled,
     setting.priority ?? worker.priority ?? 0,
     worker.priority ?? 0,
@@ -81,12 +83,14 @@ async function redeem(
 /** In a transaction. It locks in the order of `setWorker`: the setting, then the live workers. */
 export function forgetWorker(session: Session, flushId: FlushId, name: string): Promise<Forgotten> {
   return once(session, 'forget', flushId, async () => {
+    await lockCredentials(session);
     await lockName(session, name);
     const tokens = await revokeTokensNamed(session, name);
     const setting = (await session.rows('settingDrop', [name])).length > 0;
     const living = await session.all<{ id: number }>('workersNamed', [name]);
     await session.rows('workersRevise', [numbers(living.map(({ id }) => id))]);
     await session.rows('schemaDrop', [name]);
+    await leaveCredentials(session, name);
     return { setting, tokens };
   });
 }

@@ -2,12 +2,12 @@ import { nameTaken, type TokenRow, tokenOf, tokenTaken } from '../../../rows/tok
 import type { Rotation, TokenAdding, TokenExchange, TokenRecord } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { setWorker } from '../queue/worker-setting.ts';
+import { setNamed } from './credential.ts';
 
 export function addToken(tx: Transaction, { token, replaces, unless = [], setting }: TokenAdding): TokenRecord {
   const { kind, role, name, hash, prefix, by, ttlMs } = token;
   if (tx.sql.get('tokenNamed').get(tx.now, name, JSON.stringify(unless)) !== undefined) throw nameTaken(token);
-  if (setting !== undefined) setWorker(tx, { name, ...setting });
+  if (setting !== undefined) setNamed(tx, { name, ...setting });
   const expiresAt = ttlMs === undefined ? null : tx.now + ttlMs;
   const values = [kind, role, name, hash, prefix, by, tx.now, expiresAt];
   const row = tx.sql.get('tokenAdd').get(...values) as TokenRow | undefined;

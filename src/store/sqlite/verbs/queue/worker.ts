@@ -8,6 +8,7 @@ import type { FleetMember, Forgotten, NewTicket, NewWorker, WorkerBeat, WorkerRe
 import { allTags, takenIncarnation } from '../../../worker-settings.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
+import { heldLabels, leaveCredentials } from '../admin/credential.ts';
 import { revokeTokensNamed } from '../admin/token.ts';
 import { requireName, takeName } from './worker-name.ts';
 import { findSetting } from './worker-setting.ts';
@@ -32,7 +33,7 @@ export function registerWorker(tx: Transaction, worker: NewWorker): number {
       JSON.stringify(handlers),
       queues === undefined ? null : JSON.stringify(queues),
       version,
-      JSON.stringify(allTags(tags, setting.tags)),
+      JSON.stringify(allTags(tags, setting.tags, heldLabels(tx.sql, name))),
       setting.enabled ? 1 : 0,
       setting.priority ?? worker.priority ?? 0,
       worker.priority ?? 0,
@@ -71,6 +72,7 @@ export function forgetWorker(tx: Transaction, name: string): Forgotten {
   const setting = tx.sql.get('settingDrop').run(name).changes > 0;
   tx.sql.get('workersRevise').run(name);
   tx.sql.get('schemaDrop').run(name);
+  leaveCredentials(tx, name);
   return { setting, tokens: revokeTokensNamed(tx, name) };
 }
 

@@ -1,4 +1,5 @@
-import { fault } from '../../core/errors.ts';
+import { fault } from '../errors.ts';
+import { utf8Length } from '../task/payload.ts';
 
 /** A value: a text, or an object of texts. */
 export type CredentialValue =
@@ -15,7 +16,7 @@ const FIELD = /^\P{Cc}{1,200}$/u;
 
 /** A value from its canonical JSON text: `{"value":"…"}` or `{"type":"…","fields":{…}}`. */
 export function readValue(text: string): CredentialValue {
-  if (Buffer.byteLength(text) > MAX_CREDENTIAL_TEXT) throw refuse('it is too long');
+  if (utf8Length(text) > MAX_CREDENTIAL_TEXT) throw refuse('it is too long');
   let given: unknown;
   try {
     given = JSON.parse(text);
@@ -43,7 +44,7 @@ export function textsOf(value: CredentialValue): readonly string[] {
 }
 
 function bounded(texts: readonly string[]): void {
-  const size = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  const size = texts.reduce((sum, text) => sum + utf8Length(text), 0);
   if (size === 0 || size > MAX_CREDENTIAL_BYTES) throw refuse('it is empty or too long');
 }
 
