@@ -8,7 +8,7 @@ import { showDone } from '../../ui/toast.tsx';
 import { LevelField, WhoFields } from './fields.tsx';
 
 export function GrantCredential({
-  of: { name, level: before = '' },
+  of: { name, level: demanded },
   onClose,
   onDone,
 }: {
@@ -16,9 +16,10 @@ export function GrantCredential({
   readonly onClose: () => void;
   readonly onDone: () => void;
 }) {
+  const before: string = demanded ?? '';
   const [workers, setWorkers] = useState('');
   const [tags, setTags] = useState('');
-  const [level, setLevel] = useState<string>(before);
+  const [level, setLevel] = useState(before);
   const who = { workers: commaList(workers), tags: commaList(tags) };
   const more = who.workers.length + who.tags.length > 0;
   return (
