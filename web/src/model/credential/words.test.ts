@@ -11,11 +11,11 @@ test('who may hold it is told by names and tags, and many names by their number'
   assert.equal(choiceText({ workers: ['a', 'b', 'c', 'd'], tags: [] }), '4 workers');
 });
 
-test('each worker says which version it has, and what is on its way', () => {
+test('each worker says which version it has, and which it is to get', () => {
   const cases = [
     [{ status: 'stored', wanted: 3, acked: 3 }, 'online', 'has version 3'],
-    [{ status: 'stored', wanted: 3, acked: 2 }, 'starting', 'has version 2, version 3 is on its way'],
-    [{ status: 'wanted', wanted: 3 }, 'starting', 'version 3 is on its way'],
+    [{ status: 'stored', wanted: 3, acked: 2 }, 'starting', 'has version 2, is to get version 3'],
+    [{ status: 'wanted', wanted: 3 }, 'starting', 'is to get version 3'],
     [{ status: 'removing', wanted: 3 }, 'draining', 'is to remove it'],
     [{ status: 'removed', wanted: 3 }, 'offline', 'has removed it'],
     [{ status: 'failed', wanted: 3 }, 'failed', 'could not take it'],
@@ -29,7 +29,7 @@ test('as a whole it stands where its worst worker does', () => {
     standing({ ...NONE, workers: ['a'], holders }).label;
   assert.equal(of(stored), '1 worker has version 3');
   assert.equal(of(stored, stored), '2 workers have version 3');
-  assert.equal(of(stored, { status: 'wanted', wanted: 3 }), 'on its way to 1 worker');
+  assert.equal(of(stored, { status: 'wanted', wanted: 3 }), '1 worker is to hear of it');
   assert.equal(
     of(stored, { status: 'wanted', wanted: 3 }, { status: 'failed', wanted: 3 }),
     '1 worker could not take it',

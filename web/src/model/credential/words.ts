@@ -30,13 +30,13 @@ export function holderState({ status, wanted, acked }: HolderWords): string {
   return status === 'removed' ? 'offline' : 'failed';
 }
 
-/** `has version 2, version 3 is on its way`. */
+/** `has version 2, is to get version 3`. */
 export function holderText({ status, wanted, acked }: HolderWords): string {
   switch (status) {
     case 'stored':
-      return acked === wanted ? `has version ${wanted}` : `has version ${acked}, version ${wanted} is on its way`;
+      return acked === wanted ? `has version ${wanted}` : `has version ${acked}, is to get version ${wanted}`;
     case 'wanted':
-      return `version ${wanted} is on its way`;
+      return `is to get version ${wanted}`;
     case 'removing':
       return 'is to remove it';
     case 'removed':
@@ -55,7 +55,8 @@ export function standing({ version, workers, tags, holders }: CredentialWords): 
   const failed = count('failed');
   if (failed > 0) return { state: 'failed', label: `${plural(failed, 'worker')} could not take it` };
   const moving = count('starting') + count('draining');
-  if (moving > 0) return { state: 'starting', label: `on its way to ${plural(moving, 'worker')}` };
+  if (moving > 0)
+    return { state: 'starting', label: `${plural(moving, 'worker')} ${moving === 1 ? 'is' : 'are'} to hear of it` };
   const held = count('online');
   if (held > 0)
     return { state: 'online', label: `${plural(held, 'worker')} ${held === 1 ? 'has' : 'have'} version ${version}` };
