@@ -105,6 +105,13 @@ async function plantRest(house: House): Promise<void> {
     }),
   );
   await house.call('fireTrigger', { params: { name: 'titled' }, body: {} });
+  await plant('credential name', (name) => house.call('setCredential', { body: { name, value: 'nothing at all' } }));
+  await plant('type of a credential', (type) =>
+    house.call('setCredential', { body: { name: 'typed', fields: { [type]: type }, type, tags: ['gpu'] } }),
+  );
+  await plant('tag of a credential', (tag) =>
+    house.call('grantCredential', { params: { name: 'typed' }, body: { tags: [tag] } }),
+  );
   await plant('saved view', (name) =>
     house.call('saveView', { body: { name, screen: 'tasks', query: `queue=${name}` } }),
   );
@@ -182,6 +189,8 @@ test(
       'limit key',
       'what a launcher says',
       'who changed a limit',
+      'type of a credential',
+      'tag of a credential',
       'saved view',
       'token name',
     ])
@@ -195,6 +204,7 @@ test(
       'only on',
       'pool name',
       'trigger name',
+      'credential name',
     ])
       assert.equal(taken.get(field), 0, field);
     const screens = [
@@ -215,6 +225,8 @@ test(
       '/approvals',
       '/failed',
       '/cluster',
+      '/credentials',
+      '/credentials/typed',
       '/events',
       '/audit',
       '/settings',

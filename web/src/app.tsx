@@ -25,6 +25,7 @@ const Schedules = lazy(() => import('./screens/schedules/schedules.tsx'));
 const Pools = lazy(() => import('./screens/pools/pools.tsx'));
 const Pool = lazy(() => import('./screens/pools/pool.tsx'));
 const Triggers = lazy(() => import('./screens/triggers/triggers.tsx'));
+const Credentials = lazy(() => import('./screens/credentials/credentials.tsx'));
 const Approvals = lazy(() => import('./screens/approvals.tsx'));
 const Failed = lazy(() => import('./screens/failed.tsx'));
 const Cluster = lazy(() => import('./screens/cluster.tsx'));
@@ -65,6 +66,8 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
           : { title: name, screen: <Pool name={name} key={name} /> };
       case 'triggers':
         return { title: name ?? 'Triggers', screen: <Triggers name={name} /> };
+      case 'credentials':
+        return { title: name ?? 'Credentials', screen: <Credentials name={name} /> };
       case 'approvals':
         return { title: 'Approvals', screen: <Approvals /> };
       case 'failed':

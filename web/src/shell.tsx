@@ -43,6 +43,7 @@ const ENTRIES: readonly (readonly Entry[])[] = [
   ],
   [
     { to: '/cluster', name: 'Cluster', icon: 'cluster', key: 'c' },
+    { to: '/credentials', name: 'Credentials', icon: 'key', key: 'k', role: 'admin' },
     { to: '/events', name: 'Events', icon: 'events', key: 'e' },
     { to: '/audit', name: 'Audit', icon: 'audit', key: 'u', role: 'admin' },
     { to: '/settings', name: 'Settings', icon: 'settings', key: 's' },

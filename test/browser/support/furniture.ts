@@ -26,6 +26,8 @@ export async function furnish(house: House): Promise<Furniture> {
   await house.call('editWorker', { params: { name: 'docker-runner' }, body: { enabled: false, priority: 5 } });
   await house.hire('gpu-box', { tags: ['gpu', 'memory_gb=64'], slots: 4 });
 
+  await furnishCredentials(house);
+
   const words = ['dance', 'honey', 'wax', 'swarm', 'comb'];
   for (const [i, about] of [...words, ...words, ...words].entries())
     await push({ queue: 'summaries', handler: 'echo', input: { about, chapter: i + 1 } });
@@ -135,6 +137,25 @@ async function furnishTriggers(house: House): Promise<void> {
 }
 
 /** Every screen there is, by a name for its picture. */
+/** One that is held, one that its worker keeps too openly, and one for nobody yet. */
+async function furnishCredentials(house: House): Promise<void> {
+  const set = (body: object) => house.call('setCredential', { body: body as never });
+  await set({ name: 'github', value: 'a-token-of-nobody', workers: ['gpu-box'], tags: ['docker'] });
+  await set({
+    name: 'payroll',
+    fields: { user: 'ada', password: 'nothing' },
+    type: 'postgres',
+    workers: ['gpu-box'],
+    level: 'systemd',
+  });
+  await set({ name: 'smtp', value: 'a-token-of-nobody' });
+  const statusOf = async (name: string): Promise<string | undefined> =>
+    (await house.call('getCredential', { params: { name } })).holders.find(({ worker }) => worker === 'gpu-box')
+      ?.status;
+  await house.until(async () => (await statusOf('github')) === 'stored', 'gpu-box has the credential github');
+  await house.until(async () => (await statusOf('payroll')) === 'failed', 'gpu-box is refused the credential payroll');
+}
+
 export function SCREENS(things: Furniture): readonly (readonly [name: string, path: string])[] {
   return [
     ['overview', '/'],
@@ -162,6 +183,8 @@ export function SCREENS(things: Furniture): readonly (readonly [name: string, pa
     ['approvals', '/approvals'],
     ['failed', '/failed'],
     ['cluster', '/cluster'],
+    ['credentials', '/credentials'],
+    ['credential', '/credentials/github'],
     ['events', '/events'],
     ['audit', '/audit'],
     ['settings', '/settings'],
