@@ -1,4 +1,5 @@
 import type { AuditStore } from './port/admin/audit-store.ts';
+import type { TagStore } from './port/admin/tag-store.ts';
 import type { BrowserSessionStore } from './port/browser-session-store.ts';
 import type { BudgetStore } from './port/budget-store.ts';
 import type { DependencyStore } from './port/dependency-store.ts';
@@ -22,6 +23,7 @@ import type { WorkflowStore } from './port/workflow-store.ts';
 import type { QueueStore } from './queue-store.ts';
 
 export type * from './port/admin/audit-store.ts';
+export type * from './port/admin/tag-store.ts';
 export type * from './port/browser-session-store.ts';
 export type * from './port/budget-store.ts';
 export type * from './port/dependency-store.ts';
@@ -64,6 +66,7 @@ export interface Store
     TokenStore,
     BrowserSessionStore,
     AuditStore,
+    TagStore,
     NodeStore,
     DocumentStore,
     InsightStore {

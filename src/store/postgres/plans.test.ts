@@ -339,6 +339,10 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneAudit: ['audit_entry_at(at)', 'audit_entry_pkey(id)'],
   pruneStrangers: ['audit_entry_pkey(id)', 'audit_entry_stranger(first)'],
 
+  tagAdd: [],
+  tagFind: ['tag_pkey(name)'],
+  tagDrop: ['tag_pkey(name)'],
+
   reactionLineAdd: [],
   reactionLines: ['reaction_line_pkey(name, n)'],
   reactionLinesDrop: ['reaction_line_pkey(name, n)'],
@@ -377,6 +381,7 @@ const FREE: Partial<Record<StatementName, string>> = {
   workersNamed: 'those that live, when somebody changes a setting',
   settingList: 'for people',
   tokenList: 'for people',
+  tagList: 'for people',
   browserSessionTrim: 'a login is rare, and sessions are few',
   secretPin: 'once in the life of a node; of tasks only the index of running ones',
   secretPinned: 'settings are few',
@@ -644,6 +649,7 @@ class Ground {
       `INSERT INTO s.audit_entry (at, actor, role, action, target, face, outcome, times)
         SELECT i, 'a' || i % 500, CASE WHEN i % 10 = 0 THEN 'none' ELSE 'admin' END, 'x' || i % 300, 't' || i % 700, 0,
           CASE WHEN i % 10 = 0 THEN 2 ELSE 1 END, 1 FROM ${some(n / 2)}`,
+      `INSERT INTO s.tag (name, at, author) SELECT 't' || i, i, 'me' FROM ${some(5000)}`,
       `INSERT INTO s.worker_loss (worker, name, at) SELECT i, 'w' || i, i FROM ${some(5000)}`,
     ]) {
       await this.ask(text);

@@ -4,6 +4,7 @@ import type { PostgresParts } from './parts.ts';
 import { auditStore } from './stores/admin/audit-store.ts';
 import { browserSessionStore } from './stores/admin/browser-session-store.ts';
 import { settingStore } from './stores/admin/setting-store.ts';
+import { tagStore } from './stores/admin/tag-store.ts';
 import { tokenStore } from './stores/admin/token-store.ts';
 import { budgetStore } from './stores/budget-store.ts';
 import { claimStore } from './stores/claim-store.ts';
@@ -87,6 +88,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...tokenStore(shared),
     ...browserSessionStore(shared),
     ...auditStore(shared),
+    ...tagStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

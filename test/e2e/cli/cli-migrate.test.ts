@@ -31,7 +31,7 @@ test('migrate says what would run, runs it, and then has nothing to do', async (
   assert.match(
     dry.stdout,
     new RegExp(
-      String.raw`^.*old\.db has schema version 1; this program knows version ${SCHEMA_VERSION}\.\n {2}002-workers {2}compatible from version 1: processes of the version before can go on beside it\n {2}003-scheduling {2}.*\n {2}004-tokens {2}compatible from version 3: processes of the version before can go on beside it\n {2}005-fleet {2}.*\n {2}006-nodes {2}.*\n {2}007-documents {2}.*\n {2}008-insight {2}.*\n {2}009-trees {2}.*\n {2}010-grants {2}.*\n {2}011-token-use {2}.*\n {2}012-browser-sessions {2}.*\n {2}013-worker-names {2}.*\n {2}014-runs {2}.*\n {2}015-budgets {2}.*\n {2}016-worker-pools {2}.*\n {2}017-schedules {2}.*\n {2}018-workflows {2}.*\n {2}019-pools {2}.*\n {2}020-reactions {2}.*\n {2}022-audit {2}.*\nNothing was changed; ${MIGRATIONS.length - 1} to run\.\n$`,
+      String.raw`^.*old\.db has schema version 1; this program knows version ${SCHEMA_VERSION}\.\n {2}002-workers {2}compatible from version 1: processes of the version before can go on beside it\n {2}003-scheduling {2}.*\n {2}004-tokens {2}compatible from version 3: processes of the version before can go on beside it\n {2}005-fleet {2}.*\n {2}006-nodes {2}.*\n {2}007-documents {2}.*\n {2}008-insight {2}.*\n {2}009-trees {2}.*\n {2}010-grants {2}.*\n {2}011-token-use {2}.*\n {2}012-browser-sessions {2}.*\n {2}013-worker-names {2}.*\n {2}014-runs {2}.*\n {2}015-budgets {2}.*\n {2}016-worker-pools {2}.*\n {2}017-schedules {2}.*\n {2}018-workflows {2}.*\n {2}019-pools {2}.*\n {2}020-reactions {2}.*\n {2}022-audit {2}.*\n {2}023-tags {2}.*\nNothing was changed; ${MIGRATIONS.length - 1} to run\.\n$`,
     ),
   );
   assert.equal(schemaOf(db), '1');

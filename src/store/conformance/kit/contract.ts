@@ -18,6 +18,7 @@ import { POOLS } from '../admin/pools.ts';
 import { PRUNE } from '../admin/prune.ts';
 import { REACTIONS } from '../admin/reactions.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
+import { TAGS } from '../admin/tags.ts';
 import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
 import { TRIGGERS } from '../admin/triggers.ts';
@@ -134,6 +135,7 @@ export const TOPICS: readonly Topic[] = [
   TOKEN_EXCHANGE,
   BROWSER_SESSIONS,
   AUDIT_TRAIL,
+  TAGS,
   NODES,
   DOCUMENTS,
   INSIGHT,

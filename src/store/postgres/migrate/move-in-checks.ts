@@ -63,6 +63,7 @@ export const CHECKS: readonly Check[] = [
     'count(*), max(id), max(at), sum(outcome), sum(times), sum(length(target))',
     'audit_entry',
   ),
+  both('tags', 'count(*), sum(at), sum(length(name)), sum(length(author))', 'tag'),
   both('log lines', 'count(*), sum(seq), max(at)', 'log'),
   both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
   both('signals', 'count(*), max(id), sum(length(body))', 'signal'),

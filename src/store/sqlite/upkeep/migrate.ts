@@ -30,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 19, file: '019-pools.sql', compatibleFrom: 15 },
   { version: 20, file: '020-reactions.sql', compatibleFrom: 15 },
   { version: 22, file: '022-audit.sql', compatibleFrom: 15 },
+  { version: 23, file: '023-tags.sql', compatibleFrom: 15 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);
