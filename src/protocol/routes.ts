@@ -15,6 +15,7 @@ import { RUN_GRAPH_ROUTES } from './routes/run-graphs.ts';
 import { RUN_ROUTES } from './routes/runs.ts';
 import { SCHEDULE_ROUTES } from './routes/schedules.ts';
 import { SYSTEM_ROUTES } from './routes/system.ts';
+import { TAG_ROUTES } from './routes/tags.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { TOKEN_ROUTES } from './routes/tokens.ts';
 import { TRIGGER_ROUTES } from './routes/triggers.ts';
@@ -37,6 +38,7 @@ export const ROUTES = {
   ...TRIGGER_ROUTES,
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
+  ...TAG_ROUTES,
   ...POOL_ROUTES,
   ...LIMIT_ROUTES,
   ...WAIT_ROUTES,

@@ -10,6 +10,7 @@ import { queueOperations } from './queues.ts';
 import { runGraphOperations } from './run-graphs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
+import { tagOperations } from './tags.ts';
 import { taskOperations } from './tasks.ts';
 import { triggerOperations } from './triggers.ts';
 import { waitOperations } from './waits.ts';
@@ -26,6 +27,7 @@ const ALL = {
   ...triggerOperations,
   ...queueOperations,
   ...workerOperations,
+  ...tagOperations,
   ...poolOperations,
   ...limitOperations,
   ...waitOperations,

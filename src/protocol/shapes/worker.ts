@@ -84,15 +84,6 @@ export const WorkerEdit = z.strictObject({
   permissions: granted.permissions.nullable().optional().describe('What its tasks may do to others; null: nothing'),
 });
 
-export const Tag = z
-  .object({
-    tag: z.string(),
-    workers: z.number(),
-    names: z.array(z.string()).readonly(),
-    wantedBy: z.array(z.string()).readonly().describe('Queues with ready tasks that require it'),
-  })
-  .meta({ id: 'Tag' });
-
 export const NewWorkerInput = z.strictObject({
   name: z.string(),
   tags: z.array(z.string()).max(100).default([]).describe('The tags that it may carry; it may have fewer, never more'),
