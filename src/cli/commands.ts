@@ -279,8 +279,26 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     load: async () => (await import('./cluster/audit.ts')).audit,
   },
   tags: {
-    doc: 'List the tags that workers carry, and those that ready tasks require and no worker has',
-    load: async () => (await import('./workers/tags.ts')).tags,
+    doc: 'See, make, rename and remove the tags of workers',
+    alone: 'list',
+    commands: {
+      list: {
+        doc: 'List tags, where each is used, and those that tasks require and nobody has',
+        load: async () => (await import('./tags/list.ts')).list,
+      },
+      create: {
+        doc: 'Make a tag, which is listed also while no worker carries it',
+        load: async () => (await import('./tags/create.ts')).create,
+      },
+      rename: {
+        doc: 'Give a tag another name, at all workers that were given it',
+        load: async () => (await import('./tags/rename.ts')).rename,
+      },
+      remove: {
+        doc: 'Remove a tag that is not used, or with --force take it from its workers',
+        load: async () => (await import('./tags/remove.ts')).remove,
+      },
+    },
   },
   workflows: {
     doc: 'Keep workflows',
@@ -524,6 +542,14 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
         load: async () => (await import('./limits/resume.ts')).resume,
       },
     },
+  },
+  apply: {
+    doc: 'Make tags, limits, queues, workers, pools, workflows, schedules and triggers as a file says',
+    load: async () => (await import('./settings/apply.ts')).apply,
+  },
+  export: {
+    doc: 'Print all settings as a file that "apply" takes; no secret is in it',
+    load: async () => (await import('./settings/export.ts')).exportSettings,
   },
   doctor: {
     doc: 'Check this host and the store, and say what to do about what is wrong',

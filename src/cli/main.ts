@@ -20,9 +20,13 @@ async function main(args: readonly string[]): Promise<number> {
 /** `leasehold tasks …`: the next word names the command. */
 async function runIn(name: string, group: Group, args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
-  if (word === undefined) return complainWith(helpForGroup(name, group));
   if (word === '--help' || word === '-h') return print(helpForGroup(name, group));
-  return run(await find(word, group.commands, name).load(), rest);
+  const { alone, commands } = group;
+  if (alone !== undefined && (word === undefined || word.startsWith('-'))) {
+    return run(await find(alone, commands, name).load(), args);
+  }
+  if (word === undefined) return complainWith(helpForGroup(name, group));
+  return run(await find(word, commands, name).load(), rest);
 }
 
 function run(command: Command, args: readonly string[]): Promise<number> {

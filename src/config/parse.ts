@@ -6,6 +6,7 @@ import { checkKey, checkName, checkWorkerId } from '../core/names.ts';
 import { NODE_OVERRIDES, type NodeOverride } from '../core/node.ts';
 import { checkPattern, normalizePermissions, type Permissions } from '../core/placement/permissions.ts';
 import { parseTest } from '../core/placement/tag.ts';
+import { SETTINGS_KINDS, type SettingsWord } from '../core/settings/kinds.ts';
 
 /** Parses the text of a flag or a variable. `name` is its name in errors. */
 export type Parse<T> = (text: string, name: string) => T;
@@ -137,6 +138,10 @@ export function workerId(text: string): string {
 
 export function tagName(text: string, name: string): readonly string[] {
   return [checkKey(name, text)];
+}
+
+export function settingsKind(text: string, name: string): readonly SettingsWord[] {
+  return [oneOf(...SETTINGS_KINDS)(text, name)];
 }
 
 export function keyText(text: string, name: string): string {

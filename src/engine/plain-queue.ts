@@ -152,6 +152,11 @@ function restOf(store: QueueStore): Rest {
     auditList: none,
     auditPrune: async () => 0,
 
+    tagAdd: no('tags'),
+    tagList: none,
+    tagRename: no('tags'),
+    tagRemove: no('tags'),
+
     nodeBeat: no('nodes'),
     nodeList: async () => ({ now: (await store.clock()).lease, nodes: [] }),
     nodeLeave: nothing,

@@ -53,7 +53,9 @@ export function viewTask(record: TaskRecord, { idOf, workerName, calendarOf, rul
   };
 }
 
-export function viewRules(rules: LaneRules | undefined): Pick<TaskView, 'placement' | 'limits' | 'fairness'> {
+export function viewRules(
+  rules: Pick<LaneRules, 'placement' | 'limits' | 'fairness'> | undefined,
+): Pick<TaskView, 'placement' | 'limits' | 'fairness'> {
   if (rules === undefined) return {};
   const { placement, limits, fairness } = rules;
   return {

@@ -17,6 +17,7 @@ import { RUN_GRAPH_ROUTES } from './routes/run-graphs.ts';
 import { RUN_ROUTES } from './routes/runs.ts';
 import { SCHEDULE_ROUTES } from './routes/schedules.ts';
 import { SYSTEM_ROUTES } from './routes/system.ts';
+import { TAG_ROUTES } from './routes/tags.ts';
 import { TASK_ROUTES } from './routes/tasks.ts';
 import { TOKEN_ROUTES } from './routes/tokens.ts';
 import { TRIGGER_ROUTES } from './routes/triggers.ts';
@@ -40,6 +41,7 @@ export const ROUTES = {
   ...QUEUE_ROUTES,
   ...WORKER_ROUTES,
   ...CREDENTIAL_ROUTES,
+  ...TAG_ROUTES,
   ...POOL_ROUTES,
   ...LIMIT_ROUTES,
   ...WAIT_ROUTES,

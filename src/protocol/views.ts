@@ -10,10 +10,11 @@ import type { Purged, Queue, Retried } from './shapes/queue.ts';
 import type { UpgradeEdit, UpgradePolicy, UpgradeStatus } from './shapes/release.ts';
 import type { Run, RunCheck, RunDetail, RunStep, RunStepDetail, RunWait } from './shapes/run.ts';
 import type { Fire, Schedule, ScheduleDetail } from './shapes/schedule.ts';
+import type { RemovedTag, RenamedTag, Tag } from './shapes/tag.ts';
 import type { Attempt, Explanation, LogLine, PushedTask, Task, TaskDetail } from './shapes/task.ts';
 import type { FiredTrigger, Firing, PutTrigger, Trigger } from './shapes/trigger.ts';
 import type { Approval, Decision, Signal } from './shapes/wait.ts';
-import type { Tag, Worker, WorkerSetting } from './shapes/worker.ts';
+import type { Worker, WorkerSetting } from './shapes/worker.ts';
 import type {
   AppliedWorkflow,
   Workflow,
@@ -52,6 +53,8 @@ export type PoolCheckedView = View<typeof PoolChecked>;
 export type PoolDecisionView = View<typeof PoolDecision>;
 export type PoolTicketView = View<typeof PoolTicket>;
 export type TagView = View<typeof Tag>;
+export type RenamedTagView = View<typeof RenamedTag>;
+export type RemovedTagView = View<typeof RemovedTag>;
 export type LimitView = View<typeof Limit>;
 export type LimitDetailView = View<typeof LimitDetail>;
 /** The bounds of a limit; a bound that it does not have is absent. */

@@ -1,5 +1,6 @@
 import type { AuditStore } from './port/admin/audit-store.ts';
 import type { CredentialStore } from './port/admin/credential-store.ts';
+import type { TagStore } from './port/admin/tag-store.ts';
 import type { BrowserSessionStore } from './port/browser-session-store.ts';
 import type { BudgetStore } from './port/budget-store.ts';
 import type { DependencyStore } from './port/dependency-store.ts';
@@ -24,6 +25,7 @@ import type { QueueStore } from './queue-store.ts';
 
 export type * from './port/admin/audit-store.ts';
 export type * from './port/admin/credential-store.ts';
+export type * from './port/admin/tag-store.ts';
 export type * from './port/browser-session-store.ts';
 export type * from './port/budget-store.ts';
 export type * from './port/dependency-store.ts';
@@ -67,6 +69,7 @@ export interface Store
     BrowserSessionStore,
     AuditStore,
     CredentialStore,
+    TagStore,
     NodeStore,
     DocumentStore,
     InsightStore {

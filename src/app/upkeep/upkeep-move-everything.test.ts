@@ -192,6 +192,7 @@ async function furnish(app: App): Promise<Scene> {
     code: 'CONFLICT',
     after: '{"a":2}',
   });
+  await store.tagAdd({ name: 'Ä=1', by: 'ada' });
   await store.workerRegister({ name: 'gone', incarnation: 'gone', slots: 1, tags: [], host: 'box', staleMs: 1 });
   const reaper = await store.dutyTake({ name: 'test', holder: 'test', ttlMs: HOUR });
   assert.ok(reaper);

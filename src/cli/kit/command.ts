@@ -28,6 +28,8 @@ export interface Entry {
 export interface Group {
   readonly doc: string;
   readonly commands: Readonly<Record<string, Entry>>;
+  /** The command that the first word alone is short for. */
+  readonly alone?: string;
 }
 
 export function isGroup(entry: Entry | Group): entry is Group {

@@ -1,4 +1,4 @@
-import { atLeast, filled, keyText } from '../parse.ts';
+import { atLeast, filled, keyText, settingsKind } from '../parse.ts';
 import type { OptionTable } from './option.ts';
 
 /** Faster than a person reads; each look costs the node several calls. */
@@ -55,6 +55,58 @@ export const COMMAND_OPTIONS = {
   },
   force: {
     doc: 'Replace what is there',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  takeTag: {
+    doc: 'Also a tag that is used: take it from all workers that were given it',
+    flag: 'force',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  settingsFile: {
+    doc: 'The settings: a file in YAML or JSON, or a folder of such files',
+    flag: 'file',
+    short: 'f',
+    value: 'FILE|DIR',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'required',
+  },
+  prune: {
+    doc: 'Also remove what the file does not name, of the kinds that it names',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
+  settingsKind: {
+    doc: 'Only this kind: tags, limits, queues, workers, pools, workflows, schedules or triggers',
+    flag: 'kind',
+    value: 'KIND',
+    many: true,
+    parse: settingsKind,
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'all',
+  },
+  settingsOut: {
+    doc: 'Write it there, and not to standard output',
+    flag: 'out',
+    value: 'FILE|DIR',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'standard output',
+  },
+  asDazflow: {
+    doc: 'Write the files of dazflow into a folder: agents.json, tags.json, concurrency_groups.json',
+    flag: 'dazflow',
     parse: () => true,
     env: [],
     fallback: () => false,

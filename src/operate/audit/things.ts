@@ -21,6 +21,7 @@ export type Kind =
   | 'queue'
   | 'run'
   | 'schedule'
+  | 'tag'
   | 'task'
   | 'token'
   | 'trigger'
@@ -118,6 +119,15 @@ export const THINGS: { readonly [K in Kind]: Thing } = {
       state: true,
       times: { cron: true, every: true, at: true, daily: true, weekly: true, monthly: true },
     },
+  },
+  tag: {
+    read: async ({ engine }, name) => {
+      const [made, settings] = await Promise.all([engine.store.tagList(), engine.store.workerSettings()]);
+      const givenTo = settings.filter(({ tags }) => tags.includes(name)).map((setting) => setting.name);
+      const isMade = made.some((tag) => tag.name === name);
+      return isMade || givenTo.length > 0 ? { made: isMade, givenTo } : undefined;
+    },
+    shows: { made: true, givenTo: true },
   },
   task: {
     read: (snapshot, id) => taskOperations.getTask(snapshot, { params: { id } }),

@@ -11,6 +11,7 @@ import { queueOperations } from './queues.ts';
 import { runGraphOperations } from './run-graphs.ts';
 import { runOperations } from './runs.ts';
 import { scheduleOperations } from './schedules.ts';
+import { tagOperations } from './tags.ts';
 import { taskOperations } from './tasks.ts';
 import { triggerOperations } from './triggers.ts';
 import { upgradeOperations } from './upgrades.ts';
@@ -29,6 +30,7 @@ const ALL = {
   ...queueOperations,
   ...workerOperations,
   ...credentialOperations,
+  ...tagOperations,
   ...poolOperations,
   ...limitOperations,
   ...waitOperations,

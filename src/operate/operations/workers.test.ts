@@ -38,16 +38,23 @@ test('a worker that is disabled takes nothing more and keeps what it has, until 
 
 test('what is said of a name without a worker holds for the one that comes, and is remembered until then', async (t) => {
   const { engine, fleet, operator } = await scene(t);
-  assert.deepEqual(await fleet.unusedSettings(), []);
+  assert.deepEqual(
+    (await fleet.settings()).filter(({ workers }) => workers === 0),
+    [],
+  );
   const [answer] = await fleet.set(['gpu-1'], { enabled: false, priority: -5 });
   assert.equal(answer?.workers, 0);
-  assert.deepEqual(await fleet.unusedSettings(), [
-    { name: 'gpu-1', enabled: false, priority: -5, tags: [], workers: 0, running: 0 },
-  ]);
+  assert.deepEqual(
+    (await fleet.settings()).filter(({ workers }) => workers === 0),
+    [{ name: 'gpu-1', enabled: false, priority: -5, tags: [], workers: 0, running: 0 }],
+  );
   await engine.workers.register({ name: 'gpu-1', incarnation: 'later', slots: 1, priority: 3 });
   const shown = (await operator.call('listWorkers')).workers.find(({ name }) => name === 'gpu-1');
   assert.deepEqual([shown?.enabled, shown?.priority], [false, -5]);
-  assert.deepEqual(await fleet.unusedSettings(), []);
+  assert.deepEqual(
+    (await fleet.settings()).filter(({ workers }) => workers === 0),
+    [],
+  );
   assert.equal(await refusal(fleet.set(['No Name'], { enabled: true })), 'INVALID_INPUT');
 });
 
@@ -57,21 +64,4 @@ test('given tags come and go; those that a worker brings stay', async (t) => {
   assert.deepEqual([given.tags, given.carries, given.own], [['gpu=nvidia', 'spot'], ['eu', 'gpu=nvidia', 'spot'], []]);
   const taken = await fleet.tag('laptop', { add: [], remove: ['spot', 'eu', 'never-had'] });
   assert.deepEqual([taken.tags, taken.carries, taken.own], [['gpu=nvidia'], ['eu', 'gpu=nvidia'], ['eu']]);
-});
-
-test('tags are listed with who carries them and which queues ask for them, and then what nobody has', async (t) => {
-  const { engine, fleet } = await scene(t);
-  await engine.workers.register({ name: 'box', incarnation: 'b1', slots: 1, tags: ['eu', 'memory_gb=32'] });
-  await engine.workers.register({ name: 'box', incarnation: 'b2', slots: 1, tags: ['eu'] });
-  const push = (queue: string, requires: readonly string[]) =>
-    engine.push({ queue, handler: 'h', placement: { requires } });
-  await push('papers', ['memory_gb>=16', 'gpu']);
-  await push('mail', ['gpu', 'eu']);
-  const later = await push('later', ['tpu']);
-  await engine.cancel(later.task);
-  assert.deepEqual(await fleet.tags(), [
-    { tag: 'eu', workers: 3, names: ['box', 'laptop'], wantedBy: ['mail'] },
-    { tag: 'memory_gb=32', workers: 1, names: ['box'], wantedBy: ['papers'] },
-    { tag: 'gpu', workers: 0, names: [], wantedBy: ['mail', 'papers'] },
-  ]);
 });

@@ -2,13 +2,12 @@ import { parseDuration } from '../../core/duration.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { makeIdCodec } from '../../core/ids.ts';
 import { checkWorkerId } from '../../core/names.ts';
-import { parseTest, passes, readTag } from '../../core/placement/tag.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { FleetMember, GrantChange, Lane, WorkerSettingRecord } from '../../engine/records.ts';
+import type { FleetMember, GrantChange, WorkerSettingRecord } from '../../engine/records.ts';
 import { Enrolment } from '../calls/enrolment.ts';
 import { joinOf } from '../calls/join.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
-import { type TagView, viewWorker, type WorkerSettingView, type WorkerView } from '../views.ts';
+import { viewWorker, type WorkerSettingView, type WorkerView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
 export interface TagAnswer extends WorkerSettingView {
@@ -40,8 +39,6 @@ export interface Enrolled extends WorkerSettingView {
   readonly code?: string | undefined;
 }
 
-const PAGE = 1000;
-
 /** The settings of workers by name, and the tags that they carry. */
 export class WorkerOperator {
   readonly #engine: Engine;
@@ -50,15 +47,13 @@ export class WorkerOperator {
     this.#engine = engine;
   }
 
-  /** Settings of names that no worker has now. */
-  async unusedSettings(): Promise<readonly WorkerSettingView[]> {
+  /** Settings of all names that have some. */
+  async settings(): Promise<readonly WorkerSettingView[]> {
     const settings = await this.#engine.store.workerSettings();
     const fleet = settings.length === 0 ? [] : await this.#living();
     const isSet = ({ enabled, priority, tags, grant }: WorkerSettingRecord): boolean =>
       !enabled || priority !== undefined || tags.length > 0 || Object.keys(grant).length > 0;
-    return settings
-      .map((setting) => viewSetting(setting, fleet))
-      .filter((one, i) => one.workers === 0 && isSet(settings[i] as WorkerSettingRecord));
+    return settings.filter(isSet).map((setting) => viewSetting(setting, fleet));
   }
 
   async set(names: readonly string[], edit: WorkerEdit): Promise<readonly WorkerSettingView[]> {
@@ -134,39 +129,6 @@ export class WorkerOperator {
     };
   }
 
-  /** Tags that workers carry, by name; then the tests of ready tasks that no worker passes. */
-  async tags(): Promise<readonly TagView[]> {
-    const fleet = await this.#living();
-    const wanted = await this.#wanted();
-    const carriers = new Map<string, Set<string>>();
-    for (const { name, tags } of fleet) for (const tag of tags) of(carriers, tag).add(name);
-    const wantedBy = (tag: string): readonly string[] => {
-      const asking = [...wanted].filter(([test]) => passes(parseTest('tag', test), [readTag(tag)]));
-      return sorted(asking.flatMap(([, queues]) => [...queues]));
-    };
-    const carried = sorted(carriers.keys()).map((tag) => {
-      const names = sorted(of(carriers, tag));
-      const count = fleet.filter(({ tags }) => tags.includes(tag)).length;
-      return { tag, workers: count, names, wantedBy: wantedBy(tag) };
-    });
-    const missing = sorted(wanted.keys())
-      .filter((test) => !fleet.some(({ tags }) => passes(parseTest('tag', test), tags.map(readTag))))
-      .map((tag) => ({ tag, workers: 0, names: [], wantedBy: sorted(of(wanted, tag)) }));
-    return [...carried, ...missing];
-  }
-
-  /** Test → queues with ready tasks that require it. */
-  async #wanted(): Promise<Map<string, Set<string>>> {
-    const wanted = new Map<string, Set<string>>();
-    for (let after = 0; ; ) {
-      const ids = (await this.#engine.store.laneScan({ after, limit: PAGE })).map(({ id }) => id);
-      for (const lane of await this.#engine.store.laneGet({ lanes: ids }))
-        for (const test of lane?.rules?.placement.requires ?? []) of(wanted, test).add((lane as Lane).queue);
-      after = ids.at(-1) ?? after;
-      if (ids.length < PAGE) return wanted;
-    }
-  }
-
   /** Workers whose heartbeats arrive. A silent worker stays in the fleet until the reaper has seen it, and is left out here before. */
   async #living(): Promise<readonly FleetMember[]> {
     const { now, members } = await this.#engine.store.workerFleet();
@@ -176,7 +138,9 @@ export class WorkerOperator {
 
 export const workerOperations = {
   async listWorkers(snapshot) {
-    return { workers: await workersOf(snapshot), absent: await new WorkerOperator(snapshot.engine).unusedSettings() };
+    const settings = await new WorkerOperator(snapshot.engine).settings();
+    const absent = settings.filter(({ workers }) => workers === 0);
+    return { workers: await workersOf(snapshot), absent, settings };
   },
 
   /** Everything that is known of a worker's name; refused when that is nothing. */
@@ -211,10 +175,6 @@ export const workerOperations = {
 
   async removeWorker({ engine }, { params }) {
     return { removed: true, secrets: await new WorkerOperator(engine).remove(params.name) };
-  },
-
-  async listTags({ engine }) {
-    return { tags: await new WorkerOperator(engine).tags() };
   },
 } satisfies Operations;
 
@@ -259,12 +219,6 @@ function viewSetting(setting: WorkerSettingRecord, fleet: readonly FleetMember[]
     workers: own.length,
     running: own.reduce((sum, { running }) => sum + running, 0),
   };
-}
-
-function of(map: Map<string, Set<string>>, key: string): Set<string> {
-  const found = map.get(key) ?? new Set<string>();
-  map.set(key, found);
-  return found;
 }
 
 function sorted(texts: Iterable<string>): readonly string[] {

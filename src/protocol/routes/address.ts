@@ -10,6 +10,7 @@ export const oneLimit = z.strictObject({ name: pathName('The name of a limit') }
 export const oneSchedule = z.strictObject({ name: pathName('The name of a schedule') });
 export const onePool = z.strictObject({ name: pathName('The name of a pool') });
 export const oneWorker = z.strictObject({ name: pathName('The name of a worker') });
+export const oneTag = z.strictObject({ name: pathName('The name of a tag') });
 export const oneSession = z.strictObject({ id: pathName('The worker_id of the session') });
 export const oneNode = z.strictObject({ id: pathName('The id of a node') });
 export const oneToken = z.strictObject({ id: digits(z.number().min(1)).describe('The number of a token') });

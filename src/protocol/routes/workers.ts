@@ -5,7 +5,6 @@ import {
   Enrolled,
   NewWorkerAnswer,
   NewWorkerInput,
-  Tag,
   Worker,
   WorkerDetail,
   WorkerEdit,
@@ -20,7 +19,11 @@ export const WORKER_ROUTES = {
     path: `${API}/workers`,
     access: 'read',
     does: 'Worker processes, and settings of names that no worker has now',
-    answer: z.object({ workers: z.array(Worker).readonly(), absent: z.array(WorkerSetting).readonly() }),
+    answer: z.object({
+      workers: z.array(Worker).readonly(),
+      absent: z.array(WorkerSetting).readonly(),
+      settings: z.array(WorkerSetting).readonly().describe('All names that have settings'),
+    }),
   }),
   getWorker: route({
     method: 'GET',
@@ -75,12 +78,5 @@ export const WORKER_ROUTES = {
     does: 'Ends the secrets of a worker and drops the settings of its name; it is cut off within a second',
     params: oneWorker,
     answer: z.object({ removed: z.literal(true), secrets: z.number() }),
-  }),
-  listTags: route({
-    method: 'GET',
-    path: `${API}/tags`,
-    access: 'read',
-    does: 'Tags that workers carry, and those that tasks require and no worker has',
-    answer: z.object({ tags: z.array(Tag).readonly() }),
   }),
 } as const satisfies Record<string, Route>;

@@ -89,15 +89,6 @@ export const WorkerEdit = z.strictObject({
   ownCredentials: granted.ownCredentials.optional(),
 });
 
-export const Tag = z
-  .object({
-    tag: z.string(),
-    workers: z.number(),
-    names: z.array(z.string()).readonly(),
-    wantedBy: z.array(z.string()).readonly().describe('Queues with ready tasks that require it'),
-  })
-  .meta({ id: 'Tag' });
-
 export const NewWorkerInput = z.strictObject({
   name: z.string(),
   tags: z.array(z.string()).max(100).default([]).describe('The tags that it may carry; it may have fewer, never more'),

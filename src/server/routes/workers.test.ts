@@ -81,11 +81,12 @@ test('tags are added and taken away, and the list of tags says who has them and 
   ]);
   await engine.push({ queue: 'wide', handler: 'h', placement: { requires: ['big', 'tpu'] } });
   const { tags } = await node.call('listTags', '/api/v1/tags');
+  const none = { made: false, usedBy: [], missing: false };
   assert.deepEqual(tags, [
-    { tag: 'big', workers: 1, names: ['w'], wantedBy: ['wide'] },
-    { tag: 'gpu=nvidia', workers: 1, names: ['w'], wantedBy: [] },
-    { tag: 'own', workers: 1, names: ['w'], wantedBy: [] },
-    { tag: 'tpu', workers: 0, names: [], wantedBy: ['wide'] },
+    { tag: 'big', workers: 1, names: ['w'], wantedBy: ['wide'], givenTo: ['w'], ...none },
+    { tag: 'gpu=nvidia', workers: 1, names: ['w'], wantedBy: [], givenTo: ['w'], ...none },
+    { tag: 'own', workers: 1, names: ['w'], wantedBy: [], givenTo: [], ...none },
+    { tag: 'tpu', workers: 0, names: [], wantedBy: ['wide'], givenTo: [], ...none, missing: true },
   ]);
 });
 

@@ -344,6 +344,10 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneAudit: ['audit_entry_at(at)', 'audit_entry_pkey(id)'],
   pruneStrangers: ['audit_entry_pkey(id)', 'audit_entry_stranger(first)'],
 
+  tagAdd: [],
+  tagFind: ['tag_pkey(name)'],
+  tagDrop: ['tag_pkey(name)'],
+
   reactionLineAdd: [],
   reactionLines: ['reaction_line_pkey(name, n)'],
   reactionLinesDrop: ['reaction_line_pkey(name, n)'],
@@ -382,6 +386,7 @@ const FREE: Partial<Record<StatementName, string>> = {
   workersNamed: 'those that live, when somebody changes a setting',
   settingList: 'for people',
   tokenList: 'for people',
+  tagList: 'for people',
   browserSessionTrim: 'a login is rare, and sessions are few',
   secretPin: 'once in the life of a node; of tasks only the index of running ones',
   secretPinned: 'settings are few',
@@ -674,6 +679,7 @@ class Ground {
       `INSERT INTO s.credential_holding (worker, credential, status, wanted, acked, asked_at, changed_at)
         SELECT 'w' || i % 2000, 'c' || i % 501, CASE WHEN i % 50 = 0 THEN 0 ELSE 1 END, 1, 1, 1, 1 FROM ${some(50_000)}
         ON CONFLICT DO NOTHING`,
+      `INSERT INTO s.tag (name, at, author) SELECT 't' || i, i, 'me' FROM ${some(5000)}`,
       `INSERT INTO s.worker_loss (worker, name, at) SELECT i, 'w' || i, i FROM ${some(5000)}`,
     ]) {
       await this.ask(text);

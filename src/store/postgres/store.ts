@@ -5,6 +5,7 @@ import { auditStore } from './stores/admin/audit-store.ts';
 import { browserSessionStore } from './stores/admin/browser-session-store.ts';
 import { credentialStore } from './stores/admin/credential-store.ts';
 import { settingStore } from './stores/admin/setting-store.ts';
+import { tagStore } from './stores/admin/tag-store.ts';
 import { tokenStore } from './stores/admin/token-store.ts';
 import { budgetStore } from './stores/budget-store.ts';
 import { claimStore } from './stores/claim-store.ts';
@@ -89,6 +90,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...browserSessionStore(shared),
     ...auditStore(shared),
     ...credentialStore(shared),
+    ...tagStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

@@ -19,6 +19,7 @@ import { POOLS } from '../admin/pools.ts';
 import { PRUNE } from '../admin/prune.ts';
 import { REACTIONS } from '../admin/reactions.ts';
 import { SAVED_VIEWS } from '../admin/saved-views.ts';
+import { TAGS } from '../admin/tags.ts';
 import { TOKEN_EXCHANGE } from '../admin/token-exchange.ts';
 import { TOKENS } from '../admin/tokens.ts';
 import { TRIGGERS } from '../admin/triggers.ts';
@@ -136,6 +137,7 @@ export const TOPICS: readonly Topic[] = [
   BROWSER_SESSIONS,
   AUDIT_TRAIL,
   CREDENTIALS,
+  TAGS,
   NODES,
   DOCUMENTS,
   INSIGHT,

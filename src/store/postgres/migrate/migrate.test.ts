@@ -201,6 +201,7 @@ for (const { what, version: newest, tables } of [
   { what: 'workflows', version: 20, tables: ['trigger_def', 'workflow', 'workflow_version'] },
   { what: 'credentials', version: 23, tables: ['credential', 'credential_holding', 'credential_signer'] },
   { what: 'the audit', version: 24, tables: ['audit_entry'] },
+  { what: 'tags', version: 25, tables: ['tag'] },
 ])
   test(`${what} only add to what a program of the version before works on`, async () => {
     const here = place();

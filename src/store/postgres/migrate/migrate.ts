@@ -35,6 +35,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 22, file: '022-reactions.sql', compatibleFrom: 17 },
   { version: 23, file: '023-credentials.sql', compatibleFrom: 17 },
   { version: 24, file: '024-audit.sql', compatibleFrom: 17 },
+  { version: 25, file: '025-tags.sql', compatibleFrom: 17 },
 ];
 
 export interface PostgresMigration extends Migration {

@@ -1,4 +1,4 @@
-/** Tables of triggers, of pools, of credentials and of the audit: how their rows become rows in Postgres. */
+/** Tables of triggers, of pools, of credentials, of tags and of the audit: how their rows become rows in Postgres. */
 import { numbers, type Transfer, texts } from './move-in-columns.ts';
 
 export const TRIGGER_TRANSFERS: readonly Transfer[] = [
@@ -126,5 +126,13 @@ export const AUDIT_TRANSFERS: readonly Transfer[] = [
     ],
     select: `SELECT id, at, ended_at, actor, role, token, said, action, target, face, address, request, outcome, status, code, was, became,
       times FROM audit_entry ORDER BY id`,
+  },
+];
+
+export const TAG_TRANSFERS: readonly Transfer[] = [
+  {
+    table: 'tag',
+    columns: [...texts('name'), ...numbers('bigint', 'at'), ...texts('author')],
+    select: 'SELECT name, at, author FROM tag',
   },
 ];

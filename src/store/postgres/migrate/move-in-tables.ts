@@ -1,6 +1,12 @@
 /** How rows of a SQLite store become rows in Postgres. The one place that knows both schemas, but for move-in-fleet.ts. */
 import { list, numbers, type Transfer, texts, truth } from './move-in-columns.ts';
-import { AUDIT_TRANSFERS, CREDENTIAL_TRANSFERS, POOL_TRANSFERS, TRIGGER_TRANSFERS } from './move-in-fleet.ts';
+import {
+  AUDIT_TRANSFERS,
+  CREDENTIAL_TRANSFERS,
+  POOL_TRANSFERS,
+  TAG_TRANSFERS,
+  TRIGGER_TRANSFERS,
+} from './move-in-fleet.ts';
 
 /** A moved lease lasts at least this long, so that its worker has time to find the new store. */
 const LEASE_MS = 30_000;
@@ -306,6 +312,7 @@ export const TRANSFERS: readonly Transfer[] = [
   ...POOL_TRANSFERS,
   ...CREDENTIAL_TRANSFERS,
   ...AUDIT_TRANSFERS,
+  ...TAG_TRANSFERS,
   {
     table: 'run',
     columns: [

@@ -31,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 20, file: '020-reactions.sql', compatibleFrom: 15 },
   { version: 21, file: '021-credentials.sql', compatibleFrom: 15 },
   { version: 22, file: '022-audit.sql', compatibleFrom: 15 },
+  { version: 23, file: '023-tags.sql', compatibleFrom: 15 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

@@ -5,20 +5,21 @@ import { type Column, printList } from '../display/table.ts';
 import type { Command } from '../kit/command.ts';
 import { OPERATOR_OPTIONS } from '../kit/operator-for.ts';
 import { showList } from '../kit/show-list.ts';
+import { userText } from './words.ts';
 
-/** `leasehold tags`. */
-export const tags: Command = {
-  name: 'tags',
-  doc: 'List the tags that workers carry, and those that ready tasks require and no worker has',
+/** `leasehold tags list`. */
+export const list: Command = {
+  name: 'tags list',
+  doc: 'List tags, where each is used, and those that tasks require and nobody has',
   args: [],
   options: ['watch', ...OPERATOR_OPTIONS],
   examples: [
-    { line: 'tags', does: 'the tags that the fleet has, and those that it lacks' },
-    { line: "tags --json | jq 'select(.workers == 0)'", does: 'only those that it lacks' },
+    { line: 'tags list', does: 'the tags that the fleet has, and those that it lacks; "tags" alone does the same' },
+    { line: "tags list --json | jq 'select(.workers == 0)'", does: 'only those that it lacks' },
   ],
 
   run(args) {
-    return showList<TagView>(loadConfig(tags, args), {
+    return showList<TagView>(loadConfig(list, args), {
       read: (operator) => operator.call('listTags').then(({ tags }) => tags),
       show(found, out) {
         printList(out, columns(out), found);
@@ -29,28 +30,33 @@ export const tags: Command = {
   },
 };
 
+/** It is required, and no enabled worker has it. */
+const isMissing = ({ missing }: TagView): boolean => missing;
+
 function columns(out: Out): readonly Column<TagView>[] {
   return [
     {
       head: 'tag',
       cell: ({ tag }) => tag,
-      paint: ({ workers }, text) => (workers === 0 ? out.paint('red', text) : text),
+      paint: (row, text) => (isMissing(row) ? out.paint('red', text) : text),
     },
     {
       head: 'workers',
       cell: ({ workers }) => String(workers),
-      show: ({ workers }) => (workers === 0 ? '✗ nobody' : String(workers)),
-      paint: ({ workers }, text) => (workers === 0 ? out.paint('red', text) : text),
+      show: (row) => (isMissing(row) ? '✗ nobody' : String(row.workers)),
+      paint: (row, text) => (isMissing(row) ? out.paint('red', text) : text),
     },
     { head: 'required in', cell: ({ wantedBy }) => wantedBy.join(',') || '–' },
-    { head: 'carried by', cell: ({ names }) => names.join(',') || '–', rest: true },
+    { head: 'carried by', cell: ({ names }) => names.join(',') || '–' },
+    { head: 'given to', cell: ({ givenTo }) => givenTo.join(',') || '–' },
+    { head: 'named by', cell: ({ usedBy }) => usedBy.map(userText).join(',') || '–', rest: true },
   ];
 }
 
 function hint(found: readonly TagView[], out: Out): void {
-  const missing = found.find(({ workers }) => workers === 0);
+  const missing = found.find(isMissing);
   if (found.length === 0)
-    out.note('No worker here carries a tag, and no task requires one: "worker --tag TAG" brings one.');
+    out.note('There is no tag, and no task requires one: "worker --tag TAG" brings one, "tags create TAG" makes one.');
   else if (missing !== undefined)
     out.note(
       out.paint('dim', 'What nobody has: start a worker with --tag TAG, or "leasehold workers tag NAME --add TAG".'),
