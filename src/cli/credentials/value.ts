@@ -2,13 +2,16 @@ import { readFileSync } from 'node:fs';
 import type { ReadStream } from 'node:tty';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import type { RequestOf } from '../../protocol/paths.ts';
+import type { CallInput } from '../../operate/operator.ts';
 
 /** More than a value may have, so that its bound is told by whoever checks it. */
 const MOST_BYTES = 1024 * 1024;
 
 /** The value of a credential: of a file, of the standard input, or of somebody who types it unseen. One line break at its end is none of it. */
-export async function readValue(config: Config, name: string): Promise<Pick<RequestOf<'setCredential'>, 'value' | 'fields' | 'type'>> {
+export async function readValue(
+  config: Config,
+  name: string,
+): Promise<Pick<CallInput<'setCredential'>['body'], 'value' | 'fields' | 'type'>> {
   const { credentialFile: file, credentialFields: isObject, credentialType: type } = config;
   const text = (await textOf(file, name)).replace(/\r?\n$/, '');
   if (text === '') throw refuse('it is empty');
@@ -46,7 +49,7 @@ function typed(input: ReadStream, name: string): Promise<string> {
       for (const one of chunk) {
         if (one === '\r' || one === '\n') return end(() => resolve(text));
         if (one === '\u0003' || one === '\u0004') return end(() => reject(refuse('nothing was typed')));
-        text = one === '\u007f' || one === '\b' ? [...text].slice(0, -1).join('') : text + one;
+        text = one === '\u007f' || one === '\b' ? text.slice(0, -1) : text + one;
       }
     };
     input.on('data', hear);

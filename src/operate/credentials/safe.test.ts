@@ -10,7 +10,8 @@ import { signerOf } from './signer.ts';
 const CANARY = 'hunter2-canary';
 const safe = (text = 'one secret', cluster = 'cluster'): CredentialSafe =>
   new CredentialSafe(new ClusterSecret(text, cluster));
-const locked = (error: unknown): boolean => isEngineError(error, 'CREDENTIAL_LOCKED') && !error.message.includes(CANARY);
+const locked = (error: unknown): boolean =>
+  isEngineError(error, 'CREDENTIAL_LOCKED') && !error.message.includes(CANARY);
 
 test('a value opens with the secret of its cluster, under its name and version', () => {
   const sealed = safe().seal('db', 3, { value: CANARY });

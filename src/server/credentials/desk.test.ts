@@ -83,7 +83,10 @@ test('a change that another node made is found within a second', async (t) => {
   await at.world.advance(600);
   await settled(at.world);
   const { status, error } = (await at.holding()) ?? {};
-  assert.deepEqual([status, error], ['failed', 'its value cannot be opened with the secret of this cluster; set it again']);
+  assert.deepEqual(
+    [status, error],
+    ['failed', 'its value cannot be opened with the secret of this cluster; set it again'],
+  );
   assert.deepEqual(box.told, []);
 });
 
@@ -127,7 +130,10 @@ test('a worker that fetches is told by its calls, at most so much at once', asyn
     ['a', 'b'],
   );
   for (const order of [...first, ...(await box.session.fetch(2))]) await box.obey(order);
-  assert.deepEqual(box.vault.report.holds.map(({ name }) => name), ['a', 'b', 'c']);
+  assert.deepEqual(
+    box.vault.report.holds.map(({ name }) => name),
+    ['a', 'b', 'c'],
+  );
   await box.session.said(box.vault.report);
   assert.deepEqual(await box.session.fetch(2), []);
 });

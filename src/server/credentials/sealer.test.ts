@@ -19,8 +19,10 @@ test('a worker opens what was sealed to it, and nobody else does', () => {
   const envelope = sealEnvelope({ ...TO, key: keys.publicKey }, value, signer);
   assert.deepEqual(Envelope.parse(envelope), envelope);
   assert.deepEqual(openEnvelope(TO, envelope, keys, signer.publicKey), value);
-  const open = (to: object = {}, by = keys, from = signer.publicKey) => () =>
-    openEnvelope({ ...TO, ...to }, envelope, by, from);
+  const open =
+    (to: object = {}, by = keys, from = signer.publicKey) =>
+    () =>
+      openEnvelope({ ...TO, ...to }, envelope, by, from);
   assert.throws(open({}, newKeys()), /not sealed for this key/);
   assert.throws(open({}, keys, cluster().publicKey), /signature is not that of the cluster/);
   for (const other of [{ worker: 'other' }, { name: 'dc' }, { version: 3 }]) assert.throws(open(other), /signature/);
@@ -33,7 +35,11 @@ test('a key that gives no secret is refused', () => {
 
 test('secrets go over TLS, or stay on this host; what a proxy on this host hands on came from elsewhere', () => {
   const exposed = (
-    { remoteAddress = '127.0.0.1', encrypted = false, headers = {} }: { remoteAddress?: string; encrypted?: boolean; headers?: object },
+    {
+      remoteAddress = '127.0.0.1',
+      encrypted = false,
+      headers = {},
+    }: { remoteAddress?: string; encrypted?: boolean; headers?: object },
     behindProxy = false,
   ): boolean => isExposed({ headers, socket: { remoteAddress, encrypted } } as never, { behindProxy });
   const far = '10.0.0.7';

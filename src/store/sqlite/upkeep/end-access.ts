@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { SECRET_PIN, secretPinOf } from '../../rows/node-rows.ts';
-import { credentialsIn, endHoldings, type KnownCredentials } from './restore-credentials.ts';
 import { readMeta, writeMeta } from './migrate.ts';
+import { credentialsIn, endHoldings, type KnownCredentials } from './restore-credentials.ts';
 
 /** What a restore has ended. */
 export interface EndedAccess {

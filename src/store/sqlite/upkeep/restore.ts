@@ -16,8 +16,8 @@ import {
 } from './copy.ts';
 import { accessIn, type EndedAccess, endAccess, type KnownAccess, keepSecret } from './end-access.ts';
 import { schemaStatus } from './migrate.ts';
-import { raiseVersions } from './restore-credentials.ts';
 import { type Highs, highsOf, type Moved, moveAhead } from './move-ahead.ts';
+import { raiseVersions } from './restore-credentials.ts';
 
 export interface RestoreOptions extends CopyWishes {
   readonly file: string;
