@@ -72,5 +72,9 @@ test('a secret from outside needs the old one beside it, or the word that the va
   assert.equal(await refusal(renewSecret(url, third)), 'CONFLICT');
   assert.deepEqual((await renewSecret(url, third, { lose: true })).lost, ['db']);
   const last = new CredentialSafe(new ClusterSecret('c'.repeat(43), store.clusterKey));
-  assert.notEqual((await signerOf(store, last)).publicKey, publicKey, 'there is another signer, so workers are enrolled again');
+  assert.notEqual(
+    (await signerOf(store, last)).publicKey,
+    publicKey,
+    'there is another signer, so workers are enrolled again',
+  );
 });
