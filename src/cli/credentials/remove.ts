@@ -22,6 +22,7 @@ export const remove: Command = {
     const out = outFor(config);
     const before = await withOperator(config, (operator) => operator.call('removeCredential', { params: { name } }));
     if (out.mode === 'json') out.json({ ...before, removed: true });
+    else if (before.holders.every(({ status }) => status === 'removed')) out.line(`Removed ${name}, which nobody had.`);
     else
       out.line(
         `Removed ${name}. Its holders were: ${holdersWords(before)}; each removes its copy when it hears of it.`,

@@ -20,7 +20,7 @@ export async function readValue(
 }
 
 async function textOf(file: string | undefined, name: string): Promise<string> {
-  if (file !== undefined) return readFileSync(file, 'utf8');
+  if (file !== undefined) return fileText(file);
   if (process.stdin.isTTY) return typed(process.stdin, name);
   let text = '';
   process.stdin.setEncoding('utf8');
@@ -29,6 +29,15 @@ async function textOf(file: string | undefined, name: string): Promise<string> {
     if (text.length > MOST_BYTES) throw refuse('it is too long');
   }
   return text;
+}
+
+function fileText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw refuse(`${file} cannot be read`);
+    throw fault('NOT_FOUND', { kind: 'file', id: file });
+  }
 }
 
 /** What is typed is shown nowhere. Enter ends it; Ctrl-C and Ctrl-D mean that there is none. */
