@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ErrorCode, isEngineError } from '../core/errors.ts';
 import { type Environment, loadCall, loadConfig, sourceOf } from './load.ts';
+import { CREDENTIAL_OPTIONS } from './options/credentials.ts';
 import { GRANT_OPTIONS } from './options/grants.ts';
 import { OPTION_KEYS, type OptionKey } from './options.ts';
 import { defaultWorkerName, hostWorkerName, workerNameFor } from './worker-name.ts';
 
-/** Without flags that mean something else to the commands of grants. */
-const UP = { name: 'up', options: OPTION_KEYS.filter((key) => !Object.hasOwn(GRANT_OPTIONS, key)) };
+/** Without flags that mean something else to the commands of grants and credentials. */
+const OTHERS = { ...GRANT_OPTIONS, ...CREDENTIAL_OPTIONS };
+const UP = { name: 'up', options: OPTION_KEYS.filter((key) => !Object.hasOwn(OTHERS, key)) };
 const load = (args: readonly string[], env: Environment = {}) => loadConfig(UP, args, env);
 
 function refused(args: readonly string[], env: Environment, code: ErrorCode, says: RegExp): void {
@@ -178,6 +180,10 @@ test('without flags and variables there are the documented defaults', () => {
     grantHandler: [],
     grantQueue: [],
     grantSlots: undefined,
+    auditActor: undefined,
+    auditAction: undefined,
+    auditTarget: undefined,
+    since: undefined,
     earlierSecretFile: undefined,
     credentialWorker: [],
     credentialTag: [],

@@ -75,13 +75,7 @@ export class DirectLink implements Link {
   constructor(
     engine: Engine,
     renewal: RenewalAddress | undefined,
-    {
-      admit = () => undefined,
-      givenTo = () => Promise.resolve(NOTHING_GIVEN),
-      place,
-      desk,
-      ...terms
-    }: DirectLinkOptions = {},
+    { admit = () => undefined, givenTo = nothingGiven, place, desk, ...terms }: DirectLinkOptions = {},
   ) {
     this.#engine = engine;
     this.#renewal = renewal;
@@ -136,7 +130,7 @@ export class DirectLink implements Link {
 /** An end is reported again within seconds, or by another process. */
 const MOST_ENDED = 1000;
 
-const NOTHING_GIVEN: GivenToName = { tags: [], grant: {} };
+const nothingGiven = (): Promise<GivenToName> => Promise.resolve({ tags: [], grant: {} });
 
 /** Keys of children that handlers spawn begin so, and no other keys do. */
 const SPAWNED = 'spawn:';

@@ -193,6 +193,11 @@ async function furnish(app: App): Promise<Scene> {
     after: '{"a":2}',
   });
   await store.tagAdd({ name: 'Ä=1', by: 'ada' });
+  const sealed = { version: 1, sealed: 'Ä "s"', kind: 'fields', type: 'login' } as const;
+  await store.credentialPut({ name: 'db', value: sealed, addWorkers: ['box'], addTags: ['gpu'], level: 'keyring' });
+  const failed = { version: 1, status: 'failed', level: 'keyring', error: 'no "room"' } as const;
+  assert.equal(await store.credentialAck({ worker: 'box', credential: 'db', ...failed }), true);
+  await store.credentialSigner({ signer: { public: 'p', sealed: 's' } });
   await store.workerRegister({ name: 'gone', incarnation: 'gone', slots: 1, tags: [], host: 'box', staleMs: 1 });
   const reaper = await store.dutyTake({ name: 'test', holder: 'test', ttlMs: HOUR });
   assert.ok(reaper);

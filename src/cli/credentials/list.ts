@@ -13,7 +13,10 @@ export const list: Command = {
   doc: 'List credentials: who may hold them and who does, never what they are',
   args: [],
   options: ['watch', ...OPERATOR_OPTIONS],
-  examples: [{ line: 'credentials list', does: 'which there are, and whether their holders have them' }],
+  examples: [
+    { line: 'credentials list', does: 'which there are, and whether their holders have them' },
+    { line: 'credentials list --json', does: 'one credential a line, for programs' },
+  ],
 
   run(args) {
     return showList<CredentialView>(loadConfig(list, args), {

@@ -13,6 +13,7 @@ export const revoke: Command = {
   options: ['credentialWorker', 'credentialTag', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'credentials revoke github --worker builder', does: 'it runs no more tasks that need it from now on' },
+    { line: 'credentials revoke github --tag ci', does: 'all that have it by that tag' },
   ],
 
   async run(args) {

@@ -11,7 +11,10 @@ export const show: Command = {
   doc: 'Show one credential with each of its holders, and why one does not have it',
   args: [NAME],
   options: OPERATOR_OPTIONS,
-  examples: [{ line: 'credentials show github', does: 'who may hold it, who does, in which version' }],
+  examples: [
+    { line: 'credentials show github', does: 'who may hold it, who does, in which version' },
+    { line: 'credentials show github --json', does: 'the same, for programs' },
+  ],
 
   async run(args) {
     const { config, args: words } = loadCall(show, args);

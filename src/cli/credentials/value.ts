@@ -2,13 +2,16 @@ import { readFileSync } from 'node:fs';
 import type { ReadStream } from 'node:tty';
 import type { Config } from '../../config/options.ts';
 import { fault } from '../../core/errors.ts';
-import type { RequestOf } from '../../protocol/paths.ts';
+import type { CallInput } from '../../operate/operator.ts';
 
 /** More than a value may have, so that its bound is told by whoever checks it. */
 const MOST_BYTES = 1024 * 1024;
 
 /** The value of a credential: of a file, of the standard input, or of somebody who types it unseen. One line break at its end is none of it. */
-export async function readValue(config: Config, name: string): Promise<Pick<RequestOf<'setCredential'>, 'value' | 'fields' | 'type'>> {
+export async function readValue(
+  config: Config,
+  name: string,
+): Promise<Pick<CallInput<'setCredential'>['body'], 'value' | 'fields' | 'type'>> {
   const { credentialFile: file, credentialFields: isObject, credentialType: type } = config;
   const text = (await textOf(file, name)).replace(/\r?\n$/, '');
   if (text === '') throw refuse('it is empty');
@@ -17,7 +20,7 @@ export async function readValue(config: Config, name: string): Promise<Pick<Requ
 }
 
 async function textOf(file: string | undefined, name: string): Promise<string> {
-  if (file !== undefined) return readFileSync(file, 'utf8');
+  if (file !== undefined) return fileText(file);
   if (process.stdin.isTTY) return typed(process.stdin, name);
   let text = '';
   process.stdin.setEncoding('utf8');
@@ -26,6 +29,15 @@ async function textOf(file: string | undefined, name: string): Promise<string> {
     if (text.length > MOST_BYTES) throw refuse('it is too long');
   }
   return text;
+}
+
+function fileText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw refuse(`${file} cannot be read`);
+    throw fault('NOT_FOUND', { kind: 'file', id: file });
+  }
 }
 
 /** What is typed is shown nowhere. Enter ends it; Ctrl-C and Ctrl-D mean that there is none. */
@@ -46,7 +58,7 @@ function typed(input: ReadStream, name: string): Promise<string> {
       for (const one of chunk) {
         if (one === '\r' || one === '\n') return end(() => resolve(text));
         if (one === '\u0003' || one === '\u0004') return end(() => reject(refuse('nothing was typed')));
-        text = one === '\u007f' || one === '\b' ? [...text].slice(0, -1).join('') : text + one;
+        text = one === '\u007f' || one === '\b' ? text.slice(0, -1) : text + one;
       }
     };
     input.on('data', hear);

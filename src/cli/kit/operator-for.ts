@@ -46,7 +46,13 @@ async function directly(config: Config, options: OperatorOptions): Promise<Opera
   }
   const secret = options.seals === true ? await secretOf(config) : undefined;
   const { create } = options;
-  return operate({ store, durability, silence: { staleMs, deadMs }, secret, ...(create === undefined ? {} : { create }) });
+  return operate({
+    store,
+    durability,
+    silence: { staleMs, deadMs },
+    secret,
+    ...(create === undefined ? {} : { create }),
+  });
 }
 
 async function secretOf({ dataDir, clusterSecretFile: file }: Config): Promise<SecretSource> {

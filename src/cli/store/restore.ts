@@ -72,7 +72,9 @@ function describeAccess({ ended, knewTokens }: Restored): readonly string[] {
       : `Ended: ${all}. No store was there to say which of them are still good; --keep-tokens would leave them.`,
     ...(credentials === 0
       ? []
-      : [`Of ${formatCount(credentials)} credentials fewer workers are chosen now: "leasehold credentials grant" gives them again.`]),
+      : [
+          `Of ${formatCount(credentials)} credentials fewer workers are chosen now: "leasehold credentials grant" gives them again.`,
+        ]),
     'The admin token of the data folder is as it was.',
   ];
 }

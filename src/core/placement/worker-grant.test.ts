@@ -10,12 +10,14 @@ test('a grant has one form: names sorted and without repeats, and nothing that i
     queues: [],
     slots: 3,
   });
+  assert.deepEqual(normalizeGrant({ ownCredentials: true }), { ownCredentials: true });
   assert.deepEqual(normalizeGrant({ permissions: { queues: ['x'] } }), { permissions: { queues: ['x'] } });
 });
 
 test('what cannot be granted is refused', () => {
   const wrong: readonly WorkerGrant[] = [
     { slots: 0 },
+    { ownCredentials: 'yes' as never },
     { slots: 10_001 },
     { slots: 1.5 },
     { handlers: 'a' as never },

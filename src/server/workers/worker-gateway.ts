@@ -297,11 +297,11 @@ export class WorkerGateway {
       const { names, link } = this.#options;
       const session = await names.enter(name, named, () => link.open(hello));
       await session.beat('online');
+      const agent = await this.#options.desk?.openAgent({ name, holds: connect.credentials ?? [], exposed });
       if (named.hangUp.signal.aborted) {
         await session.beat('offline').catch(() => {});
         return undefined;
       }
-      const agent = await this.#options.desk?.openAgent({ name, holds: connect.credentials ?? [], exposed });
       const connection = this.#serveDazflow(named, session, principal, {
         name,
         byPath,

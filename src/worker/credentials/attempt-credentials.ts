@@ -1,6 +1,6 @@
+import { type CredentialValue, textsOf } from '../../core/credential/value.ts';
 import { fault } from '../../core/errors.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import { type CredentialValue, textsOf } from '../../core/credential/value.ts';
 import type { CredentialReader } from './handler-credentials.ts';
 import type { AttemptFiles, SecretFiles } from './secret-files.ts';
 

@@ -1,5 +1,5 @@
-import { fault } from '../../core/errors.ts';
 import type { CredentialValue } from '../../core/credential/value.ts';
+import { fault } from '../../core/errors.ts';
 import { Secret } from './secret.ts';
 
 /** The credentials of a run: those that the placement of its task names. */

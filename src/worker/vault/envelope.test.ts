@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TestCluster } from '../../../test/support/credentials/sealer.ts';
-import { keysFrom, keyTextOf, newKeys, openEnvelope } from './envelope.ts';
 import { MAX_CREDENTIAL_BYTES } from '../../core/credential/value.ts';
+import { keysFrom, keyTextOf, newKeys, openEnvelope } from './envelope.ts';
 
 const cluster = new TestCluster();
 const keys = newKeys();

@@ -8,6 +8,7 @@ import {
   type KeyObject,
   verify,
 } from 'node:crypto';
+import { type CredentialValue, readValue } from '../../core/credential/value.ts';
 import { fault } from '../../core/errors.ts';
 import {
   ENVELOPE_PURPOSE,
@@ -16,7 +17,6 @@ import {
   envelopeAad,
   envelopeText,
 } from '../../protocol/credential-envelope.ts';
-import { type CredentialValue, readValue } from '../../core/credential/value.ts';
 
 const TAG_BYTES = 16;
 

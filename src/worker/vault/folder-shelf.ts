@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CREDENTIAL_NAME } from '../../core/credential/value.ts';
 import type { CredentialLevel } from '../../protocol/credential-envelope.ts';
 import { keysFrom, keyTextOf, newKeys, type WorkerKeys } from './envelope.ts';
 import { privateFolder, removeUnfinished, replaceFile, wipeFile, writeFirst } from './files.ts';
 import { seal, unseal } from './sealed.ts';
 import type { Kept, Shelf } from './shelf.ts';
-import { CREDENTIAL_NAME } from '../../core/credential/value.ts';
 
 /** Who keeps what under which key. */
 export interface FolderPlace {

@@ -14,10 +14,10 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { TestCluster } from '../../../test/support/credentials/sealer.ts';
+import type { CredentialValue } from '../../core/credential/value.ts';
 import type { CredentialAck, CredentialOrder } from '../../protocol/credential-envelope.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { openVault, type VaultPlace } from './open-vault.ts';
-import type { CredentialValue } from '../../core/credential/value.ts';
 import type { Vault } from './vault.ts';
 
 const temp = tempFolder('vault');

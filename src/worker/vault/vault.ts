@@ -1,3 +1,4 @@
+import { CREDENTIAL_NAME, type CredentialValue, readValue } from '../../core/credential/value.ts';
 import { isEngineError } from '../../core/errors.ts';
 import type {
   CredentialAck,
@@ -8,7 +9,6 @@ import type {
 } from '../../protocol/credential-envelope.ts';
 import { openEnvelope } from './envelope.ts';
 import type { Shelf } from './shelf.ts';
-import { CREDENTIAL_NAME, type CredentialValue, readValue } from '../../core/credential/value.ts';
 
 const MAX_CREDENTIALS = 1000;
 /** Orders that may wait. A node sends again what was not acknowledged. */

@@ -7,19 +7,34 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { Client } from 'pg';
 import { formsOf } from '../../../src/worker/redaction/forms.ts';
-import { completed, digest, type Ground, ground, node, pushNeeding, untilHeld, worker } from '../../support/credentials/ground.ts';
+import {
+  completed,
+  digest,
+  type Ground,
+  ground,
+  node,
+  pushNeeding,
+  untilHeld,
+  worker,
+} from '../../support/credentials/ground.ts';
 import { BIN, temporaryFolder } from '../../support/leasehold.ts';
 import type { RealNode } from '../../support/real-node.ts';
-import { Client } from 'pg';
 
 const CANARY = 'canary/ü 9d41 "quoted" value & more';
 
 /** `leasehold ARGS` with this text on its standard input; answers what it printed and what processes were there meanwhile. */
-function command(args: readonly string[], input: string, env: Readonly<Record<string, string>>, cwd: string): Promise<string> {
+function command(
+  args: readonly string[],
+  input: string,
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+): Promise<string> {
   const child = spawn(process.execPath, [BIN, ...args], { cwd, env: { PATH: process.env['PATH'], ...env } });
   let said = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8');
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
   child.stdin.end(input);
   return new Promise((resolve, reject) => {
     child.once('close', (code) => (code === 0 ? resolve(said) : reject(new Error(said))));

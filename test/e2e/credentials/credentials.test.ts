@@ -32,7 +32,10 @@ for (const store of ['sqlite', 'postgres'] as const)
     await untilHeld(hub, 'db', 'ws', 1);
     assert.ok((await hub.worker('ws')).tags.includes('credential:db'));
     for (let n = 0; n < 3; n++) {
-      assert.deepEqual(await completed(hub, await pushNeeding(hub, 'db')), { by: 'ws', digest: digest('the first value') });
+      assert.deepEqual(await completed(hub, await pushNeeding(hub, 'db')), {
+        by: 'ws',
+        digest: digest('the first value'),
+      });
     }
     // Over HTTP, and to both at once.
     await hub.call('POST', `${SETS}/db/grant`, { workers: ['calls'] });
@@ -62,7 +65,10 @@ for (const store of ['sqlite', 'postgres'] as const)
     await hub.until(async () => !(await hub.worker('calls')).tags.includes('credential:db'), 'calls has no label');
     const folder = join(httpFolder, '.leasehold/vault/calls');
     const kept = (): readonly string[] => readdirSync(folder).filter((file) => file.startsWith('db'));
-    await hub.until(async () => kept().length === 0 || !readdirSync(folder).some((file) => /^db.*v?2/.test(file)), 'gone');
+    await hub.until(
+      async () => kept().length === 0 || !readdirSync(folder).some((file) => /^db.*v?2/.test(file)),
+      'gone',
+    );
     const again = await hub.call('POST', SETS, { name: 'db', value: 'the third', workers: ['other'] });
     assert.equal(again.version, 3);
     await untilHeld(hub, 'db', 'other', 3);

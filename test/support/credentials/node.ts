@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { CredentialAck, CredentialOrder, VaultReport } from '../../../src/protocol/credential-envelope.ts';
 import type { CredentialValue } from '../../../src/core/credential/value.ts';
+import type { CredentialAck, CredentialOrder, VaultReport } from '../../../src/protocol/credential-envelope.ts';
 import { TestCluster } from './sealer.ts';
 
 export interface GivenTask {

@@ -10,8 +10,8 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto';
-import type { Envelope } from '../../../src/protocol/credential-envelope.ts';
 import type { CredentialValue } from '../../../src/core/credential/value.ts';
+import type { Envelope } from '../../../src/protocol/credential-envelope.ts';
 
 export interface SealFor {
   readonly worker: string;

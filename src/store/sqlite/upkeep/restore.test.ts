@@ -581,7 +581,7 @@ test('a worker that lost a credential since the backup does not have it again, a
   assert.deepEqual(await after.credentialReport(says('revoked', { db: 2, gone: 1 })), ['db', 'gone']);
   await trial.scene.close();
   const { ended } = await trial.restore(backup);
-  assert.equal(ended?.credentials, 1, 'only that of which somebody else was chosen when it was replaced');
+  assert.equal(ended?.credentials, 2, 'of each somebody is chosen no more');
 });
 
 function says(worker: string, holds: Readonly<Record<string, number>>) {

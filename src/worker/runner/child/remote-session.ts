@@ -1,8 +1,8 @@
+import type { CredentialValue } from '../../../core/credential/value.ts';
 import { EngineError } from '../../../core/errors.ts';
 import type { JournalValue, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
 import { messageOf } from '../../../protocol/turn-message.ts';
 import type { CredentialReader } from '../../credentials/handler-credentials.ts';
-import type { CredentialValue } from '../../../core/credential/value.ts';
 import type { AttemptSession } from '../runner.ts';
 import type { Answer, Question, Verb } from './messages.ts';
 
