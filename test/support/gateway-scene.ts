@@ -13,6 +13,7 @@ import { Access } from '../../src/server/auth/access.ts';
 import { TokenService } from '../../src/server/auth/token-service.ts';
 import { dazflowPlace } from '../../src/server/dazflow/dazflow-place.ts';
 import { Hosts } from '../../src/server/http/hosts.ts';
+import { UpgradeWatch } from '../../src/server/release/upgrade-watch.ts';
 import { LeaseTokens } from '../../src/server/workers/lease-tokens.ts';
 import { WorkerGateway } from '../../src/server/workers/worker-gateway.ts';
 import { WorkerNames } from '../../src/server/workers/worker-names.ts';
@@ -28,6 +29,8 @@ export interface GatewaySceneOptions {
   readonly byPath?: boolean;
   readonly offlineMs?: number;
   readonly runTimeoutMs?: number;
+  /** The release that it serves. */
+  readonly served?: string;
   /** What stands between the hub and the engine. */
   readonly link?: (direct: Link) => Link;
 }
@@ -115,7 +118,7 @@ export class GatewayScene {
 }
 
 export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}): Promise<GatewayScene> {
-  const { leaseMs, byPath, offlineMs, runTimeoutMs, link } = options;
+  const { leaseMs, byPath, served, offlineMs, runTimeoutMs, link } = options;
   const world = new VirtualWorld();
   const complaints: Complaint[] = [];
   const note = (message: string, fields?: Complaint['fields']): void => void complaints.push({ message, fields });
@@ -139,6 +142,11 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     access: new Access(admin, new TokenService(engine.store), world),
     settings: new WorkerSettings(engine, world),
     names: new WorkerNames({ store: engine.store, world, process: 'hub' }),
+    upgrades: new UpgradeWatch({
+      policy: () => engine.upgrades.policy(),
+      served: () => Promise.resolve(served),
+      world,
+    }),
     byPath,
     placeOf: (one) => dazflowPlace(engine, one),
     offlineMs,
