@@ -70,7 +70,7 @@ import type { Documents } from './trees/documents.ts';
 import type { Runs } from './trees/runs.ts';
 import type { Trees } from './trees/trees.ts';
 import type { Triggers } from './triggers/triggers.ts';
-import type { Upgrades } from './upgrades.ts';
+import type { Upgrades } from './upgrades/upgrades.ts';
 import type { Workers } from './workers.ts';
 import type { Workflows } from './workflows.ts';
 

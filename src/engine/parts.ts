@@ -34,7 +34,7 @@ import { Spawns } from './trees/spawns.ts';
 import { Trees } from './trees/trees.ts';
 import type { TriggerHost } from './triggers/trigger-host.ts';
 import { Triggers } from './triggers/triggers.ts';
-import { Upgrades } from './upgrades.ts';
+import { Upgrades } from './upgrades/upgrades.ts';
 import { Workers } from './workers.ts';
 import { Workflows } from './workflows.ts';
 

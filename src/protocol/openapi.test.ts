@@ -27,7 +27,8 @@ const operations = Object.entries(ROUTES as Record<string, Route>).map(([name, r
 });
 
 function kindsOf({ text, stream }: Route): string[] {
-  if (text === 'prometheus') return ['text/plain'];
+  const texts = { prometheus: 'text/plain', shell: 'text/x-shellscript', bytes: 'application/octet-stream' };
+  if (text !== undefined) return [texts[text]];
   if (stream === 'events') return ['text/event-stream'];
   return stream === 'maybe' ? ['application/json', 'text/event-stream'] : ['application/json'];
 }

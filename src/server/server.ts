@@ -27,7 +27,6 @@ import { StrangerPace, type StrangerTerms } from './http/stranger-pace.ts';
 import { loopdRoutes, loopRoutes } from './loopd/loopd-routes.ts';
 import { plainStatus, plainText } from './loopd/refusals.ts';
 import { mcpRoutes } from './mcp/routes.ts';
-import { releaseRoutes } from './release/release-routes.ts';
 import { eventRoutes } from './routes/events.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { insightRoutes } from './routes/insight.ts';
@@ -454,7 +453,6 @@ export class Server {
       ...loopRoutes,
       ...httpWorkerRoutes,
       ...tokenRoutes,
-      ...releaseRoutes,
       ...a2aRoutes({ version }),
       ...mcpRoutes({ version }),
       ...rpcRoutes({ version }),

@@ -14,7 +14,7 @@ const UPGRADE =
 const pathOf = ({ path }: Route): string => path.replace(/\{\w+\}/g, '999');
 const bodyOf = ({ method }: Route): { body?: object } => (method === 'GET' ? {} : { body: {} });
 
-test('A10: nobody calls a route without a token, but for the seven that are open, and those tell hardly anything', async (t) => {
+test('A10: nobody calls a route without a token, but for the ten that are open, and those tell hardly anything', async (t) => {
   const { node } = await target(t);
   const open: string[] = [];
   for (const [name, route] of ALL) {
@@ -26,7 +26,18 @@ test('A10: nobody calls a route without a token, but for the seven that are open
     const wrong = await node.ask(pathOf(route), { method, token: 'lh_adm_'.padEnd(50, 'x'), ...bodyOf(route) });
     assert.equal(wrong.status, 401, `${name} with a wrong token, though it be open`);
   }
-  assert.deepEqual(open, ['health', 'ready', 'agentCard', 'login', 'deliverHook', 'enrolWorker', 'loopdHealth']);
+  assert.deepEqual(open, [
+    'health',
+    'ready',
+    'agentCard',
+    'login',
+    'deliverHook',
+    'enrolWorker',
+    'loopdHealth',
+    'installScript',
+    'releaseManifest',
+    'releaseBundle',
+  ]);
   for (const method of ['OPTIONS', 'TRACE', 'PUT', 'PROPFIND', 'DELETE']) {
     const { status } = await bytes(t, node, `${method} /api/v1/tasks HTTP/1.1\r\nHost: localhost`);
     assert.equal(status, 404, method);

@@ -15,6 +15,7 @@ import { TokenService } from '../../src/server/auth/token-service.ts';
 import { CredentialDesk } from '../../src/server/credentials/desk.ts';
 import { dazflowPlace } from '../../src/server/dazflow/dazflow-place.ts';
 import { Hosts } from '../../src/server/http/hosts.ts';
+import { UpgradeWatch } from '../../src/server/release/upgrade-watch.ts';
 import { LeaseTokens } from '../../src/server/workers/lease-tokens.ts';
 import { WorkerGateway } from '../../src/server/workers/worker-gateway.ts';
 import { WorkerNames } from '../../src/server/workers/worker-names.ts';
@@ -32,6 +33,8 @@ export interface GatewaySceneOptions {
   readonly runTimeoutMs?: number;
   /** The hub gives credentials. */
   readonly credentials?: boolean;
+  /** The release that it serves. */
+  readonly served?: string;
   /** What stands between the hub and the engine. */
   readonly link?: (direct: Link) => Link;
 }
@@ -119,7 +122,7 @@ export class GatewayScene {
 }
 
 export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}): Promise<GatewayScene> {
-  const { leaseMs, byPath, offlineMs, runTimeoutMs, link, credentials = false } = options;
+  const { leaseMs, byPath, offlineMs, runTimeoutMs, link, credentials = false, served } = options;
   const world = new VirtualWorld();
   const complaints: Complaint[] = [];
   const note = (message: string, fields?: Complaint['fields']): void => void complaints.push({ message, fields });
@@ -147,6 +150,11 @@ export async function hubScene(t: TestContext, options: GatewaySceneOptions = {}
     access: new Access(admin, new TokenService(engine.store), world),
     settings: new WorkerSettings(engine, world),
     names: new WorkerNames({ store: engine.store, world, process: 'hub' }),
+    upgrades: new UpgradeWatch({
+      policy: () => engine.upgrades.policy(),
+      served: () => Promise.resolve(served),
+      world,
+    }),
     byPath,
     placeOf: (one) => dazflowPlace(engine, one),
     offlineMs,

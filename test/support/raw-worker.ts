@@ -33,6 +33,7 @@ export interface Greeting {
   readonly slots?: number;
   readonly priority?: number;
   readonly holding?: readonly unknown[];
+  readonly release?: unknown;
 }
 
 export function greeting({ name, incarnation = randomUUID(), ...rest }: Greeting): object {

@@ -9,7 +9,10 @@ export const key: Command = {
   doc: 'Make a key that signs releases of the worker, and print its public half, which hosts pin',
   args: [{ name: 'FILE', doc: 'Where the private key goes; it must not be there yet' }],
   options: ['json'],
-  examples: [{ line: 'release key ~/keys/release.pem', does: 'keep it on no server, and a copy in a safe place' }],
+  examples: [
+    { line: 'release key ~/keys/release.pem', does: 'keep it on no server, and a copy in a safe place' },
+    { line: 'release key release.pem --json', does: 'the public key as JSON' },
+  ],
 
   async run(args) {
     const { config, args: words } = loadCall(key, args);

@@ -13,7 +13,10 @@ export const verify: Command = {
     { name: 'KEY', doc: 'The public key, ed25519:…' },
   ],
   options: ['json'],
-  examples: [{ line: 'release verify dist/release ed25519:…', does: 'status 0 if it is good' }],
+  examples: [
+    { line: 'release verify dist/release ed25519:…', does: 'status 0 if it is good' },
+    { line: 'release verify dist/release ed25519:… --json', does: 'with its version, hash and end' },
+  ],
 
   async run(args) {
     const { config, args: words } = loadCall(verify, args);

@@ -9,7 +9,10 @@ export const allow: Command = {
   doc: 'Give work again to a release that was refused',
   args: [{ name: 'VERSION', doc: 'A release such as 1.4.2', many: true }],
   options: OPERATOR_OPTIONS,
-  examples: [{ line: 'upgrade allow 0.1.3', does: 'its workers may come again' }],
+  examples: [
+    { line: 'upgrade allow 0.1.3', does: 'its workers may come again' },
+    { line: 'upgrade allow 0.1.3 0.1.4', does: 'both get work again' },
+  ],
 
   run(args) {
     const { config, args: words } = loadCall(allow, args);

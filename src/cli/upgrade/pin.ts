@@ -9,7 +9,10 @@ export const pin: Command = {
   doc: 'Let workers stay as they are',
   args: [{ name: 'WORKER', doc: 'The name of a worker', many: true }],
   options: OPERATOR_OPTIONS,
-  examples: [{ line: 'upgrade pin gpu-box', does: 'it is sent nowhere' }],
+  examples: [
+    { line: 'upgrade pin gpu-box', does: 'it is sent nowhere' },
+    { line: 'upgrade pin gpu-box ci', does: 'both stay' },
+  ],
 
   run(args) {
     const { config, args: words } = loadCall(pin, args);

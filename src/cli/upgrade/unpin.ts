@@ -9,7 +9,10 @@ export const unpin: Command = {
   doc: 'Let workers that were pinned go with the others again',
   args: [{ name: 'WORKER', doc: 'The name of a worker', many: true }],
   options: OPERATOR_OPTIONS,
-  examples: [{ line: 'upgrade unpin gpu-box', does: 'it goes where the others go' }],
+  examples: [
+    { line: 'upgrade unpin gpu-box', does: 'it goes where the others go' },
+    { line: 'upgrade unpin gpu-box ci', does: 'both go' },
+  ],
 
   run(args) {
     const { config, args: words } = loadCall(unpin, args);

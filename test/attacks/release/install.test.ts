@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { newReleaseKey } from '../../src/worker/upgrade/release-key.ts';
-import { temporaryFolder } from '../support/leasehold.ts';
-import { Host, INSTALL_SCRIPT } from '../support/releases/installed-worker.ts';
-import { makeRelease, type Release, ReleaseServer } from '../support/releases/release-server.ts';
+import { newReleaseKey } from '../../../src/worker/upgrade/release-key.ts';
+import { temporaryFolder } from '../../support/leasehold.ts';
+import { Host, INSTALL_SCRIPT } from '../../support/releases/installed-worker.ts';
+import { makeRelease, type Release, ReleaseServer } from '../../support/releases/release-server.ts';
 
 const KEY = newReleaseKey();
 const OTHER = newReleaseKey();

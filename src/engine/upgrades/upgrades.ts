@@ -1,6 +1,6 @@
-import { fault } from '../core/errors.ts';
-import { editedPolicy, NO_POLICY, type PolicyEdit, type UpgradePolicy } from '../core/release/policy.ts';
-import type { Store } from '../store/store.ts';
+import { fault } from '../../core/errors.ts';
+import { editedPolicy, NO_POLICY, type PolicyEdit, type UpgradePolicy } from '../../core/release/policy.ts';
+import type { Store } from '../../store/store.ts';
 
 export interface UpgradesDeps {
   readonly store: Pick<Store, 'settingRead' | 'settingSwap'>;
