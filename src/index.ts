@@ -76,3 +76,4 @@ export type { WorkerStats } from './worker/worker-options.ts';
 export { StepError } from './worker/workflow/step-error.ts';
 export { type AnyWorkflow, type Workflow, type WorkflowOptions, workflow } from './worker/workflow/workflow.ts';
 export type { MapOptions, StepRules, WorkflowContext, WorkflowStep } from './worker/workflow/workflow-context.ts';
+export { readSigningKey, readTrustedKeys, type SigningKey } from './protocol/signed-task.ts';

@@ -472,6 +472,15 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     doc: 'Print all settings as a file that "apply" takes; no secret is in it',
     load: async () => (await import('./settings/export.ts')).exportSettings,
   },
+  keys: {
+    doc: 'Make keys that sign tasks',
+    commands: {
+      make: {
+        doc: 'Make a key that signs tasks, and beside it the public one that workers trust',
+        load: async () => (await import('./keys/make.ts')).make,
+      },
+    },
+  },
   doctor: {
     doc: 'Check this host and the store, and say what to do about what is wrong',
     load: async () => (await import('./store/doctor.ts')).doctor,

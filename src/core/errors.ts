@@ -312,6 +312,20 @@ export const CATALOGUE = Object.freeze({
       'The credential {credential|asked for} is not at hand for this task: {problem|its worker does not hold it}.',
     hint: 'Name it under "credentials" in the placement of the task, which then runs only where it is held, and give it to a worker.',
   },
+  TASK_NOT_SIGNED: {
+    family: 'work',
+    status: 403,
+    retryable: false,
+    message: 'The worker runs signed tasks only, and refuses this one: {problem|its signature does not hold}.',
+    hint: 'Push it with --sign-key, with a key that the worker lists; retrying this task does not help.',
+  },
+  COMMAND_NOT_ALLOWED: {
+    family: 'work',
+    status: 403,
+    retryable: false,
+    message: 'The worker runs listed commands only, and refuses this task: {problem|its command is not on the list}.',
+    hint: 'Allow the command where the worker is started, with --allow-command; retrying this task does not help.',
+  },
   HANDLER_NOT_FOUND: {
     family: 'work',
     status: 404,

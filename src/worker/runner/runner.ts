@@ -1,3 +1,4 @@
+import type { SignedTask } from '../../protocol/signed-task.ts';
 import type { Stream } from '../../core/task/log.ts';
 import type {
   Assignment,
@@ -17,6 +18,8 @@ export interface RunRequest
   readonly alone: boolean;
   /** Where traces are written. */
   readonly traceparent?: string | undefined;
+  /** The signature that came with it, which nobody has checked yet. */
+  readonly signed?: SignedTask | undefined;
   /** Those that it may read. */
   readonly credentials?: readonly string[] | undefined;
 }
