@@ -288,7 +288,7 @@ test('a switch that may be said both ways takes each, and is unsaid by itself', 
 test('letters have one owner each, but for two that no command takes both, and a list begins empty', () => {
   const owners = Object.groupBy(OPTION_KEYS, (key) => optionOf(key).short ?? '');
   const shared = Object.entries(owners).filter(([letter, keys]) => letter !== '' && (keys?.length ?? 0) > 1);
-  assert.deepEqual(shared, [['f', ['follow', 'workflowFile']]]);
+  assert.deepEqual(shared, [['f', ['follow', 'settingsFile', 'workflowFile']]]);
   for (const key of OPTION_KEYS) {
     if (optionOf(key).many) assert.deepEqual(optionOf(key).fallback({ dataDir: '' }), [], key);
   }

@@ -14,6 +14,7 @@ import { formatCount, formatRate } from '../kit/figures.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { progressFor } from '../kit/progress-for.ts';
 import { readKeyFile } from '../keys/key-file.ts';
+import { missingText } from '../settings/words.ts';
 import { followTasks } from './follow.ts';
 import { parseInline, readInputs } from './push-inputs.ts';
 
@@ -115,8 +116,19 @@ async function pushAll(operator: Operator, call: PushCall): Promise<number> {
   }
   progress.end();
   tally.tell(progress.tookMs);
+  await warnOfMissing(operator, call);
   return config.follow ? followTasks(operator, { ids: [...tally.tasks], after, out }) : EXIT.fine;
 }
+
+/** A typing error in a tag keeps tasks waiting for ever. */
+async function warnOfMissing(operator: Operator, { config, out }: PushCall): Promise<void> {
+  if (config.require.length === 0 || out.mode === 'json') return;
+  const { tags } = await operator.call('listTags');
+  const missing = tags.filter((tag) => tag.missing && config.require.some((test) => asksFor(test, tag.tag)));
+  for (const tag of missing) out.note(out.paint('yellow', `! ${missingText(tag)}`));
+}
+
+const asksFor = (test: string, tag: string): boolean => test === tag || tag.startsWith(`${test}=`);
 
 /** Stored tasks of the same batch: one refused task does not hold back the others. */
 function storedBeside(error: unknown): number {
