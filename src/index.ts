@@ -48,6 +48,7 @@ export type {
   RunView,
   TaskView,
 } from './operate/views.ts';
+export { readSigningKey, readTrustedKeys, type SigningKey } from './protocol/signed-task.ts';
 export type * from './store/store.ts';
 export type {
   AnyTask,
@@ -76,4 +77,3 @@ export type { WorkerStats } from './worker/worker-options.ts';
 export { StepError } from './worker/workflow/step-error.ts';
 export { type AnyWorkflow, type Workflow, type WorkflowOptions, workflow } from './worker/workflow/workflow.ts';
 export type { MapOptions, StepRules, WorkflowContext, WorkflowStep } from './worker/workflow/workflow-context.ts';
-export { readSigningKey, readTrustedKeys, type SigningKey } from './protocol/signed-task.ts';

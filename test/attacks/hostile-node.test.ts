@@ -191,7 +191,9 @@ for (const link of LINKS) {
     assert.ok(!existsSync(join(cwd, '..', 'planted')));
   });
 
-  test(`${way}: a worker that demands signatures runs nothing else, whatever its node makes of them`, { timeout: 90_000 }, async (t) => {
+  test(`${way}: a worker that demands signatures runs nothing else, whatever its node makes of them`, {
+    timeout: 90_000,
+  }, async (t) => {
     const cwd = temporaryFolder(t);
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const key: SigningKey = { id: keyIdOf(publicKey), key: privateKey };
@@ -229,7 +231,9 @@ for (const link of LINKS) {
     );
   });
 
-  test(`${way}: a worker with a list of commands runs no other, by no handler that could`, { timeout: 90_000 }, async (t) => {
+  test(`${way}: a worker with a list of commands runs no other, by no handler that could`, {
+    timeout: 90_000,
+  }, async (t) => {
     const cwd = temporaryFolder(t);
     const tasks = [
       { payload: JSON.stringify({ argv: ['touch', 'ok-1', 'more'] }) },

@@ -35,7 +35,8 @@ test('a healthy store passes every check, except that nobody holds the duties', 
   for (const check of ['node', 'sqlite', 'permissions', 'file system', 'disk space', 'store', 'schema', 'integrity']) {
     assert.ok(found.has(check), check);
   }
-  for (const check of ['log', 'clock', 'duties', 'leases', 'workers', 'requirements', 'writes']) assert.ok(found.has(check), check);
+  for (const check of ['log', 'clock', 'duties', 'leases', 'workers', 'requirements', 'writes'])
+    assert.ok(found.has(check), check);
 });
 
 test('the examination changes nothing in the store', async () => {

@@ -13,7 +13,10 @@ export const make: Command = {
   args: [{ name: 'FILE', doc: 'The key that signs; the public one is FILE.pub' }],
   options: ['json'],
   examples: [
-    { line: 'keys make deploy.key', does: 'deploy.key stays where tasks are pushed, deploy.key.pub goes to the workers' },
+    {
+      line: 'keys make deploy.key',
+      does: 'deploy.key stays where tasks are pushed, deploy.key.pub goes to the workers',
+    },
     { line: 'keys make deploy.key --json', does: 'its id as JSON' },
   ],
 

@@ -1,4 +1,3 @@
-import type { SignedTask } from '../../protocol/signed-task.ts';
 import type { Stream } from '../../core/task/log.ts';
 import type {
   Assignment,
@@ -9,6 +8,7 @@ import type {
   TurnRequest,
   Waited,
 } from '../../protocol/link.ts';
+import type { SignedTask } from '../../protocol/signed-task.ts';
 import type { CredentialReader } from '../credentials/handler-credentials.ts';
 
 /** One attempt as a runner sees it: the assignment without the proof and the time of its lease. */

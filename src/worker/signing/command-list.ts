@@ -26,7 +26,8 @@ export class CommandList {
     const { command, argv, ...more } = input as Readonly<Record<string, unknown>>;
     const extra = Object.keys(more).find((field) => field !== 'stdin');
     // A folder and variables decide what a program does, and which one it is.
-    if (extra !== undefined) return `it sets ${extra.slice(0, 40)}, which a worker with a list of commands does not take`;
+    if (extra !== undefined)
+      return `it sets ${extra.slice(0, 40)}, which a worker with a list of commands does not take`;
     if (argv !== undefined && command === undefined) {
       const isText = Array.isArray(argv) && argv.every((word) => typeof word === 'string');
       return isText && this.#has(argv as readonly string[]) ? undefined : NOT_LISTED;

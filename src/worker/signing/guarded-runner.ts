@@ -1,4 +1,13 @@
-import type { ActiveRun, LogSink, RunHost, Runner, RunOutcome, RunRequest, SessionProvider, StoppableRun } from '../runner/runner.ts';
+import type {
+  ActiveRun,
+  LogSink,
+  RunHost,
+  Runner,
+  RunOutcome,
+  RunRequest,
+  SessionProvider,
+  StoppableRun,
+} from '../runner/runner.ts';
 import type { TaskGate } from './task-gate.ts';
 
 const NOTHING_RUNS: StoppableRun = { stop: () => {} };

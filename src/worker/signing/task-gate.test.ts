@@ -10,7 +10,17 @@ import { TaskGate } from './task-gate.ts';
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const key = { id: keyIdOf(publicKey), key: privateKey };
 const keys = new Map([[key.id, publicKey]]);
-const REQUEST: RunRequest = { task: 1, attempt: 1, id: 'x', queue: 'q', handler: 'h', payload: '1', tries: 1, maxTries: 3, alone: false };
+const REQUEST: RunRequest = {
+  task: 1,
+  attempt: 1,
+  id: 'x',
+  queue: 'q',
+  handler: 'h',
+  payload: '1',
+  tries: 1,
+  maxTries: 3,
+  alone: false,
+};
 
 /** As a worker makes it of what a node has sent. */
 function request(notAfter?: number, more: Partial<RunRequest> = {}): RunRequest {
@@ -47,7 +57,10 @@ test('a refused task reaches no runner, is told in its log and fails for good, a
     handlers: ['h', 'shell'],
     start: async () => {},
     close: async () => {},
-    run: (one: RunRequest) => ({ stop: () => {}, ended: Promise.resolve({ kind: 'done', result: ran.push(one) } as const) }),
+    run: (one: RunRequest) => ({
+      stop: () => {},
+      ended: Promise.resolve({ kind: 'done', result: ran.push(one) } as const),
+    }),
     begin: (one: RunRequest, _: LogSink, host: RunHost) => {
       ran.push(one);
       queueMicrotask(() => host.ended({ kind: 'done', result: 1 }));
@@ -61,7 +74,10 @@ test('a refused task reaches no runner, is told in its log and fails for good, a
   const begun = (one: RunRequest): Promise<RunOutcome> =>
     new Promise((ended) => {
       let returned = false;
-      const host = { session: undefined as never, ended: (outcome: RunOutcome) => ended(returned ? outcome : { kind: 'parked' }) };
+      const host = {
+        session: undefined as never,
+        ended: (outcome: RunOutcome) => ended(returned ? outcome : { kind: 'parked' }),
+      };
       guarded.begin?.(one, sink, host);
       returned = true;
     });

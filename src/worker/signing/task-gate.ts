@@ -42,7 +42,9 @@ export class TaskGate {
     if (key === undefined) return 'this worker does not trust the key that it was signed with';
     const { notAfter } = signed;
     if (!isSignedBy({ queue, handler }, signed, key)) return 'its signature is not for this queue, handler and input';
-    return notAfter !== undefined && !(this.#wall() <= notAfter) ? 'its signature was not to be used any more' : undefined;
+    return notAfter !== undefined && !(this.#wall() <= notAfter)
+      ? 'its signature was not to be used any more'
+      : undefined;
   }
 
   #commandProblem({ handler, payload }: RunRequest): string | undefined {

@@ -26,7 +26,10 @@ test('a file is shown as a difference, made after --yes, and applied again it ch
   assert.match(asked.stderr, /--yes/);
   const made = await call(['apply', '-f', 'all.yml', '--yes']);
   assert.equal(made.code, 0, made.stderr);
-  assert.match(made.stdout, /^\+ tags gpu\n\+ limits openai\n {4}concurrent: 2\n {4}strategy: "queue"\n~ queues papers\n/);
+  assert.match(
+    made.stdout,
+    /^\+ tags gpu\n\+ limits openai\n {4}concurrent: 2\n {4}strategy: "queue"\n~ queues papers\n/,
+  );
   assert.match(made.stdout, /LEASEHOLD_WORKER_CODE=\S+ leasehold worker --join URL/);
   assert.match(made.stderr, /! schedule clean needs tag tpu, which no enabled worker has\./);
   const again = await call(['apply', '-f', 'all.yml', '--prune']);
@@ -54,7 +57,9 @@ test('what is exported changes nothing where it came from, and makes the same on
   assert.equal((await call(['apply', '-f', 'out.yml', '--yes', ...other])).code, 0);
   assert.equal((await call(['export', ...other])).stdout, text);
   assert.equal((await call(['export', '--dazflow', '--out', 'daz'])).code, 0);
-  assert.deepEqual(JSON.parse(readFileSync(join(cwd, 'daz', 'concurrency_groups.json'), 'utf8')), { openai: { limit: 2 } });
+  assert.deepEqual(JSON.parse(readFileSync(join(cwd, 'daz', 'concurrency_groups.json'), 'utf8')), {
+    openai: { limit: 2 },
+  });
   assert.match((await call(['apply', '-f', 'daz', '--prune'])).stdout, /^Nothing to change/);
 });
 
@@ -67,7 +72,10 @@ test('tags are made, listed, renamed and removed', async (t) => {
   const used = await call(['tags', 'remove', 'cuda']);
   assert.equal(used.code, 1);
   assert.match(used.stderr, /is used by worker box/);
-  assert.match((await call(['tags', 'remove', 'cuda', '--force'])).stdout, /^Removed the tag cuda\. It was taken from box\.\n/);
+  assert.match(
+    (await call(['tags', 'remove', 'cuda', '--force'])).stdout,
+    /^Removed the tag cuda\. It was taken from box\.\n/,
+  );
   assert.equal((await call(['tags', 'remove', 'cuda'])).code, 3);
 });
 
@@ -96,7 +104,10 @@ test('on Postgres and over a node the same file leads to the same', async (t) =>
   await up.says(/is up at http:\S+ on postgres:/);
   const made = await callWith(['apply', '-f', 'all.yml', '--yes']);
   assert.equal(made.code, 0, made.stderr);
-  assert.match((await call(['apply', '-f', 'all.yml', '--prune', '--dry-run'])).stdout, /workers builtin|Nothing to change/);
+  assert.match(
+    (await call(['apply', '-f', 'all.yml', '--prune', '--dry-run'])).stdout,
+    /workers builtin|Nothing to change/,
+  );
   const text = (await call(['export', '--kind', 'limits', '--kind', 'tags'])).stdout;
   assert.equal(text, 'tags:\n  - gpu\nlimits:\n  openai:\n    concurrent: 2\n    strategy: queue\n');
 });
