@@ -3,6 +3,5 @@ export {
   keyIdOf,
   readSigningKey,
   readTrustedKeys,
-  type SigningKey,
   signTask,
 } from '../protocol/signed-task.ts';

@@ -26,7 +26,7 @@ export const make: Command = {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const id = keyIdOf(publicKey);
     writeKeyFile(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600);
-    writeKeyFile(`${file}.pub`, `${id}\n${publicKey.export({ type: 'spki', format: 'pem' })}`, 0o644);
+    writeKeyFile(`${file}.pub`, `${id}\n${publicKey.export({ type: 'spki', format: 'pem' }).toString()}`, 0o644);
     const out = outFor(config);
     if (out.mode === 'json') out.json({ id, file, public: `${file}.pub` });
     else {
