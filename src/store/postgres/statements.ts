@@ -20,7 +20,6 @@ import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
 import { runStatements } from './statements/runs.ts';
 import { settleStatements } from './statements/settle.ts';
-import { tagStatements } from './statements/tags.ts';
 import { takeoverStatements } from './statements/takeover.ts';
 import { tokenStatements } from './statements/tokens.ts';
 import { treeStatements } from './statements/trees.ts';
@@ -74,7 +73,6 @@ export function statements(schema: string) {
     ...tokenStatements(all),
     ...browserSessionStatements(all),
     ...auditStatements(all),
-    ...tagStatements(all),
     ...nodeStatements(all),
     ...documentStatements(all),
     ...insightStatements(all),

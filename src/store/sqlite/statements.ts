@@ -20,7 +20,6 @@ import { READ_STATEMENTS } from './statements/reads.ts';
 import { RESULT_STATEMENTS } from './statements/results.ts';
 import { RUN_STATEMENTS } from './statements/runs.ts';
 import { SETTLE_STATEMENTS } from './statements/settle.ts';
-import { TAG_STATEMENTS } from './statements/tags.ts';
 import { TAKEOVER_STATEMENTS } from './statements/takeover.ts';
 import { TOKEN_STATEMENTS } from './statements/tokens.ts';
 import { TREE_STATEMENTS } from './statements/trees.ts';
@@ -64,7 +63,6 @@ export const STATEMENTS = {
   ...TOKEN_STATEMENTS,
   ...BROWSER_SESSION_STATEMENTS,
   ...AUDIT_STATEMENTS,
-  ...TAG_STATEMENTS,
   ...LIMIT_STATEMENTS,
   ...DUTY_STATEMENTS,
   ...NODE_STATEMENTS,
