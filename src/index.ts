@@ -48,6 +48,7 @@ export type {
   RunView,
   TaskView,
 } from './operate/views.ts';
+export { readSigningKey, readTrustedKeys, type SigningKey } from './protocol/signed-task.ts';
 export type * from './store/store.ts';
 export type {
   AnyTask,

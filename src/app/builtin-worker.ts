@@ -36,6 +36,7 @@ export interface BuiltinOptions {
   readonly once?: boolean;
   readonly idleExitMs?: number | undefined;
   readonly onSettled?: NonNullable<AppWorkerOptions['onSettled']>;
+  readonly demands?: AppWorkerOptions['demands'];
 }
 
 /** The names of the built-in handlers. */
@@ -63,6 +64,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     once,
     idleExitMs,
     onSettled,
+    demands,
   } = options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const only = ['aggregate', 'echo', 'http', ...allow] as const;
@@ -101,6 +103,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     ...(once === undefined ? {} : { once }),
     ...(idleExitMs === undefined ? {} : { idleExit: idleExitMs }),
     ...(onSettled === undefined ? {} : { onSettled }),
+    ...(demands === undefined ? {} : { demands }),
     env: { ...environment(), ...settings },
   };
 }

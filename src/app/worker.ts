@@ -13,6 +13,8 @@ import { LazyRunner } from '../worker/runner/lazy-runner.ts';
 import { ProcessRunner } from '../worker/runner/process/process-runner.ts';
 import { guardPrograms } from '../worker/runner/process/program-guard.ts';
 import type { Ladder, Runner } from '../worker/runner/runner.ts';
+import { GuardedRunner } from '../worker/signing/guarded-runner.ts';
+import { type Demands, TaskGate } from '../worker/signing/task-gate.ts';
 import type { Vault } from '../worker/vault/vault.ts';
 import { Worker } from '../worker/worker.ts';
 import type { WorkerOptions } from '../worker/worker-options.ts';
@@ -52,6 +54,8 @@ export interface AppWorkerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Called for every task that leaves the worker. */
   readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
+  /** What it demands of every task before it runs it, whoever gives it; default nothing. */
+  readonly demands?: Demands;
 }
 
 /** What a worker of a pool is made of; the rest is said by the pool. */
@@ -85,6 +89,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'maxBlock',
   'env',
   'onSettled',
+  'demands',
 ] satisfies (keyof AppWorkerOptions)[]);
 
 const MAX_SLOTS = 10_000;
@@ -134,6 +139,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
   if (known !== undefined) runners.push(fromKnown(known, children));
   // The first runner that knows a handler runs it.
   if (last.length > 0) runners.push(new InlineRunner(last, parts.world.timers));
+  const guarded = guardFor(options.demands, parts.world);
   const shielded = inline.filter(({ module }) => module !== undefined);
   return new Worker({
     link: parts.link,
@@ -141,8 +147,8 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     log: parts.log,
     name: options.name === undefined ? parts.name : checkName('worker name', options.name),
     incarnation,
-    runners,
-    ...(shielded.length === 0 ? {} : { suspectRunner: shieldOf(shielded, children) }),
+    runners: runners.map(guarded),
+    ...(shielded.length === 0 ? {} : { suspectRunner: guarded(shieldOf(shielded, children)) }),
     slots,
     ladder: ladderOf(options),
     ...(tags === undefined ? {} : { tags }),
@@ -158,6 +164,13 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.onSettled === undefined ? {} : { onSettled: options.onSettled }),
     ...(options.maxBlock === undefined ? {} : { maxBlockMs: parseDuration(options.maxBlock, 'maxBlock') }),
   } satisfies WorkerOptions);
+}
+
+/** Every runner asks first: there is no way to a handler around it. */
+function guardFor(demands: Demands | undefined, world: World): (runner: Runner) => Runner {
+  if (demands === undefined) return (runner) => runner;
+  const gate = new TaskGate(demands, world.clock.wall);
+  return (runner) => new GuardedRunner(runner, gate);
 }
 
 /** Its own, and those that its tasks bring. */

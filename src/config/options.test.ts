@@ -181,6 +181,10 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   yes: ['', true],
   force: ['', true],
   takeTag: ['', true],
+  requireSigned: ['keys.pub', 'keys.pub'],
+  allowCommand: ['/bin/date *', ['/bin/date *']],
+  signKey: ['my.key', 'my.key'],
+  signFor: ['1h', 3_600_000],
   settingsFile: ['all.yml', 'all.yml'],
   prune: ['', true],
   settingsKind: ['tags', ['tags']],
@@ -299,7 +303,7 @@ test('a switch that may be said both ways takes each, and is unsaid by itself', 
 test('letters have one owner each, but for two that no command takes both, and a list begins empty', () => {
   const owners = Object.groupBy(OPTION_KEYS, (key) => optionOf(key).short ?? '');
   const shared = Object.entries(owners).filter(([letter, keys]) => letter !== '' && (keys?.length ?? 0) > 1);
-  assert.deepEqual(shared, [['f', ['follow', 'workflowFile']]]);
+  assert.deepEqual(shared, [['f', ['follow', 'settingsFile', 'workflowFile']]]);
   for (const key of OPTION_KEYS) {
     if (optionOf(key).many) assert.deepEqual(optionOf(key).fallback({ dataDir: '' }), [], key);
   }

@@ -326,6 +326,20 @@ export const CATALOGUE = Object.freeze({
     message: 'The value of the credential {name|that was named} cannot be opened with the secret of this cluster.',
     hint: 'It was sealed under another secret, which is gone: set the value again with "leasehold credentials set".',
   },
+  TASK_NOT_SIGNED: {
+    family: 'work',
+    status: 403,
+    retryable: false,
+    message: 'The worker runs signed tasks only, and refuses this one: {problem|its signature does not hold}.',
+    hint: 'Push it with --sign-key, with a key that the worker lists; retrying this task does not help.',
+  },
+  COMMAND_NOT_ALLOWED: {
+    family: 'work',
+    status: 403,
+    retryable: false,
+    message: 'The worker runs listed commands only, and refuses this task: {problem|its command is not on the list}.',
+    hint: 'Allow the command where the worker is started, with --allow-command; retrying this task does not help.',
+  },
   HANDLER_NOT_FOUND: {
     family: 'work',
     status: 404,

@@ -3,6 +3,7 @@ import type { TaskState } from '../core/task/task.ts';
 import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
+import { openSigned } from '../protocol/signed-task.ts';
 import { AttemptCredentials, type CredentialStock } from './credentials/attempt-credentials.ts';
 import { LeaseSession, type Yielded } from './lease-session.ts';
 import { LazyLog, type LazyLogDeps } from './logs/lazy-log.ts';
@@ -393,8 +394,11 @@ function laterOf({ delayMs, limit }: RunOutcome & { readonly kind: 'retryAfter' 
 }
 
 function runRequestOf(a: Assignment, alone: boolean, traceparent: string | undefined): RunRequest {
-  const { task, attempt, id, queue, handler, payload, tries, maxTries } = a;
-  const request = { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
+  const { task, attempt, id, queue, handler, tries, maxTries } = a;
+  const signed = openSigned(a.payload);
+  const payload = signed?.payload ?? a.payload;
+  const plain = { task, attempt, id, queue, handler, payload, tries, maxTries, alone };
+  const request = signed === undefined ? plain : { ...plain, signed };
   const more = a.credentials === undefined ? request : { ...request, credentials: a.credentials };
   return traceparent === undefined ? more : { ...more, traceparent };
 }

@@ -1,12 +1,14 @@
 /** A worker whose node is malicious: nothing that the node says writes a file, and the worker ends when it is told to. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { WebSocketServer } from 'ws';
+import { keyIdOf, type SigningKey, signTask } from '../../src/protocol/signed-task.ts';
 import { type Running, run, temporaryFolder } from '../support/leasehold.ts';
 
 type Request = { readonly type: string; readonly n: number; readonly max?: number };
@@ -187,6 +189,75 @@ for (const link of LINKS) {
       [],
     );
     assert.ok(!existsSync(join(cwd, '..', 'planted')));
+  });
+
+  test(`${way}: a worker that demands signatures runs nothing else, whatever its node makes of them`, {
+    timeout: 90_000,
+  }, async (t) => {
+    const cwd = temporaryFolder(t);
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const key: SigningKey = { id: keyIdOf(publicKey), key: privateKey };
+    const stranger: SigningKey = { ...key, key: generateKeyPairSync('ed25519').privateKey };
+    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    writeFileSync(join(cwd, 'trusted.pub'), pem);
+    const touch = (file: string): string => JSON.stringify({ argv: ['touch', file] });
+    const signed = (file: string, by = key, over: object = {}, notAfter?: number): string =>
+      JSON.stringify(signTask({ queue: 'work', handler: 'shell', payload: touch(file), ...over }, by, notAfter));
+    const good = JSON.parse(signed('good')) as { $signed: object };
+    const payloads = [
+      touch('unsigned'),
+      signed('by-a-stranger', stranger),
+      signed('for-another-queue', key, { queue: 'other' }),
+      signed('for-another-handler', key, { handler: 'echo' }),
+      signed('too-late', key, {}, Date.now() - 1000),
+      JSON.stringify({ ...good, payload: touch('another-payload') }),
+      JSON.stringify({ ...good, $signed: { ...good.$signed, key: 'other' }, payload: touch('another-key') }),
+      signed('good'),
+    ];
+    let next = 0;
+    const node = await fakeNode(t, ({ type }) => {
+      if (type !== 'task_claim') return type === 'lease_renew' ? ['held'] : undefined;
+      const payload = payloads[next++];
+      return payload === undefined ? MUTE : [grant({ task: next, payload })];
+    });
+    const process = worker(t, cwd, node, [...link, '--require-signed', join(cwd, 'trusted.pub'), '--slots', '1']);
+    await process.says(/✓ task_.* shell +completed/);
+    await node.hears('task_complete');
+    await node.hears('task_failed', payloads.length - 1);
+    await ends(process);
+    assert.deepEqual(
+      readdirSync(cwd).filter((file) => !file.startsWith('.')),
+      ['good', 'trusted.pub'],
+    );
+  });
+
+  test(`${way}: a worker with a list of commands runs no other, by no handler that could`, {
+    timeout: 90_000,
+  }, async (t) => {
+    const cwd = temporaryFolder(t);
+    const tasks = [
+      { payload: JSON.stringify({ argv: ['touch', 'ok-1', 'more'] }) },
+      { payload: JSON.stringify({ command: 'touch ok-1; touch other' }) },
+      { payload: JSON.stringify({ argv: ['touch', 'ok-1'], env: { PATH: cwd } }) },
+      { payload: JSON.stringify({ argv: ['sh', '-c', 'touch other'] }) },
+      { handler: 'machine', payload: '{}' },
+      { handler: 'agent', payload: '{}' },
+      { payload: JSON.stringify({ argv: ['touch', 'ok-2'] }) },
+    ];
+    let next = 0;
+    const node = await fakeNode(t, ({ type }) => {
+      if (type !== 'task_claim') return type === 'lease_renew' ? ['held'] : undefined;
+      const task = tasks[next++];
+      return task === undefined ? MUTE : [grant({ task: next, ...task })];
+    });
+    const process = worker(t, cwd, node, [...link, '--allow-command', 'touch ok-*', '--slots', '1']);
+    await process.says(/✓ task_.* shell +completed/);
+    await node.hears('task_failed', tasks.length - 1);
+    await ends(process);
+    assert.deepEqual(
+      readdirSync(cwd).filter((file) => !file.startsWith('.')),
+      ['ok-2'],
+    );
   });
 
   test(`${way}: unknown words of a newer node are ignored`, { timeout: 60_000 }, async (t) => {

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/world.ts';
 import { DUTIES, type DutyName } from '../../engine/duties/roster.ts';
 import { SCHEMA_VERSION } from '../../store/sqlite/upkeep/migrate.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
+import { type AskingRow, type CarrierRow, judgeRequirements } from './requirements.ts';
 
 /** The content of the file, read by a connection that cannot write. */
 export interface DataSnapshot {
@@ -166,6 +167,15 @@ export function checkWorkers(snapshot: DataSnapshot): Finding {
     .prepare('SELECT name, state, beat_at FROM worker WHERE state <> 3')
     .all() as unknown as WorkerRow[];
   return judgeWorkers(rows, now);
+}
+
+export function checkRequirements(snapshot: DataSnapshot): Finding {
+  const { db } = snapshot;
+  const asking = db.prepare(`SELECT q.name AS queue, l.placement FROM lane l JOIN queue q ON q.id = l.queue
+    WHERE l.placement IS NOT NULL AND EXISTS (SELECT 1 FROM task t WHERE t.lane = l.id AND t.state = 0) LIMIT 1000`);
+  const carriers = db.prepare('SELECT tags FROM worker WHERE state < 3 AND enabled = 1 AND beat_at >= ?');
+  const seen = (leaseNow(snapshot) ?? 0) - DEFAULT_STALE_MS;
+  return judgeRequirements(asking.all() as unknown as AskingRow[], carriers.all(seen) as unknown as CarrierRow[]);
 }
 
 interface WorkerRow {

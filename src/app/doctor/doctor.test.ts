@@ -35,7 +35,8 @@ test('a healthy store passes every check, except that nobody holds the duties', 
   for (const check of ['node', 'sqlite', 'permissions', 'file system', 'disk space', 'store', 'schema', 'integrity']) {
     assert.ok(found.has(check), check);
   }
-  for (const check of ['log', 'clock', 'duties', 'leases', 'workers', 'writes']) assert.ok(found.has(check), check);
+  for (const check of ['log', 'clock', 'duties', 'leases', 'workers', 'requirements', 'writes'])
+    assert.ok(found.has(check), check);
 });
 
 test('the examination changes nothing in the store', async () => {
@@ -113,6 +114,23 @@ test('leases that expired long ago and silent workers are found', async () => {
   assert.match(found.get('leases')?.says ?? '', /^1 of 1 running tasks/);
   assert.equal(found.get('leases')?.verdict, 'fail');
   assert.match(found.get('workers')?.says ?? '', /1 silent: gone/);
+});
+
+test('what ready tasks require and no enabled worker has is found', async () => {
+  const file = join(folder, 'unmet.db');
+  const node = await openNode(`sqlite:${file}`, { duties: false, housekeeping: false });
+  const { workers } = node.engine;
+  await workers.register({ name: 'box', incarnation: 'a', slots: 1, tags: ['gpu=nvidia'] });
+  await workers.register({ name: 'off', incarnation: 'b', slots: 1, tags: ['tpu'] });
+  await workers.set({ name: 'off', enabled: false });
+  const push = (placement: object) => node.engine.push({ queue: 'wide', handler: 'h', placement });
+  await push({ requires: ['gpu'] });
+  const found = async (): Promise<Finding | undefined> => (await findings(file)).get('requirements');
+  assert.equal((await found())?.verdict, 'ok');
+  await push({ requires: ['tpu'], credentials: ['openai'] });
+  assert.equal((await found())?.verdict, 'warn');
+  assert.match((await found())?.says ?? '', /credential openai \(queue wide\), tag tpu \(queue wide\)/);
+  await node.close();
 });
 
 const verdicts = (...all: readonly Finding[]): readonly string[] => all.map(({ verdict }) => verdict);

@@ -11,6 +11,7 @@ import {
   checkDuties,
   checkIntegrity,
   checkLeases,
+  checkRequirements,
   checkSchema,
   checkWorkers,
   type DataSnapshot,
@@ -65,6 +66,7 @@ function* checkData(file: string): Generator<Finding> {
     yield checkDuties(snapshot);
     yield checkLeases(snapshot);
     yield checkWorkers(snapshot);
+    yield checkRequirements(snapshot);
     yield probeWrites(file, () => clock.monotonic());
   } catch (error) {
     const { message, hint = '' } = translate(error, file);

@@ -47,7 +47,7 @@ test('a healthy store passes every check, except that nobody holds the duties', 
     ['duties'],
   );
   const checks =
-    'node store postgres primary durability settings clock connections transactions notices schema rights vacuum events duties leases workers writes';
+    'node store postgres primary durability settings clock connections transactions notices schema rights vacuum events duties leases workers requirements writes';
   assert.deepEqual([...found.keys()], checks.split(' '));
   assert.deepEqual(await ask("SELECT * FROM well.meta WHERE key = 'probe'"), []);
 });

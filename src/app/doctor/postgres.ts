@@ -1,3 +1,4 @@
+import { DEFAULT_STALE_MS } from '../../core/placement/worker.ts';
 import type { Clock } from '../../core/world.ts';
 import { parseAddress, SETTINGS } from '../../store/postgres/connect/address.ts';
 import type { Connection } from '../../store/postgres/connect/connection.ts';
@@ -10,6 +11,7 @@ import { realWorld } from '../world.ts';
 import { judgeDuties, judgeLeases, judgeSchema, judgeWorkers, STUCK_MS } from './data.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 import { judgeWrites } from './probe.ts';
+import { type AskingRow, type CarrierRow, judgeRequirements } from './requirements.ts';
 
 /** The database, and how this user and this connection reach it. */
 interface DatabaseSnapshot {
@@ -71,6 +73,7 @@ async function* look(snapshot: DatabaseSnapshot): AsyncGenerator<Finding> {
   yield await checkDuties(snapshot);
   yield await checkLeases(snapshot);
   yield await checkWorkers(snapshot);
+  yield await checkRequirements(snapshot);
   yield await probe(snapshot);
 }
 
@@ -384,6 +387,23 @@ async function checkWorkers(snapshot: DatabaseSnapshot): Promise<Finding> {
   return judgeWorkers(
     await all(snapshot, 'SELECT name, state, beat_at FROM {s}.worker WHERE state <> 3'),
     await now(snapshot),
+  );
+}
+
+async function checkRequirements(snapshot: DatabaseSnapshot): Promise<Finding> {
+  const asking = await all<AskingRow>(
+    snapshot,
+    `SELECT q.name AS queue, l.placement FROM {s}.lane l JOIN {s}.queue q ON q.id = l.queue
+      WHERE l.placement IS NOT NULL AND EXISTS (SELECT FROM {s}.task t WHERE t.lane = l.id AND t.state = 0) LIMIT 1000`,
+  );
+  const rows = await all<CarrierRow & { readonly beat_at: number }>(
+    snapshot,
+    'SELECT tags, beat_at FROM {s}.worker WHERE state < 3 AND enabled',
+  );
+  const seen = (await now(snapshot)) - DEFAULT_STALE_MS;
+  return judgeRequirements(
+    asking,
+    rows.filter(({ beat_at: at }) => at >= seen),
   );
 }
 

@@ -1,7 +1,9 @@
 import type { AfterFailure } from '../../core/graph/graph.ts';
+import { encodePayload } from '../../core/task/payload.ts';
 import { checkList, checkOptions } from '../../engine/check.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
 import type { RequestOf } from '../../protocol/paths.ts';
+import { type SigningKey, signTask } from '../../protocol/signed-task.ts';
 import type { CallerTransaction } from '../../store/store.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
 import type { InputOf } from '../../worker/define/pushable-task.ts';
@@ -27,6 +29,8 @@ export interface PushOptions
   readonly queue?: string | undefined;
   /** The caller's own transaction: the task exists if, and only if, it commits. Not over HTTP. */
   readonly tx?: CallerTransaction | undefined;
+  /** Signs the task, for workers that demand it: a key of `signingKey`, and until when (calendar time) it may be run. */
+  readonly signWith?: (SigningKey & { readonly notAfter?: number | undefined }) | undefined;
 }
 
 /** A task of a graph, and what it waits for. */
@@ -72,6 +76,7 @@ const PUSH: ReadonlySet<string> = new Set([
   'reuse',
   'permissions',
   'tx',
+  'signWith',
 ] satisfies (keyof PushOptions)[]);
 const GRAPH: ReadonlySet<string> = new Set([
   ...[...PUSH].filter((option) => option !== 'tx'),
@@ -144,8 +149,11 @@ function requestOf(task: AnyTask, input: unknown, options: PushOptions | undefin
     permissions,
   };
   if (options === undefined) return defined;
-  const { tx: _tx, ...given } = options;
-  return { ...defined, ...withoutUndefined(given) };
+  const { tx: _tx, signWith, ...given } = options;
+  const request: PushRequest = { ...defined, ...withoutUndefined(given) };
+  if (signWith === undefined) return request;
+  const signable = { queue: request.queue, handler: request.handler, payload: encodePayload(input) };
+  return { ...request, input: signTask(signable, signWith, signWith.notAfter) };
 }
 
 /** Without the options that are undefined: these must not hide what the definition sets. */

@@ -1,5 +1,7 @@
 import type { BuiltinOptions } from '../../app/builtin-worker.ts';
 import type { Config, OptionKey } from '../../config/options.ts';
+import { readTrustedKeys } from '../../operate/signing.ts';
+import { readKeyFile } from '../keys/key-file.ts';
 
 /** The options of a worker with the built-in handlers, in a node or alone. */
 export const WORKER_OPTIONS: readonly OptionKey[] = [
@@ -13,12 +15,15 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
   'allowHttp',
   'allowEnv',
   'loopRoots',
+  'requireSigned',
+  'allowCommand',
 ];
 
 /** `unnamed` is the default name. */
 export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
   const { name = unnamed, slots, tag, workerPriority, queue, handlers, allow, allowHttp, allowEnv, host } = config;
   const { loopRoots } = config;
+  const demands = demandsOf(config);
   return {
     name,
     slots,
@@ -32,6 +37,15 @@ export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
     allowEnv,
     loopRoots: rootsIn(loopRoots),
     root: process.cwd(),
+    ...(demands === undefined ? {} : { demands }),
+  };
+}
+
+function demandsOf({ requireSigned: file, allowCommand: commands }: Config): BuiltinOptions['demands'] {
+  if (file === undefined && commands.length === 0) return undefined;
+  return {
+    ...(file === undefined ? {} : { keys: readTrustedKeys(file, readKeyFile(file)) }),
+    ...(commands.length === 0 ? {} : { commands }),
   };
 }
 

@@ -1,10 +1,9 @@
 import { settingsText, settingsValue, writeJsonFiles, writeWhole } from '../../app/settings/write-files.ts';
 import { loadCall } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
-import type { SettingsWord } from '../../core/settings/kinds.ts';
 import type { Operator } from '../../operate/operator.ts';
 import { dazflowFiles } from '../../operate/settings/dazflow.ts';
-import { settingsOfAll } from '../../operate/settings/plan.ts';
+import { type SettingsWord, settingsOfAll } from '../../operate/settings/plan.ts';
 import { type Out, outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';

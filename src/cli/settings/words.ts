@@ -1,5 +1,4 @@
-import type { FieldChange } from '../../core/settings/compare.ts';
-import type { Outcome, Plan, Step } from '../../operate/settings/plan.ts';
+import type { FieldChange, Outcome, Plan, Step } from '../../operate/settings/plan.ts';
 import type { TagView } from '../../operate/views.ts';
 import type { Format, Out } from '../display/out.ts';
 import { safeLine } from '../display/safe.ts';

@@ -4,14 +4,17 @@ import type { Config } from '../../config/options.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type PushRequest, pushOne, pushSeveral } from '../../operate/calls/push-calls.ts';
 import type { Operator } from '../../operate/operator.ts';
+import { readSigningKey, signTask } from '../../operate/signing.ts';
 import type { PushedView } from '../../operate/views.ts';
 import { type Out, outFor } from '../display/out.ts';
 import { formatTook } from '../display/time.ts';
+import { readKeyFile } from '../keys/key-file.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { formatCount, formatRate } from '../kit/figures.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
 import { progressFor } from '../kit/progress-for.ts';
+import { missingText } from '../settings/words.ts';
 import { followTasks } from './follow.ts';
 import { parseInline, readInputs } from './push-inputs.ts';
 
@@ -51,6 +54,8 @@ export const push: Command = {
     'useCost',
     'fair',
     'permissions',
+    'signKey',
+    'signFor',
     'follow',
     'durability',
     ...OPERATOR_OPTIONS,
@@ -91,7 +96,7 @@ async function pushAll(operator: Operator, call: PushCall): Promise<number> {
   try {
     for await (const inputs of batchesOf(call)) {
       if (config.unique !== undefined && tally.count + inputs.length > 1) throw oneKeyOneTask();
-      const requests = inputs.map((input) => request(input, call));
+      const requests = inputs.map((input) => request(signed(input, call), call));
       const pushed =
         requests.length === 1
           ? [await pushOne(operator, requests[0] as PushRequest)]
@@ -111,8 +116,19 @@ async function pushAll(operator: Operator, call: PushCall): Promise<number> {
   }
   progress.end();
   tally.tell(progress.tookMs);
+  await warnOfMissing(operator, call);
   return config.follow ? followTasks(operator, { ids: [...tally.tasks], after, out }) : EXIT.fine;
 }
+
+/** A typing error in a tag keeps tasks waiting for ever. */
+async function warnOfMissing(operator: Operator, { config, out }: PushCall): Promise<void> {
+  if (config.require.length === 0 || out.mode === 'json') return;
+  const { tags } = await operator.call('listTags');
+  const missing = tags.filter((tag) => tag.missing && config.require.some((test) => asksFor(test, tag.tag)));
+  for (const tag of missing) out.note(out.paint('yellow', `! ${missingText(tag)}`));
+}
+
+const asksFor = (test: string, tag: string): boolean => test === tag || tag.startsWith(`${test}=`);
 
 /** Stored tasks of the same batch: one refused task does not hold back the others. */
 function storedBeside(error: unknown): number {
@@ -240,6 +256,15 @@ function request(input: unknown, { queue, config }: PushCall): PushRequest {
     ...reuseOf(config),
     ...rules(config),
   };
+}
+
+/** The input as it is sent: a signature speaks for each byte of it. */
+function signed(input: unknown, { queue, config }: PushCall): unknown {
+  const { signKey: file, signFor, handler = queue } = config;
+  if (file === undefined) return input;
+  const notAfter = signFor === undefined ? undefined : Date.now() + signFor;
+  const payload = JSON.stringify(input ?? null);
+  return signTask({ queue, handler, payload }, readSigningKey(file, readKeyFile(file)), notAfter);
 }
 
 /** An age or a key alone turns reuse on. */

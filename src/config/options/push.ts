@@ -18,6 +18,22 @@ import type { OptionTable } from './option.ts';
 
 /** Which tasks a command lists, and what a pushed task asks for. */
 export const PUSH_OPTIONS = {
+  signKey: {
+    doc: 'Sign the tasks with the key in this file, for workers that demand it',
+    value: 'FILE',
+    parse: filled,
+    env: ['LEASEHOLD_SIGN_KEY'],
+    fallback: () => undefined,
+    fallbackDoc: 'not signed',
+  },
+  signFor: {
+    doc: 'The signature is good for so long from now on',
+    value: 'TIME',
+    parse: duration,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'for ever',
+  },
   queue: {
     doc: 'Only this queue; may be repeated',
     value: 'QUEUE',

@@ -49,6 +49,23 @@ export const WORKER_OPTIONS = {
     fallback: () => [],
     fallbackDoc: 'none',
   },
+  requireSigned: {
+    doc: 'Run only tasks that one of the public keys in this file has signed, whatever a node says',
+    value: 'FILE',
+    parse: filled,
+    env: ['LEASEHOLD_REQUIRE_SIGNED'],
+    fallback: () => undefined,
+    fallbackDoc: 'signed or not',
+  },
+  allowCommand: {
+    doc: 'Run only commands like this one, whatever a node says; may be repeated',
+    value: 'PATTERN',
+    many: true,
+    parse: (text: string): readonly string[] => [text],
+    env: [],
+    fallback: () => [],
+    fallbackDoc: 'any',
+  },
   workerPriority: {
     doc: 'Workers with a higher priority get work first; may be below zero',
     value: 'N',

@@ -29,3 +29,15 @@ export async function wantedTests(
 export function carries(test: string, tags: readonly string[]): boolean {
   return passes(parseTest('tag', test), tags.map(readTag));
 }
+
+/** What ready tasks require and no enabled worker has. Where nobody is there at all, that is all that there is to say. */
+export async function unmetTests(
+  store: Pick<Store, 'laneScan' | 'laneGet' | 'workerFleet'>,
+  staleMs: number,
+  mostLanes: number,
+): Promise<WantedTests> {
+  const [wanted, { now, members }] = await Promise.all([wantedTests(store, mostLanes), store.workerFleet()]);
+  const able = members.filter(({ enabled, seenAt }) => enabled && now - seenAt <= staleMs);
+  if (able.length === 0) return new Map();
+  return new Map([...wanted].filter(([test]) => !able.some(({ tags }) => carries(test, tags))));
+}

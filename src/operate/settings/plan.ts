@@ -6,6 +6,9 @@ import { ALL_KINDS, kindOf } from './all-kinds.ts';
 import type { Settings } from './settings-file.ts';
 import type { Told } from './settings-kind.ts';
 
+export type { FieldChange } from '../../core/settings/compare.ts';
+export type { SettingsWord } from '../../core/settings/kinds.ts';
+
 /** One change that a plan makes. */
 export interface Step extends ThingChange {
   readonly kind: SettingsWord;

@@ -61,8 +61,9 @@ export class SettingsReader {
       if (!isEngineError(error)) throw error;
       const { field, problem } = error.details ?? {};
       const place = `${word}.${name}`;
-      const at = typeof field !== 'string' || field.startsWith(place) ? (field ?? place) : `${place}: ${field}`;
-      this.#note(file, `${String(at)}: ${String(problem ?? error.message)}`);
+      const own = typeof field === 'string' ? field : place;
+      const at = own.startsWith(place) ? own : `${place}: ${own}`;
+      this.#note(file, `${at}: ${typeof problem === 'string' ? problem : error.message}`);
     }
   }
 

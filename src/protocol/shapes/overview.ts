@@ -22,7 +22,7 @@ const Series = z.array(z.number().nullable()).readonly();
 const Incident = z.object({
   at: Time,
   seq: z.number(),
-  kind: z.enum(['lease expired', 'failed', 'worker lost', 'leader changed']),
+  kind: z.enum(['lease expired', 'failed', 'worker lost', 'leader changed', 'requirement unmet']),
   text: z.string(),
   task: z.string().optional(),
   worker: z.string().optional(),

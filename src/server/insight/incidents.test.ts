@@ -56,23 +56,23 @@ test('only the last fifty are kept, and no id is made of those that nobody sees'
 
 test('a worker that fell silent is told once, and one that was lost before the first look never', () => {
   const incidents = make();
-  incidents.observe({ at: 1, lost: lost('a'), leader: undefined });
+  incidents.observe({ at: 1, lost: lost('a'), leader: undefined, unmet: new Map() });
   assert.deepEqual(incidents.list(), []);
   incidents.add(event({ seq: 99 }));
-  incidents.observe({ at: 2, lost: lost('a', 'b'), leader: undefined });
-  incidents.observe({ at: 3, lost: lost('a', 'b'), leader: undefined });
+  incidents.observe({ at: 2, lost: lost('a', 'b'), leader: undefined, unmet: new Map() });
+  incidents.observe({ at: 3, lost: lost('a', 'b'), leader: undefined, unmet: new Map() });
   assert.deepEqual(incidents.list(), [
     { at: 2, seq: 99, kind: 'worker lost', worker: 'b', text: 'worker b fell silent' },
   ]);
-  incidents.observe({ at: 4, lost: lost('a'), leader: undefined });
-  incidents.observe({ at: 5, lost: lost('a', 'b'), leader: undefined });
+  incidents.observe({ at: 4, lost: lost('a'), leader: undefined, unmet: new Map() });
+  incidents.observe({ at: 5, lost: lost('a', 'b'), leader: undefined, unmet: new Map() });
   assert.equal(incidents.list().length, 2, 'it came back, and was lost again');
 });
 
 test('another leader is told, also after a time without one', () => {
   const incidents = make();
   for (const leader of [undefined, 'n1', 'n1', undefined, 'n2', 'n2'])
-    incidents.observe({ at: 1, lost: lost(), leader });
+    incidents.observe({ at: 1, lost: lost(), leader, unmet: new Map() });
   assert.deepEqual(
     incidents.list().map(({ kind, text }) => [kind, text]),
     [['leader changed', 'node n2 leads now, after n1']],
@@ -81,9 +81,31 @@ test('another leader is told, also after a time without one', () => {
 
 test('whether something went wrong since a moment is known; another leader is no harm', () => {
   const incidents = make();
-  incidents.observe({ at: 50, lost: lost(), leader: 'n1' });
-  incidents.observe({ at: 60, lost: lost(), leader: 'n2' });
+  incidents.observe({ at: 50, lost: lost(), leader: 'n1', unmet: new Map() });
+  incidents.observe({ at: 60, lost: lost(), leader: 'n2', unmet: new Map() });
   assert.equal(incidents.anySince(0), false);
   incidents.add(event({ at: 70, change: 'failed', state: 'failed' }));
   assert.deepEqual([incidents.anySince(70), incidents.anySince(71)], [true, false]);
+});
+
+test('a requirement that nobody meets is told once, when it stays so, and again when it has come back', () => {
+  const incidents = make();
+  const look = (at: number, ...tests: readonly string[]): void => {
+    const unmet = new Map(tests.map((one) => [one, new Set(['b', 'a'])]));
+    incidents.observe({ at, lost: lost(), leader: undefined, unmet });
+  };
+  look(1, 'gpu');
+  assert.deepEqual(incidents.list(), []);
+  look(2, 'gpu', 'credential:openai');
+  look(3, 'gpu', 'credential:openai');
+  look(4, 'gpu');
+  const texts = (): readonly string[] => incidents.list().map(({ text }) => text);
+  assert.deepEqual(texts(), [
+    'tasks of a, b need the credential openai, which no enabled worker has',
+    'tasks of a, b need the tag gpu, which no enabled worker has',
+  ]);
+  look(5);
+  look(6, 'gpu');
+  look(7, 'gpu');
+  assert.equal(texts().length, 3);
 });

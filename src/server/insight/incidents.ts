@@ -1,3 +1,4 @@
+import { CREDENTIAL } from '../../core/placement/tag.ts';
 import type { TaskEvent } from '../../core/task/event.ts';
 import type { AnswerOf } from '../../protocol/routes.ts';
 
@@ -17,11 +18,14 @@ export interface ClusterSnapshot {
   /** Lost workers, by their number. */
   readonly lost: ReadonlyMap<number, string>;
   readonly leader: string | undefined;
+  /** What ready tasks require of workers and no enabled one has: the test of tags, and the queues of the tasks. */
+  readonly unmet: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 type KeptIncident = Omit<Shown, 'task' | 'text'> & { readonly describe: () => Pick<Shown, 'task' | 'text'> };
 
 const KEPT = 50;
+const MOST_QUEUES = 3;
 
 /** The last incidents since this node started. */
 export class Incidents {
@@ -30,6 +34,8 @@ export class Incidents {
   readonly #kept: KeptIncident[] = [];
   #seq = 0;
   #seen: ClusterSnapshot | undefined;
+  /** Requirements that were told, as long as nobody meets them. */
+  readonly #told = new Set<string>();
 
   constructor({ idOf, kept = KEPT }: IncidentsOptions) {
     this.#idOf = idOf;
@@ -51,6 +57,7 @@ export class Incidents {
     this.#seen = { ...snapshot, leader: snapshot.leader ?? before?.leader };
     if (before === undefined) return;
     const { at, lost, leader } = snapshot;
+    this.#tellUnmet(before, snapshot);
     for (const [number, worker] of lost) {
       if (before.lost.has(number)) continue;
       this.#put({
@@ -64,6 +71,18 @@ export class Incidents {
     if (leader === undefined || before.leader === undefined || leader === before.leader) return;
     const text = `node ${leader} leads now, after ${before.leader}`;
     this.#put({ at, seq: this.#seq, kind: 'leader changed', describe: () => ({ text }) });
+  }
+
+  /** Told when it is so in two snapshots in a row: a worker that starts with its tasks is a moment late. */
+  #tellUnmet({ unmet: before }: ClusterSnapshot, { at, unmet }: ClusterSnapshot): void {
+    for (const test of this.#told) if (!unmet.has(test)) this.#told.delete(test);
+    for (const [test, queues] of unmet) {
+      if (!before.has(test) || this.#told.has(test)) continue;
+      this.#told.add(test);
+      const names = [...queues].sort().slice(0, MOST_QUEUES).join(', ');
+      const text = `tasks of ${names} need ${requirementText(test)}, which no enabled worker has`;
+      this.#put({ at, seq: this.#seq, kind: 'requirement unmet', describe: () => ({ text }) });
+    }
   }
 
   /** The newest first. */
@@ -80,6 +99,10 @@ export class Incidents {
     this.#kept.push(incident);
     if (this.#kept.length > this.#most) this.#kept.shift();
   }
+}
+
+function requirementText(test: string): string {
+  return test.startsWith(CREDENTIAL) ? `the credential ${test.slice(CREDENTIAL.length)}` : `the tag ${test}`;
 }
 
 function kindOf({ change, state }: TaskEvent): Kind | undefined {

@@ -8,6 +8,7 @@ import type { Engine } from '../../engine/engine.ts';
 import { groupFailures } from '../../engine/read/failures.ts';
 import { histogram } from '../../engine/read/histogram.ts';
 import { lookAround, oldestAge, totals } from '../../engine/read/overview.ts';
+import { unmetTests, type WantedTests } from '../../engine/read/unmet.ts';
 import type { AnswerOf, BodyOf, QueryOf } from '../../protocol/routes.ts';
 import { Incidents } from './incidents.ts';
 import { type Sample, Series } from './series.ts';
@@ -32,6 +33,7 @@ const RECENT_MS = 5 * 60_000;
 const MOST_APPROVALS = 1000;
 const MOST_VIEWS = 500;
 const HOUR_MS = 3_600_000;
+const NOTHING: WantedTests = new Map();
 
 /** What people look at: the overview, tasks by time, failures, handlers and saved views. */
 export class InsightService {
@@ -164,14 +166,16 @@ export class InsightService {
       store.workerList({ state: 'lost' }),
       store.dutyList(),
     ]);
+    const { completed, failed, ready: waiting, running } = totals(queues);
+    const unmet = waiting === 0 ? NOTHING : await unmetTests(store, this.#engine.workerStaleMs, FEW_LANES);
     const lost = workers.map(({ worker, name }) => [worker, name] as const);
     const leader = leaderOf(duties, now);
     this.#incidents.observe({
       at: this.#engine.world.clock.wall(),
       lost: new Map(lost),
       leader: leader && holderName(leader.holder),
+      unmet,
     });
-    const { completed, failed, ready: waiting, running } = totals(queues);
     return { completed, failed, waiting, running, ageMs: waiting === 0 ? 0 : await oldestAge(store, FEW_LANES) };
   }
 

@@ -11,7 +11,7 @@ const edit = (node: NodeScene, name: string, body: object): Promise<Answer['body
 test('workers are listed with what they are, what they run and what is said of them', async (t) => {
   const node = await nodeScene(t);
   const { engine } = node;
-  assert.deepEqual(await node.call('listWorkers', WORKERS), { workers: [], absent: [] });
+  assert.deepEqual(await node.call('listWorkers', WORKERS), { workers: [], absent: [], settings: [] });
   const worker = await engine.workers.register({
     name: 'laptop',
     incarnation: 'i',
@@ -29,7 +29,7 @@ test('workers are listed with what they are, what they run and what is said of t
   await engine.workers.beat({ worker, ended: 3 });
   await edit(node, 'laptop', { addTags: ['ssd'], priority: 7 });
   await edit(node, 'elsewhere', { enabled: false });
-  const { workers, absent } = await node.call('listWorkers', WORKERS);
+  const { workers, absent, settings } = await node.call('listWorkers', WORKERS);
   const [{ id, startedAt: _, lastSeenAt, ...one }] = workers;
   assert.match(id, /^wrk_/);
   assert.ok(Math.abs(lastSeenAt - Date.now()) < 60_000);
@@ -51,6 +51,10 @@ test('workers are listed with what they are, what they run and what is said of t
     currentTasks: [task],
   });
   assert.deepEqual(absent, [{ name: 'elsewhere', enabled: false, tags: [], workers: 0, running: 0 }]);
+  assert.deepEqual(
+    settings.map(({ name }: { readonly name: string }) => name),
+    ['elsewhere', 'laptop'],
+  );
 });
 
 test('a worker is disabled, enabled and ranked by its name, and null gives it its own rank again', async (t) => {

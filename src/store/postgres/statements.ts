@@ -21,7 +21,6 @@ import { readStatements } from './statements/reads.ts';
 import { resultStatements } from './statements/results.ts';
 import { runStatements } from './statements/runs.ts';
 import { settleStatements } from './statements/settle.ts';
-import { tagStatements } from './statements/tags.ts';
 import { takeoverStatements } from './statements/takeover.ts';
 import { tokenStatements } from './statements/tokens.ts';
 import { treeStatements } from './statements/trees.ts';
@@ -76,7 +75,6 @@ export function statements(schema: string) {
     ...browserSessionStatements(all),
     ...auditStatements(all),
     ...credentialStatements(all),
-    ...tagStatements(all),
     ...nodeStatements(all),
     ...documentStatements(all),
     ...insightStatements(all),

@@ -21,7 +21,6 @@ import { READ_STATEMENTS } from './statements/reads.ts';
 import { RESULT_STATEMENTS } from './statements/results.ts';
 import { RUN_STATEMENTS } from './statements/runs.ts';
 import { SETTLE_STATEMENTS } from './statements/settle.ts';
-import { TAG_STATEMENTS } from './statements/tags.ts';
 import { TAKEOVER_STATEMENTS } from './statements/takeover.ts';
 import { TOKEN_STATEMENTS } from './statements/tokens.ts';
 import { TREE_STATEMENTS } from './statements/trees.ts';
@@ -66,7 +65,6 @@ export const STATEMENTS = {
   ...BROWSER_SESSION_STATEMENTS,
   ...AUDIT_STATEMENTS,
   ...CREDENTIAL_STATEMENTS,
-  ...TAG_STATEMENTS,
   ...LIMIT_STATEMENTS,
   ...DUTY_STATEMENTS,
   ...NODE_STATEMENTS,

@@ -8,6 +8,7 @@ import type {
   TurnRequest,
   Waited,
 } from '../../protocol/link.ts';
+import type { SignedTask } from '../../protocol/signed-task.ts';
 import type { CredentialReader } from '../credentials/handler-credentials.ts';
 
 /** One attempt as a runner sees it: the assignment without the proof and the time of its lease. */
@@ -17,6 +18,8 @@ export interface RunRequest
   readonly alone: boolean;
   /** Where traces are written. */
   readonly traceparent?: string | undefined;
+  /** The signature that came with it, which nobody has checked yet. */
+  readonly signed?: SignedTask | undefined;
   /** Those that it may read. */
   readonly credentials?: readonly string[] | undefined;
 }

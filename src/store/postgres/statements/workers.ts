@@ -60,5 +60,9 @@ export function workerStatements({ s, NOW, HELD }: Fragments) {
     workersRevise: `UPDATE ${s}.worker SET revision = revision + 1 WHERE id = ANY($1::bigint[])`,
     workerChange: `UPDATE ${s}.worker w SET enabled = $2, priority = coalesce($3, own_priority), tags = x.tags, revision = revision + 1
       FROM unnest($1::bigint[], $4::text[]) x(id, tags) WHERE w.id = x.id AND ${few('x.id')}`,
+    tagAdd: `INSERT INTO ${s}.tag (name, at, author) VALUES ($1, ${NOW}, $2) ON CONFLICT DO NOTHING RETURNING name`,
+    tagFind: `SELECT name FROM ${s}.tag WHERE name = $1`,
+    tagList: `SELECT name, at, author AS by FROM ${s}.tag ORDER BY name`,
+    tagDrop: `DELETE FROM ${s}.tag WHERE name = $1 RETURNING name`,
   } as const;
 }

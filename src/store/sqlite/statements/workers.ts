@@ -49,4 +49,8 @@ export const WORKER_STATEMENTS = {
   workerIn: `SELECT w.*, ${TOTAL} FROM worker w WHERE w.state = ? ORDER BY w.id`,
   workerFleet: `SELECT w.*, ${TOTAL}, (SELECT count(*) FROM task INDEXED BY task_running WHERE state = 1 AND holder = w.id) AS running
     FROM worker w INDEXED BY worker_live WHERE w.state IN (0, 1, 2) ORDER BY w.id`,
+  tagAdd: 'INSERT INTO tag (name, at, author) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  tagFind: 'SELECT 1 FROM tag WHERE name = ?',
+  tagList: 'SELECT name, at, author AS by FROM tag ORDER BY name',
+  tagDrop: 'DELETE FROM tag WHERE name = ?',
 } as const;

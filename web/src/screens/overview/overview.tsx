@@ -124,6 +124,7 @@ const INCIDENT_STATES = {
   failed: 'failed',
   'worker lost': 'lost',
   'leader changed': 'draining',
+  'requirement unmet': 'draining',
 } as const;
 
 function Incidents({ of: { incidents } }: { readonly of: OverviewData }) {
