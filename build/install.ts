@@ -13,6 +13,8 @@ export async function installBundled(folder: string): Promise<string> {
     const migrations = `store/${store}/migrations`;
     cpSync(join(ROOT, 'src', migrations), join(own, 'dist', migrations), { recursive: true });
   }
+  const script = 'server/release/install.sh';
+  cpSync(join(ROOT, 'src', script), join(own, 'dist', script));
   for (const part of ['bin', 'machines']) cpSync(join(ROOT, part), join(own, part), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(own, 'package.json'));
   symlinkSync(join(ROOT, 'node_modules'), join(own, 'node_modules'));

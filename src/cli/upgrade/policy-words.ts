@@ -10,7 +10,7 @@ import { withOperator } from '../kit/operator-for.ts';
 export function policyWords({ target, canary, pinned, refused }: UpgradePolicyView): string {
   const goes =
     target === undefined
-      ? 'No worker is sent to another release.'
+      ? `No worker is sent to another release.${canary === 100 ? '' : ` Of the next one ${canary} % would be.`}`
       : `Older workers go to release ${target}${canary === 100 ? '' : `, ${canary} % of them`}.`;
   const stay =
     pinned.length === 0 ? '' : ` ${pinned.map(safeLine).join(', ')} ${pinned.length === 1 ? 'stays' : 'stay'}.`;

@@ -32,7 +32,7 @@ function scene() {
     watch,
     due,
     settle,
-    async pass(ms: number) {
+    pass: async (ms: number): Promise<void> => {
       const until = state.now + ms;
       for (let next = first(); next !== undefined && next.at <= until; next = first()) {
         due.splice(due.indexOf(next), 1);
