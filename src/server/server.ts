@@ -39,11 +39,12 @@ import { tokenRoutes } from './routes/tokens.ts';
 import { workerRoutes } from './routes/workers.ts';
 import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
+import { refuseUpgrade } from './socket-ends.ts';
 import { cookieOf } from './ui/cookie.ts';
 import { opensPage, servePages } from './ui/pages.ts';
 import { httpWorkerRoutes } from './workers/http-routes.ts';
 import type { SessionTokens, WorkerSession } from './workers/session-tokens.ts';
-import { refuseUpgrade, type WorkerGateway } from './workers/worker-gateway.ts';
+import type { WorkerGateway } from './workers/worker-gateway.ts';
 
 export interface ServerOptions {
   readonly host: string;
@@ -153,8 +154,7 @@ export class Server {
       done();
     });
     // On loopback and behind a proxy all callers share an address.
-    const shared = options.insecure === true || isLoopback(options.host);
-    const { maxConnections = shared ? 0 : MOST_PER_ADDRESS } = options;
+    const { insecure, host, maxConnections = insecure === true || isLoopback(host) ? 0 : MOST_PER_ADDRESS } = options;
     new Connections(maxConnections).guard(this.#fastify.server);
   }
 

@@ -6,7 +6,6 @@ import { type EngineError, fault } from '../../core/errors.ts';
 import { granted } from '../../core/placement/worker-grant.ts';
 import type { World } from '../../core/world.ts';
 import type { Log } from '../../engine/log.ts';
-import type { CredentialOrder } from '../../protocol/credential-envelope.ts';
 import {
   type ConfigUpdate,
   type Connect,
@@ -27,6 +26,7 @@ import { bearerOf } from '../http/caller.ts';
 import { type Hosts, hostOf } from '../http/hosts.ts';
 import { errorOf, stackOf } from '../http/refusals.ts';
 import type { UpgradeWatch } from '../release/upgrade-watch.ts';
+import { closeWith, messageOf, refuseUpgrade, send } from '../socket-ends.ts';
 import { type FirstMessage, readFirst, readPath } from './first-message.ts';
 import { grantedHandlers, leftOut, requireDecided, requireGiven } from './given-to-name.ts';
 import { holderOf, type LeaseTokens } from './lease-tokens.ts';
@@ -476,34 +476,6 @@ export class WorkerGateway {
     if (shown !== error) this.#options.log.error('a worker could not be answered', { error: stackOf(error) });
     return shown;
   }
-}
-
-/** An order, as a message of its own. */
-function messageOf(order: CredentialOrder): NodeMessage {
-  const { name, version } = order;
-  return 'removed' in order
-    ? { type: 'credential_remove', name, version }
-    : { type: 'credential_push', name, version, envelope: order.envelope };
-}
-
-/**
- * Ends both sides of the stream: a client that keeps its side open would keep the server from closing, and one that hangs up
- * must not end the process.
- */
-export function refuseUpgrade(stream: Duplex, line: string): void {
-  stream.on('error', () => stream.destroy());
-  stream.once('finish', () => stream.destroy());
-  stream.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
-}
-
-/** Closes with a reason. Nothing that arrives after it counts, and a client that does not hang up is cut off. */
-function closeWith(socket: WebSocket, code: number, reason: string): void {
-  socket.close(code, reason);
-  socket.resume();
-}
-
-function send(socket: WebSocket, message: NodeMessage): void {
-  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 }
 
 /** The worker has no tags of its own: it carries what its name was given, as long as that lasts. */
