@@ -10,7 +10,6 @@ import {
   type ConfigUpdate,
   type Connect,
   MAX_FRAME_BYTES,
-  type NodeMessage,
   REQUEST_TYPES,
   type UpgradeOrder,
   WORKER_PATH,
