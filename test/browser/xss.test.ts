@@ -213,6 +213,7 @@ test(
       '/queues',
       '/workers',
       '/workers/node',
+      '/releases',
       '/limits',
       '/limits/keyed',
       '/schedules',

@@ -37,6 +37,7 @@ export type RunGraph = AnswerOf<'getRunGraph'>;
 export type RunGraphNode = AnswerOf<'getRunGraphNode'>;
 export type Budget = RunDetail['budgets'][number];
 export type Me = AnswerOf<'me'>;
+export type Upgrade = AnswerOf<'getUpgrade'>;
 export type Credential = AnswerOf<'listCredentials'>['credentials'][number];
 export type AuditEntry = AnswerOf<'listAudit'>['entries'][number];
 export type Token = AnswerOf<'listTokens'>['tokens'][number];

@@ -20,6 +20,7 @@ const Run = lazy(() => import('./screens/run/run.tsx'));
 const Push = lazy(() => import('./screens/push/push.tsx'));
 const Queues = lazy(() => import('./screens/queues/queues.tsx'));
 const Workers = lazy(() => import('./screens/workers/workers.tsx'));
+const Releases = lazy(() => import('./screens/upgrade/upgrade.tsx'));
 const Limits = lazy(() => import('./screens/limits/limits.tsx'));
 const Schedules = lazy(() => import('./screens/schedules/schedules.tsx'));
 const Pools = lazy(() => import('./screens/pools/pools.tsx'));
@@ -56,6 +57,8 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
         return { title: name ?? 'Queues', screen: <Queues name={name} /> };
       case 'workers':
         return { title: name ?? 'Workers', screen: <Workers name={name} /> };
+      case 'releases':
+        return { title: 'Releases', screen: <Releases /> };
       case 'limits':
         return { title: name ?? 'Limits', screen: <Limits name={name} /> };
       case 'schedules':

@@ -172,6 +172,7 @@ export function SCREENS(things: Furniture): readonly (readonly [name: string, pa
     ['queue', '/queues/agent'],
     ['workers', '/workers'],
     ['worker', '/workers/gpu-box'],
+    ['releases', '/releases'],
     ['limits', '/limits'],
     ['limit', '/limits/claude'],
     ['schedules', '/schedules'],

@@ -1,6 +1,7 @@
 /** Panels of the worker drawer: the leases that the worker holds, and each of its processes. */
 
 import type { Task, Worker, WorkerGrant } from '../../api.ts';
+import { standing } from '../../model/release.ts';
 import { shortId } from '../../model/text.ts';
 import { Link, segment } from '../../router.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
@@ -57,6 +58,7 @@ export function Process({ of: one }: { readonly of: Worker }) {
             ['Address', one.address ?? '–'],
             ['Host', one.host ?? '–'],
             ['Version', one.version ?? '–'],
+            one.release !== undefined && ['Release', <ReleaseOf key="r" of={one.release} />],
             ['Slots', `${one.running} of ${one.slots} in use`],
             ['Queues', one.queues === undefined ? 'all' : one.queues.join(', ')],
             ['Started', one.startedAt === undefined ? '–' : <Time key="s" at={one.startedAt} />],
@@ -70,6 +72,20 @@ export function Process({ of: one }: { readonly of: Worker }) {
         />
       </div>
     </Panel>
+  );
+}
+
+function ReleaseOf({ of: release }: { readonly of: NonNullable<Worker['release']> }) {
+  const { state, label } = standing(release);
+  const { updater } = release;
+  return (
+    <span className="stack tightest">
+      <span>
+        {release.version}, protocols {release.protocol.join(' to ')}
+      </span>
+      <State state={state} label={label} />
+      {updater?.problem !== undefined && <span className="bad break">{updater.problem}</span>}
+    </span>
   );
 }
 

@@ -37,11 +37,14 @@ export default function Workers({ name }: { readonly name: string | undefined })
       title="Workers"
       about="The programs that run tasks. A worker is known by its name. Each start is a new process."
       actions={
-        may && (
-          <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
-            Create a worker
-          </Button>
-        )
+        <>
+          <Button onClick={() => go('/releases')}>Releases</Button>
+          {may && (
+            <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+              Create a worker
+            </Button>
+          )}
+        </>
       }
     >
       <WhenLoaded of={workers}>
