@@ -29,6 +29,13 @@ test('only a prune removes what is not wanted', () => {
   ]);
 });
 
+test('changes come in the order of their names, whatever they do', () => {
+  const wanted = things({ c: { x: 1 }, a: { x: 1 }, e: { x: 2 } });
+  const is = things({ d: {}, b: {}, e: { x: 1 } });
+  const names = compareThings(wanted, is, { prune: true }).map(({ name }) => name);
+  assert.deepEqual(names, ['a', 'b', 'c', 'd', 'e']);
+});
+
 test('the order of fields is no difference, and the order of a list is one', () => {
   assert.deepEqual(fieldsBetween({ a: { x: 1, y: [{ p: 1, q: 2 }] } }, { a: { y: [{ q: 2, p: 1 }], x: 1 } }), []);
   assert.equal(isSame([1, 2], [2, 1]), false);
