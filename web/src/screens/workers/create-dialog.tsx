@@ -1,14 +1,27 @@
-/** The dialog that creates a worker and then shows the one command that joins it. */
+/** The dialog that creates a worker and then shows the one command that joins or installs it, or the address and secret of an agent. */
 
 import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { commaList } from '../../model/text.ts';
-import { Command } from '../../ui/buttons.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/fields.tsx';
+import { Field, Segmented } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { State } from '../../ui/states.tsx';
+import { type Created, HowToJoin, type JoinKind, type Manifest } from './how-to-join.tsx';
+
+const KINDS: readonly { readonly value: JoinKind; readonly label: string }[] = [
+  { value: 'join', label: 'A worker' },
+  { value: 'install', label: 'Installed there' },
+  { value: 'agent', label: 'A dazflow agent' },
+];
+
+const ABOUT: Readonly<Record<JoinKind, string>> = {
+  join: 'A worker on a host that has Leasehold. You get one command to run there, with a code that works once.',
+  install:
+    'A worker on a host that has only Node. You get one line that installs the signed release of this node there; it upgrades itself later.',
+  agent: 'A program that speaks the protocol of dazflow. You get the address and the secret that it connects with.',
+};
 
 export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
@@ -16,12 +29,9 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
   const [priority, setPriority] = useState('');
   const [handlers, setHandlers] = useState('');
   const [queues, setQueues] = useState('');
-  const [created, setCreated] = useState<{
-    readonly name: string;
-    readonly join: string;
-    readonly secret?: string | undefined;
-    readonly code?: string | undefined;
-  }>();
+  const [kind, setKind] = useState<JoinKind>('join');
+  const [created, setCreated] = useState<Created>();
+  const [release, setRelease] = useState<Manifest>();
   const joined = useResource(
     `joined ${created?.name ?? ''}`,
     (signal) => client.call('getWorker', { params: { name: created?.name ?? '' }, signal }),
@@ -40,13 +50,7 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
           <p className="strong row">
             <Icon name="key" size={14} /> Shown this once
           </p>
-          <p>Run this on the other host. The address in it must be one that the host can reach:</p>
-          <Command text={created.join} />
-          <p className="ink-2">
-            {created.code === undefined
-              ? 'It contains the secret of the worker. Anyone who has the secret can take its tasks.'
-              : 'The code works once, for ten minutes.'}
-          </p>
+          <HowToJoin kind={kind} created={created} release={release} />
         </div>
         <p role="status">
           {hasJoined ? (
@@ -65,6 +69,8 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
       disabled={name.trim() === '' || (priority !== '' && !/^-?\d+$/.test(priority))}
       onClose={onClose}
       act={async () => {
+        // Before anything is made: a node without a release installs nothing.
+        if (kind === 'install') setRelease(await client.call('releaseManifest'));
         setCreated(
           await client.call('createWorker', {
             body: {
@@ -73,14 +79,15 @@ export function CreateDialog({ onClose }: { readonly onClose: () => void }) {
               ...(priority === '' ? {} : { priority: Number(priority) }),
               ...(handlers.trim() === '' ? {} : { handlers: handlers.trim() === '*' ? null : commaList(handlers) }),
               ...(queues.trim() === '' ? {} : { queues: commaList(queues) }),
-              code: true,
+              code: kind !== 'agent',
             },
           }),
         );
         return false;
       }}
     >
-      <p className="ink-2">A worker on another host. You get one command to run there, with a code that works once.</p>
+      <Segmented label="What it is" options={KINDS} value={kind} onChange={setKind} />
+      <p className="ink-2">{ABOUT[kind]}</p>
       <Field label="Name" hint="Its name in lists and leases, such as gpu-box">
         {(props) => (
           <input
