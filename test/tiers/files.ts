@@ -98,7 +98,9 @@ const WHOLE_PROCESS: ReadonlySet<string> = new Set([
  */
 function mayShareServers(file: string): boolean {
   if (!/^src\/(app|cli|client|compat|operate|server|worker)\//.test(file) || WHOLE_PROCESS.has(file)) return false;
-  if (/from 'node:(child_process|worker_threads)'/.test(readFileSync(join(ROOT, file), 'utf8'))) return false;
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  // A suite has its tests in another file, which would not tell who ran them.
+  if (/from 'node:(child_process|worker_threads)'|-contract\.ts'/.test(text)) return false;
   const { modules } = importsOf(join(ROOT, file));
   return ['fastify', 'pg', 'ws'].some((name) => modules.has(name));
 }

@@ -392,7 +392,11 @@ export class WorkerGateway {
       if (service.has(task)) connection.send({ type: 'kill_task', task });
     });
     const unpause = service.session.onPause?.((queue) => connection.send({ type: 'queue_paused', queue }));
-    const stop = this.#options.access.onRevoked(principal, () => closeWith(socket, 4401, 'the secret was revoked'));
+    const stop = this.#options.access.onRevoked(principal, () => {
+      closeWith(socket, 4401, 'the secret was revoked');
+      // It cannot come back as it is. One that only lost its link still counts as there, until it has been silent for long.
+      service.session.beat('offline').catch(() => {});
+    });
     socket.once('close', () => {
       unlisten();
       unpause?.();

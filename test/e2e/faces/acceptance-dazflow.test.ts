@@ -1,14 +1,18 @@
 /** What dazflow promises its agents, tried on real processes over real sockets. The numbers are those of the list of its cases. */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { PlainAgent } from '../../support/dazflow-agent.ts';
 import { run, temporaryFolder } from '../../support/leasehold.ts';
 import { RealNode } from '../../support/real-node.ts';
+import { putRelease } from '../../support/releases/installed-worker.ts';
 
 const CHILD = fileURLToPath(new URL('./dazflow-agent-child.ts', import.meta.url));
 const ALONE = ['--no-worker'];
+/** Nobody installs it. */
+const EMPTY_RELEASE = { 'updater.js': '', 'bin/leasehold.js': '' };
 
 const done = (agent: PlainAgent, id: string, result: unknown = null): void =>
   agent.say({ type: 'task_complete', task_id: id, result });
@@ -173,6 +177,40 @@ test('6: an agent needs all the tags that a task asks for, may have more, and mu
   );
 });
 
+test('7: what needs a credential goes to an agent that has acknowledged it, and never to one without it or that could not take it', async (t) => {
+  const node = await RealNode.start(t, ALONE);
+  const [able, unable, other] = [await node.agent('able'), await node.agent('unable'), await node.agent('other')];
+  const first = await node.push({ placement: { credentials: ['discord'] } });
+  await node.call('POST', '/credentials', {
+    name: 'discord',
+    fields: { token: 'a-b-c' },
+    type: 'discord',
+    workers: ['able', 'unable'],
+  });
+  for (const agent of [able, unable]) {
+    const { name, data, credential } = await agent.hear('credential_push');
+    assert.deepEqual(
+      [name, data, credential],
+      ['discord', { token: 'a-b-c' }, { type: 'discord', data: { token: 'a-b-c' } }],
+    );
+  }
+  unable.say({ type: 'credential_ack', name: 'discord', status: 'failed', error: 'no keyring' });
+  await unable.quiet();
+  assert.deepEqual(offers(able), [], 'it has not said that it has it');
+  able.say({ type: 'credential_ack', name: 'discord', status: 'success' });
+  await serves(node, able, first);
+  for (let n = 0; n < 3; n++) await serves(node, able, await node.push({ placement: { credentials: ['discord'] } }));
+  await Promise.all([unable.quiet(), other.quiet()]);
+  assert.deepEqual([offers(unable), offers(other)], [[], []]);
+  assert.ok(other.told.every(({ type }) => type !== 'credential_push'));
+  const { holders } = await node.call('GET', '/credentials/discord');
+  const said = holders.map(({ worker, status, error }: Record<string, string>) => [worker, status, error]);
+  assert.deepEqual(said, [
+    ['able', 'stored', undefined],
+    ['unable', 'failed', 'no keyring'],
+  ]);
+});
+
 test('8: no more run of a group than its limit, whoever asks; groups are apart, kept, counted by what runs, and made once', async (t) => {
   const cwd = temporaryFolder(t);
   const node = await RealNode.start(t, ALONE, cwd);
@@ -216,6 +254,28 @@ test('8: no more run of a group than its limit, whoever asks; groups are apart, 
   await node.stop();
   const again = await RealNode.start(t, ALONE, cwd);
   assert.equal((await again.call('GET', '/limits/claude')).concurrent, 2);
+});
+
+test('9: an agent of the wanted version is told nothing, another one that it is to be upgraded, and nothing once it was', async (t) => {
+  const served = join(temporaryFolder(t), 'release');
+  putRelease(served, { version: '2.0.0', files: EMPTY_RELEASE, keyFile: undefined });
+  const node = await RealNode.start(t, [...ALONE, '--release', served]);
+  await node.call('PATCH', '/upgrade', { target: '2.0.0' });
+  const secrets = {
+    old: await node.enrol('old', { handlers: null }),
+    new: await node.enrol('new', { handlers: null }),
+  };
+  const old = await PlainAgent.enter(node.url, { name: 'old', secret: secrets.old, version: '1.0.0' });
+  const fresh = await PlainAgent.enter(node.url, { name: 'new', secret: secrets.new, version: '2.0.0' });
+  const { current_version: current, required_version: required } = await old.hear('upgrade_required');
+  assert.deepEqual([current, required], ['1.0.0', '2.0.0']);
+  await fresh.quiet();
+  assert.ok(fresh.told.every(({ type }) => type !== 'upgrade_required'));
+  await old.hangUp();
+  await node.until(async () => (await node.worker('old')).state === 'offline', 'it is offline');
+  const upgraded = await PlainAgent.enter(node.url, { name: 'old', secret: secrets.old, version: '2.0.0' });
+  await upgraded.quiet();
+  assert.ok(upgraded.told.every(({ type }) => type !== 'upgrade_required'));
 });
 
 test('10: lines of a task are shipped while it runs, whether few or many, in order, and to their own task', async (t) => {
@@ -312,6 +372,28 @@ test('11: an agent as a process of its own connects, works, is offline when it i
   await ours.says(/Worker box runs/);
   const echo = await node.push({ handler: 'echo', input: { n: 1 } });
   await node.until(async () => (await node.task(echo)).state === 'completed', 'ours runs it');
+});
+
+test('an agent of the document gets tags and a credential, runs what needs both, is told of another release, and is cut off within a second', async (t) => {
+  const served = join(temporaryFolder(t), 'release');
+  putRelease(served, { version: '2.0.0', files: EMPTY_RELEASE, keyFile: undefined });
+  const node = await RealNode.start(t, [...ALONE, '--release', served]);
+  const secret = await node.enrol('gpu-1', { handlers: null, tags: ['gpu'] });
+  const agent = child(t, node, 'gpu-1', secret);
+  await agent.says(/connect_ok/);
+  await node.call('POST', '/credentials', { name: 'discord', value: 'twelve chars', workers: ['gpu-1'] });
+  await agent.says(/discord has 12 characters/);
+  const id = await node.push({ input: { hello: 1 }, placement: { requires: ['gpu'], credentials: ['discord'] } });
+  await node.until(async () => (await node.task(id)).state === 'completed', 'it completes');
+  assert.equal((await node.task(id)).attempts[0].worker, 'gpu-1');
+  await node.call('PATCH', '/upgrade', { target: '2.0.0' });
+  await agent.says(/wants 2\.0\.0/);
+  const since = performance.now();
+  await node.call('DELETE', '/workers/gpu-1');
+  assert.equal((await agent.ended).code, 1);
+  t.diagnostic(`cut off after ${Math.round(performance.now() - since)} ms`);
+  const again = child(t, node, 'gpu-1', secret);
+  assert.equal((await again.ended).code, 4);
 });
 
 test('an agent that comes by the address of old is served where that is asked for, and its secret is shown nowhere', async (t) => {

@@ -8,6 +8,9 @@ interface Told {
   readonly type: string;
   readonly reason?: string;
   readonly task_id?: string;
+  readonly name?: string;
+  readonly data?: Readonly<Record<string, string>>;
+  readonly required_version?: string;
   readonly task?: { readonly id: string; readonly input: unknown };
 }
 
@@ -33,6 +36,14 @@ socket.addEventListener('message', ({ data }) => {
       say({ type: 'task_progress', task_id: told.task_id, logs: [`${name} runs it`] });
       // What hangs is for the test to kill.
       if (told.task?.input !== 'hang') say({ type: 'task_complete', task_id: told.task_id, result: told.task?.input });
+      return;
+    case 'credential_push':
+      // It prints a length, so that its output has no secret.
+      console.log(`${told.name} has ${Object.values(told.data ?? {}).join('').length} characters`);
+      say({ type: 'credential_ack', name: told.name, status: 'success' });
+      return;
+    case 'upgrade_required':
+      console.log(`wants ${told.required_version}`);
       return;
     default:
   }

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { writeReleaseKey } from '../../../src/app/release/sign-release.ts';
+import { completed, digest, pushNeeding, untilHeld } from '../../support/credentials/ground.ts';
 import { BIN, temporaryFolder } from '../../support/leasehold.ts';
 import { RealNode } from '../../support/real-node.ts';
 import { assertInstalled, Host, putRelease, workerFiles } from '../../support/releases/installed-worker.ts';
@@ -14,7 +15,7 @@ before(async () => {
   files = await workerFiles();
 });
 
-test('a worker is created and installed with one line each, gets its tags, and goes to a newer release under load without losing a task', async (t) => {
+test('a worker is created and installed with one line each, gets tags and a credential, goes to a newer release under load without losing a task, and is cut off', async (t) => {
   const folder = temporaryFolder(t);
   const [served, keyFile] = [join(folder, 'release'), join(folder, 'release.pem')];
   const key = writeReleaseKey(keyFile);
@@ -37,10 +38,17 @@ test('a worker is created and installed with one line each, gets its tags, and g
   const script = await (await fetch(`${node.url}/install.sh`)).text();
   const options = [...args.split(' '), '--node', process.execPath, '--code-file', host.codeFile(code)];
   assertInstalled(await host.install(script, options));
-  host.configure({ terms: TERMS, arguments: ['--slots', '2'] });
+  host.configure({ terms: TERMS, arguments: ['--slots', '2', '--allow', 'shell', '--vault-level', 'file'] });
   const updater = host.start();
   await updater.says(/Worker gpu-box runs/);
   assert.equal((await node.worker('gpu-box')).release.version, '0.1.0');
+
+  // It runs what needs both its tag and a credential, also after it was upgraded.
+  await node.call('POST', '/credentials', { name: 'hub', value: 'the value of hub', workers: ['gpu-box'] });
+  await untilHeld(node, 'hub', 'gpu-box', 1);
+  const both = { placement: { requires: ['gpu'], credentials: ['hub'] } };
+  const expected = { by: 'gpu-box', digest: digest('the value of hub') };
+  assert.deepEqual(await completed(node, await pushNeeding(node, 'hub', both)), expected);
 
   const push = (delay_ms: number): Promise<string> =>
     node.push({ handler: 'echo', input: { delay_ms }, placement: { requires: ['gpu'] } });
@@ -73,8 +81,18 @@ test('a worker is created and installed with one line each, gets its tags, and g
     ]),
     [['gpu-box', '0.1.1', undefined]],
   );
-  updater.child.kill('SIGTERM');
-  assert.equal((await updater.ended).code, 0);
+  assert.deepEqual(await completed(node, await pushNeeding(node, 'hub', both)), expected);
+
+  // Removed: nothing of it counts any more, and it is gone within a second.
+  const since = performance.now();
+  await node.call('DELETE', '/workers/gpu-box');
+  await node.until(async () => (await node.worker('gpu-box'))?.state !== 'online', 'it is cut off');
+  const took = performance.now() - since;
+  t.diagnostic(`cut off after ${Math.round(took)} ms`);
+  const left = await node.push({ handler: 'echo', input: {}, placement: { requires: ['gpu'] } });
+  assert.equal((await updater.ended).code, 1);
+  assert.equal((await node.task(left)).state, 'ready');
+  assert.deepEqual((await node.call('GET', '/credentials/hub')).holders, []);
 });
 
 test('a release that crashes at its start is left, and the old one goes on working; a refused one is told to go', async (t) => {
