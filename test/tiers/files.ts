@@ -90,6 +90,8 @@ const WHOLE_PROCESS: ReadonlySet<string> = new Set([
   'src/operate/workflows/triggers.test.ts',
   'src/server/routes/events.test.ts',
   'src/worker/links/cut-off.test.ts',
+  // Threads that do not start.
+  'src/worker/worker.test.ts',
 ]);
 
 /**

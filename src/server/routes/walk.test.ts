@@ -90,7 +90,8 @@ test('with a cookie that is not good every route but the open ones is refused wi
         ...bodyOf(route),
       });
       if (route.access !== 'open') assert.equal(status, 401, `${name} with ${cookie.slice(0, 30)}`);
-      else if (route.method === 'GET') assert.equal(status, 200, name);
+      // A bundle has its hash in its path, which is none here.
+      else if (route.method === 'GET') assert.equal(status, route.params === undefined ? 200 : 400, name);
     }
   }
 });

@@ -237,7 +237,7 @@ export class Scene {
   /** What is overdue, and when the next lease will be, without the fields that only some stores have. */
   async overdue(limit: number): Promise<Pick<Overdue, 'leases' | 'nextInMs'>> {
     const { leases, nextInMs } = await this.store.leaseOverdue({ limit });
-    return { leases, nextInMs };
+    return { leases: leases.map(({ heldForMs: _held, ...lease }) => lease), nextInMs };
   }
 
   /** Prunes until the walk has come round. */

@@ -1,8 +1,8 @@
 /** Panels of the worker drawer: the leases that the worker holds, and each of its processes. */
 
 import type { Task, Worker, WorkerGrant } from '../../api.ts';
-import { standing } from '../../model/release.ts';
 import { shortId } from '../../model/text.ts';
+import { standing } from '../../model/worker/release.ts';
 import { Link, segment } from '../../router.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { State } from '../../ui/states.tsx';

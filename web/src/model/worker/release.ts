@@ -1,6 +1,6 @@
 /** What is said of releases in words: the policy, and how far a worker has come. */
 
-import { commaList, plural } from './text.ts';
+import { commaList, plural } from '../text.ts';
 
 export interface PolicyWords {
   readonly target?: string | undefined;
