@@ -24,8 +24,7 @@ import type { LimitRecord, QueueRecord, WorkerRecord, WorkerSetting } from '../s
 import type { AnyTask } from '../worker/define/definition.ts';
 import type { InputOf, ResultOf } from '../worker/define/pushable-task.ts';
 import type { Decision } from '../worker/durable/durable-context.ts';
-import { MemoryShelf } from '../worker/vault/shelf.ts';
-import { Vault } from '../worker/vault/vault.ts';
+import type { Vault } from '../worker/vault/vault.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
 import { ownerBy } from './audit/owner.ts';
@@ -266,7 +265,7 @@ export class App implements Leasehold {
       log,
       name,
       // In memory: whatever it is given it is given anew at each start.
-      ...(desk === undefined ? {} : { vault: async () => new Vault(options.name ?? name, new MemoryShelf()) }),
+      ...(desk === undefined ? {} : { vault: () => memoryVault(options.name ?? name) }),
     });
     this.#workers.add(worker);
     void worker.ended.then(() => this.#workers.delete(worker));
@@ -419,4 +418,13 @@ export function renewalOf(url: string, options: NodeOptions): RenewalAddress | u
     ? new URL(`./link/postgres-renewals${extname(import.meta.url)}`, import.meta.url)
     : new URL(`./link/direct-renewals${extname(import.meta.url)}`, import.meta.url);
   return { module: module.href, data: { url, durability: options.durability } satisfies DirectRenewalData };
+}
+
+/** Credentials in memory alone. Few processes have some: only those load what opens them. */
+async function memoryVault(name: string): Promise<Vault> {
+  const [{ MemoryShelf }, { Vault }] = await Promise.all([
+    import('../worker/vault/shelf.ts'),
+    import('../worker/vault/vault.ts'),
+  ]);
+  return new Vault(name, new MemoryShelf());
 }

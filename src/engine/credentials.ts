@@ -63,7 +63,7 @@ export class Credentials {
 
   /** All that hold it are to remove it. */
   async remove(name: string): Promise<void> {
-    if (!(await this.#deps.store.credentialRemove({ name }))) throw noCredential(name);
+    if (!(await this.#deps.store.credentialRemove({ name: checkName('credential', name) }))) throw noCredential(name);
     this.#changed();
   }
 
@@ -74,8 +74,8 @@ export class Credentials {
   }
 
   /** Also one that was removed: its version says which comes next. */
-  find(name: string): Promise<CredentialRecord | undefined> {
-    return this.#deps.store.credentialGet({ name });
+  async find(name: string): Promise<CredentialRecord | undefined> {
+    return this.#deps.store.credentialGet({ name: checkName('credential', name) });
   }
 
   list(): Promise<readonly CredentialRecord[]> {

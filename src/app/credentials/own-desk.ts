@@ -2,7 +2,6 @@ import { isEngineError } from '../../core/errors.ts';
 import type { Log } from '../../engine/log.ts';
 import { ClusterSecret } from '../../operate/cluster-secret.ts';
 import { CredentialSafe } from '../../operate/credentials/safe.ts';
-import { CredentialDesk } from '../../server/credentials/desk.ts';
 import type { SecretSource } from '../data/secret-source.ts';
 import type { App } from '../open.ts';
 
@@ -11,6 +10,8 @@ export async function giveCredentials(app: App, source: Pick<SecretSource, 'read
   const safe = await safeOf(app.engine.store, source);
   if (safe === undefined) return false;
   const { engine } = app;
+  // What has no secret loads nothing of it.
+  const { CredentialDesk } = await import('../../server/credentials/desk.ts');
   app.giveCredentials(new CredentialDesk({ engine, safe, world: engine.world, log }));
   return true;
 }

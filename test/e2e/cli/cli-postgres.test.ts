@@ -178,7 +178,7 @@ test('limits, tags and what is said of workers work on a server as on a file', a
   const [why] = (await call(['tasks', 'explain', id, '--json'])).objects();
   assert.match(String(why?.summary), /^The limit api is full: 1 of 1/);
   assert.deepEqual(why?.workers, [{ name: 'box', eligible: false, reasons: ['lacks the tag gpu'] }]);
-  assert.deepEqual((await call(['tags'])).lines, ['gpu\t0\techo\t–']);
+  assert.deepEqual((await call(['tags'])).lines, ['gpu\t0\techo\t–\t–\t–']);
   assert.deepEqual((await call(['workers', 'tag', 'box', '--add', 'gpu'])).lines, ['box carries gpu.']);
   const [limit] = (await call(['limits', 'show', 'api', '--json'])).objects();
   assert.deepEqual([limit?.used, limit?.cap, limit?.waiting, limit?.changedBy], [1, 1, 1, 'ada']);
