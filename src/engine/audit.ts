@@ -44,7 +44,14 @@ export class AuditTrail {
 
   /** The newest first. */
   async list(query: Partial<AuditQuery> = {}): Promise<readonly AuditEntry[]> {
-    return this.#store.auditList({ ...query, limit: checkLimit(query.limit ?? 50) });
+    const { actor, action, target, limit = 50 } = query;
+    // As they were written.
+    const texts = Object.fromEntries(
+      Object.entries({ actor, action, target }).flatMap(([name, text]) =>
+        text === undefined ? [] : [[name, short(text)]],
+      ),
+    );
+    return this.#store.auditList({ ...query, ...texts, limit: checkLimit(limit) });
   }
 }
 

@@ -169,9 +169,13 @@ test('tags show what the fleet has and what it lacks', async (t) => {
   await call(['push', 'papers', '--require', 'gpu', '--require', 'memory_gb>=16']);
   await workAt(t, url);
   await call(['workers', 'tag', 'tester', '--add', 'memory_gb=32']);
-  assert.deepEqual((await call(['tags'])).lines, ['memory_gb=32\t1\tpapers\ttester', 'gpu\t0\tpapers\t–']);
+  assert.deepEqual((await call(['tags'])).lines, [
+    'memory_gb=32\t1\tpapers\ttester\ttester\t–',
+    'gpu\t0\tpapers\t–\t–\t–',
+  ]);
   const [, missing] = (await call(['tags', '--json'])).objects();
-  assert.deepEqual(missing, { tag: 'gpu', workers: 0, names: [], wantedBy: ['papers'] });
+  const nobody = { workers: 0, names: [], givenTo: [], usedBy: [] };
+  assert.deepEqual(missing, { tag: 'gpu', ...nobody, wantedBy: ['papers'], made: false, missing: true });
 });
 
 test('wrong usage of limits, workers and placement has status 2 and says what would be right, 3 what is not there', async (t) => {
