@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import { client, type Upgrade } from '../../api.ts';
-import { isShare, type PolicyDraft, policyDraft, policyEdit, policyText } from '../../model/worker/release.ts';
+import { isShare, type PolicyDraft, policyDraft, policyEdit, policyText } from '../../model/workers/release.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { showDone } from '../../ui/toast.tsx';

@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { client, type Upgrade } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
-import { policyText, standing } from '../../model/worker/release.ts';
+import { policyText, standing } from '../../model/workers/release.ts';
 import { Link, segment } from '../../router.tsx';
 import { useMay } from '../../session.ts';
 import { Button, Command } from '../../ui/buttons.tsx';

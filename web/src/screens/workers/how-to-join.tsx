@@ -1,7 +1,7 @@
 /** What is shown once when a worker was created: the line for its host, or the address and secret of an agent. */
 
 import type { AnswerOf } from '../../../../src/protocol/routes.ts';
-import { agentAddress, installLine } from '../../model/worker/join.ts';
+import { agentAddress, installLine } from '../../model/workers/join.ts';
 import { addressOf, useMe } from '../../session.ts';
 import { Command } from '../../ui/buttons.tsx';
 

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { client, type Worker } from '../../api.ts';
 import { listen } from '../../live/feed.ts';
 import { useResource } from '../../live/resource.ts';
-import type { WorkerRow } from '../../model/worker/worker-rows.ts';
+import type { WorkerRow } from '../../model/workers/worker-rows.ts';
 
 export type Row = WorkerRow<Worker>;
 

@@ -2,7 +2,7 @@
 
 import type { Task, Worker, WorkerGrant } from '../../api.ts';
 import { shortId } from '../../model/text.ts';
-import { standing } from '../../model/worker/release.ts';
+import { standing } from '../../model/workers/release.ts';
 import { Link, segment } from '../../router.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { State } from '../../ui/states.tsx';

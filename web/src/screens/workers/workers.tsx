@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { client } from '../../api.ts';
 import { useResource } from '../../live/resource.ts';
 import { plural } from '../../model/text.ts';
-import { matchesSearch, workerRows } from '../../model/worker/worker-rows.ts';
+import { matchesSearch, workerRows } from '../../model/workers/worker-rows.ts';
 import { go, segment } from '../../router.tsx';
 import { addressOf, useMay, useMe } from '../../session.ts';
 import { Button, Command } from '../../ui/buttons.tsx';
