@@ -51,6 +51,20 @@ test('tags are listed with who carries them, who was given them and what asks fo
   ]);
 });
 
+test('a worker and a pool may carry any text, and the others are listed all the same', async (t) => {
+  const operator = await scene(t);
+  await furnish(operator);
+  const odd = '${odd}<b>';
+  await operator.engine.workers.register({ name: 'odd', incarnation: 'o', slots: 1, tags: [odd] });
+  await operator.call('putPool', { body: { name: 'odd', worker: { tags: ['a;b'] } } });
+  const listed = await list(operator);
+  assert.deepEqual(
+    listed.map(({ tag }) => tag),
+    [odd, 'gpu=nvidia', 'own', 'memory_gb>=16'],
+  );
+  assert.equal(listed[0]?.missing, false);
+});
+
 test('what is asked for is missing when only disabled workers have it, whoever asks', async (t) => {
   const operator = await scene(t);
   await furnish(operator);

@@ -41,7 +41,8 @@ export class TagService {
         made: isMade.has(tag),
         givenTo: sorted(settings.filter(({ tags }) => tags.includes(tag)).map(({ name }) => name)),
         usedBy,
-        missing: lacks(tag) && (wantedBy.length > 0 || usedBy.some(isAsking)),
+        // What is asked for is a test. A worker may carry any text, which is none.
+        missing: (wantedBy.length > 0 || usedBy.some(isAsking)) && lacks(tag),
       };
     });
     const asked = [...wanted.keys(), ...users.flatMap((user) => (isAsking(user) ? user.tests : []))];
@@ -139,7 +140,7 @@ function queuesOf(wanted: WantedTests, tag: string): readonly string[] {
 
 function usersOf(users: readonly TagUser[], tag: string): TagView['usedBy'] {
   return users
-    .filter(({ tests }) => tests.some((test) => asksFor(test, tag)))
+    .filter((user) => user.tests.some((test) => (isAsking(user) ? asksFor(test, tag) : test === tag)))
     .map(({ kind, name }) => ({ kind, name }));
 }
 
