@@ -1,4 +1,5 @@
 import { loadCall } from '../../config/load.ts';
+import { SHORTEST_HIDDEN } from '../../core/credential/value.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
@@ -36,6 +37,8 @@ export const set: Command = {
     const put = await withOperator(config, (operator) => operator.call('setCredential', { body }), { seals: true });
     if (out.mode === 'json') out.json(put);
     else tell(out, put);
+    if (value.value !== undefined && value.value.length < SHORTEST_HIDDEN)
+      out.note(`A value below ${SHORTEST_HIDDEN} characters is not hidden in logs and results.`);
     return EXIT.fine;
   },
 };
