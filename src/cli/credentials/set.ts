@@ -1,5 +1,5 @@
 import { loadCall } from '../../config/load.ts';
-import { SHORTEST_HIDDEN } from '../../core/credential/value.ts';
+import { SHORTEST_HIDDEN } from '../../operate/credentials/view.ts';
 import { outFor } from '../display/out.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
