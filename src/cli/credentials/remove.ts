@@ -3,6 +3,7 @@ import type { Config } from '../../config/options.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { CredentialView } from '../../operate/views.ts';
 import { outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { confirm } from '../kit/confirm.ts';
 import { EXIT } from '../kit/exit.ts';
@@ -41,7 +42,7 @@ async function removeCredential(operator: Operator, name: string, config: Config
     out.note('Nothing was changed.');
     return EXIT.failed;
   }
-  const before = await operator.call('removeCredential', { params: { name } });
+  const before = await operator.call('removeCredential', { params: { name }, by: actingUser(undefined) });
   if (out.mode === 'json') out.json({ ...before, removed: true });
   else if (!before.holders.some(isHolder)) out.line(`Removed ${name}, which nobody had.`);
   else

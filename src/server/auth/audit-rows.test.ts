@@ -74,6 +74,10 @@ test('a refusal is told with its code: within the action, by the shape, and by t
   await node.ask('/api/v1/limits', { body: { wrong: 1 } });
   await node.ask('/api/v1/queues/q/pause', { method: 'POST', token: reader });
   const entries = await until(node, 'outcome=refused', 3);
+  // A word in its body hides no attempt.
+  await node.ask('/api/v1/credentials/db', { method: 'DELETE', token: reader, body: { dryRun: true } });
+  await node.ask('/api/v1/credentials/db', { method: 'DELETE', body: { dryRun: true } });
+  assert.equal((await until(node, 'action=removeCredential&outcome=refused', 2)).length, 2);
   const said = entries.map(({ actor, action, target, status, code }) =>
     [actor, action, target, status, code].join(' '),
   );

@@ -1,6 +1,7 @@
 /** Credentials, the policy of upgrades and releases at the command line. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { packBundle } from '../../../src/worker/upgrade/bundle-file.ts';
@@ -64,6 +65,7 @@ test('a credential is set from standard input or a file, shown, given, taken awa
       .map(({ action }) => action),
     ['removeCredential', 'revokeCredential', 'grantCredential', 'setCredential', 'setCredential'],
   );
+  assert.ok(audit.objects().every(({ by }) => by === userInfo().username));
   // An argument that is none is quoted back to whoever typed it, and nowhere else.
   const told = said.filter((text) => !/takes? no/.test(text)).join('') + audit.stdout;
   assert.ok(!told.includes('canary'), told);
