@@ -120,6 +120,12 @@ test('a release is signed and checked, and what stands in the way is said withou
   assert.match(await release('sign', 'r', '--key-file', 'release.pem'), /0\.2\.0/);
   assert.match(await release('verify', 'r', key), /0\.2\.0/);
   assert.match(await release('verify', 'r', other), /not signed by this key/);
+  // The line that installs it names the node and the key, however its address was typed.
+  const url = await run(t, ['up', '--port', '0', '--no-worker', '--release', 'r'], { cwd }).address();
+  const { lines } = await call(['workers', 'create', 'box', '--install', `${url}/`]);
+  assert.equal(lines[1], `  curl -fsSL ${url}/install.sh | sh -s -- --server ${url} --key ${key}`);
+  const nowhere = await call(['workers', 'create', 'other', '--install', 'not an address']);
+  assert.equal(nowhere.code, 2);
   writeFileSync(bundle, readFileSync(bundle).subarray(1));
   assert.match(await release('verify', 'r', key), /not the one that was signed/);
 });
