@@ -21,7 +21,8 @@ export function renameTag(
 ): TagChanged {
   const workers = carriers(tx.sql, from);
   if (!isMade(tx.sql, from) && workers.length === 0) return { kind: 'none', workers };
-  if (isMade(tx.sql, to) || carriers(tx.sql, to).length > 0 || isChosenBy(tx.sql, to)) return { kind: 'taken', workers };
+  if (isMade(tx.sql, to) || carriers(tx.sql, to).length > 0 || isChosenBy(tx.sql, to))
+    return { kind: 'taken', workers };
   tx.sql.get('tagDrop').run(from);
   addTag(tx, { name: to, by });
   retagCredentials(tx, from, to);
