@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { ROOT } from '../support/leasehold.ts';
 
 /** Pages that say which test shows what. */
-const PAGES = ['docs/guides/a-pool-that-scales.md', 'test/e2e/acceptance.md'];
+const PAGES = ['docs/guides/a-pool-that-scales.md', 'test/e2e/acceptance.md', 'test/e2e/acceptance-trust.md'];
 
 interface Named {
   readonly file: string;

@@ -66,6 +66,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** In a process group of its own, as a shell would start it. */
   readonly group?: boolean;
+  /** As another user of this host, where whoever runs the tests may be that. */
+  readonly uid?: number | undefined;
 }
 
 /** A real process and what it has said. Nothing here waits for a time: only for output or the end. */
@@ -118,10 +120,11 @@ export class Running {
 
 /** Starts `leasehold ARGS` (or another command) with a closed standard input. */
 export function run(t: Ends, args: readonly string[], options: RunOptions): Running {
-  const { cwd, command = process.execPath, program = BIN, nodeArgs = [], group = false } = options;
+  const { cwd, command = process.execPath, program = BIN, nodeArgs = [], group = false, uid } = options;
   const child = spawn(command, command === process.execPath ? [...nodeArgs, program, ...args] : [...args], {
     cwd,
     detached: group,
+    ...(uid === undefined ? {} : { uid, gid: uid }),
     env: { ...cleanEnvironment(), ...options.env },
   });
   child.stdin.end();

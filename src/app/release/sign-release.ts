@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { LINK_PROTOCOL } from '../../core/release/link-protocol.ts';
@@ -28,7 +28,9 @@ export function writeReleaseKey(file: string): string {
   try {
     writeFileSync(file, pem, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST')
+      throw fault('INVALID_INPUT', { field: 'FILE', problem: `${file} cannot be written (${code})` });
     throw fault(
       'CONFLICT',
       { problem: `there is a file ${file} already` },
@@ -70,7 +72,7 @@ export function signRelease(
 
 /** Everything that an updater would check, except what it knows of itself. */
 export function verifyRelease(folder: string, keys: readonly string[], now: number): SignedRelease {
-  const envelope = readSigned(readFileSync(join(folder, MANIFEST_FILE), 'utf8'));
+  const envelope = readSigned(readManifestFile(join(folder, MANIFEST_FILE)));
   if (!isSignedBy(envelope, keys)) throw refuse('it is not signed by this key');
   const { version, expires, sha256: hash, size } = readManifest(envelope.signed);
   const bytes = readBundle(folder);
@@ -78,6 +80,11 @@ export function verifyRelease(folder: string, keys: readonly string[], now: numb
   if (unpackBundle(bytes).version !== version) throw refuse('its bundle is another release');
   if (now >= expires) throw refuse('it has expired; sign it again');
   return { version, key: envelope.key, expires, sha256: hash };
+}
+
+function readManifestFile(file: string): string {
+  if (!existsSync(file)) throw fault('NOT_FOUND', { kind: 'file', id: file });
+  return readFileSync(file, 'utf8');
 }
 
 function readBundle(folder: string): Buffer {

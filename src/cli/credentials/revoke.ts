@@ -1,5 +1,6 @@
 import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
@@ -22,7 +23,9 @@ export const revoke: Command = {
     requireSomebody(config, 'take it from');
     const { level: _, ...body } = choiceOf(config);
     const out = outFor(config);
-    const put = await withOperator(config, (operator) => operator.call('revokeCredential', { params: { name }, body }));
+    const put = await withOperator(config, (operator) =>
+      operator.call('revokeCredential', { params: { name }, body, by: actingUser(undefined) }),
+    );
     if (out.mode === 'json') out.json(put);
     else tell(out, put);
     return EXIT.fine;

@@ -1,5 +1,7 @@
 import { loadCall } from '../../config/load.ts';
+import { SHORTEST_HIDDEN } from '../../operate/credentials/view.ts';
 import { outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
@@ -33,9 +35,15 @@ export const set: Command = {
     const value = await readValue(config, name);
     const body = { name, ...value, ...choiceOf(config) };
     const out = outFor(config);
-    const put = await withOperator(config, (operator) => operator.call('setCredential', { body }), { seals: true });
+    const put = await withOperator(
+      config,
+      (operator) => operator.call('setCredential', { body, by: actingUser(undefined) }),
+      { seals: true },
+    );
     if (out.mode === 'json') out.json(put);
     else tell(out, put);
+    if (value.value !== undefined && value.value.length < SHORTEST_HIDDEN)
+      out.note(`A value below ${SHORTEST_HIDDEN} characters is not hidden in logs and results.`);
     return EXIT.fine;
   },
 };

@@ -83,8 +83,10 @@ async function releaseKey(url: string): Promise<string | undefined> {
 
 /** The key goes with the line that the operator copies, so that a node that is swapped later can sign nothing. */
 function installLine(url: string, key: string | undefined): string {
-  const insecure =
-    url.startsWith('https:') || /^http:\/\/(127\.|localhost[:/]?|\[::1\])/.test(url) ? '' : ' --insecure';
+  const { origin, protocol, hostname } = new URL(url);
+  // As the script sees it, which refuses the rest.
+  const isSafe = protocol === 'https:' || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  const insecure = isSafe ? '' : ' --insecure';
   const trust = key === undefined ? '--unsigned' : `--key ${key}`;
-  return `curl -fsSL ${url}/install.sh | sh -s -- --server ${url} ${trust}${insecure}`;
+  return `curl -fsSL ${origin}/install.sh | sh -s -- --server ${origin} ${trust}${insecure}`;
 }

@@ -1,5 +1,6 @@
 import { loadCall } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
+import { actingUser } from '../kit/acting-user.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT } from '../kit/exit.ts';
 import { OPERATOR_OPTIONS, withOperator } from '../kit/operator-for.ts';
@@ -20,7 +21,9 @@ export const remove: Command = {
     const { config, args: words } = loadCall(remove, args);
     const [name] = workerNames(words) as [string];
     const out = outFor(config);
-    const { secrets } = await withOperator(config, (operator) => operator.call('removeWorker', { params: { name } }));
+    const { secrets } = await withOperator(config, (operator) =>
+      operator.call('removeWorker', { params: { name }, by: actingUser(undefined) }),
+    );
     if (out.mode === 'json') out.json({ name, secrets });
     else out.line(`${name} is removed${secrets === 0 ? '; it had no secret that was good' : ''}.`);
     return EXIT.fine;

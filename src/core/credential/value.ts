@@ -7,6 +7,8 @@ export type CredentialValue =
   | { readonly type: string; readonly fields: Readonly<Record<string, string>> };
 
 export const CREDENTIAL_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+/** Shorter values are not looked for in what a task says: they would be found everywhere. */
+export const SHORTEST_HIDDEN = 8;
 /** Of a value, or of all its fields together. */
 export const MAX_CREDENTIAL_BYTES = 64 * 1024;
 /** A value as JSON text: a control character of one byte becomes six. */

@@ -87,10 +87,10 @@ export class AuditRecorder {
     this.#tell(act, target, status);
   }
 
-  /** What was refused before it began. Of a flood only some are written, and the rest is counted. */
+  /** What was refused before it began, a dry run too: who asks so may not look either. Of a flood only some are written, and the rest is counted. */
   async refused(refusal: Refusal): Promise<void> {
-    const { actor, action, body, status, code, target } = refusal;
-    if (auditedOf(action) === undefined || isDryRun(body)) return;
+    const { actor, action, status, code, target } = refusal;
+    if (auditedOf(action) === undefined) return;
     const times = this.#refusals.take(actor.name === undefined ? undefined : `${actor.token ?? ''} ${actor.name}`);
     if (times === undefined) return;
     if (actor.name !== undefined) this.#tell(refusal, target, status);

@@ -31,6 +31,8 @@ export type Kind =
   | 'workflow';
 
 interface Thing {
+  /** There is one of it in a cluster, and it has no name. */
+  readonly only?: true;
   readonly read: (snapshot: EngineSnapshot, name: string) => unknown;
   /** Names, numbers and switches only. No input, no code, no text of a definition, no secret and no command has a field here. */
   readonly shows: Shape;
@@ -157,6 +159,7 @@ export const THINGS: { readonly [K in Kind]: Thing } = {
     },
   },
   upgrade: {
+    only: true,
     read: ({ engine }) => engine.upgrades.policy(),
     shows: { target: true, canary: true, pinned: true, refused: true },
   },
@@ -176,9 +179,10 @@ export const THINGS: { readonly [K in Kind]: Thing } = {
 
 /** The thing as it is now; undefined: it is not there, or cannot be read. */
 export async function readThing(kind: Kind, snapshot: EngineSnapshot, name: string): Promise<unknown> {
-  if (name === '') return undefined;
+  const { only, read } = THINGS[kind] as Thing;
+  if (name === '' && only !== true) return undefined;
   try {
-    return await THINGS[kind].read(snapshot, name);
+    return await read(snapshot, name);
   } catch (error) {
     // A name that is none is for the action itself to refuse.
     if (isEngineError(error) && error.status < 500) return undefined;

@@ -1,6 +1,8 @@
 import type { CredentialRecord, HoldingRecord } from '../../engine/records.ts';
 import type { CredentialView } from '../../protocol/views.ts';
 
+export { SHORTEST_HIDDEN } from '../../core/credential/value.ts';
+
 /** A credential as people see it: there is no value in it. */
 export function viewCredential(record: CredentialRecord, holdings: readonly HoldingRecord[]): CredentialView {
   const { name, version, kind, type, level, workers, tags, createdAt, changedAt } = record;

@@ -91,6 +91,25 @@ test('a tag that was made is listed while nobody carries it, and is made once', 
   }
 });
 
+test('the tag of a credential is given to nobody by hand, and one that was can be taken away', async (t) => {
+  const operator = await scene(t);
+  const tag = 'credential:hub';
+  const params = { name: 'box' };
+  await assert.rejects(
+    operator.call('editWorker', { params, body: { addTags: ['gpu', tag] } }),
+    refusedWith('INVALID_INPUT', /by holding it/),
+  );
+  await assert.rejects(
+    operator.call('createWorker', { body: { name: 'new', tags: [tag] } }),
+    refusedWith('INVALID_INPUT', /by holding it/),
+  );
+  const { settings } = await operator.call('listWorkers');
+  assert.deepEqual(settings, []);
+  await operator.engine.workers.set({ name: 'box', tags: [tag, 'gpu'] });
+  const left = await operator.call('editWorker', { params, body: { removeTags: [tag] } });
+  assert.deepEqual(left.tags, ['gpu']);
+});
+
 test('a rename changes the workers and tells what still asks for the old name', async (t) => {
   const operator = await scene(t);
   await furnish(operator);

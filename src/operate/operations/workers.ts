@@ -7,6 +7,7 @@ import type { FleetMember, GrantChange, WorkerSettingRecord } from '../../engine
 import { Enrolment } from '../calls/enrolment.ts';
 import { joinOf } from '../calls/join.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
+import { refuseCredentials } from '../tags/given-tags.ts';
 import { viewWorker, type WorkerSettingView, type WorkerView } from '../views.ts';
 import type { Operations } from './operation.ts';
 
@@ -119,6 +120,7 @@ export class WorkerOperator {
     name: string,
     { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
   ): Promise<TagAnswer> {
+    refuseCredentials('tags', add);
     await this.#engine.workers.set({ name, addTags: add, removeTags: remove });
     const fleet = await this.#living();
     const carries = new Set(fleet.filter((member) => member.name === name).flatMap((member) => member.tags));
@@ -157,6 +159,7 @@ export const workerOperations = {
     const name = checkWorkerId('worker name', params.name);
     const { handlers, queues, slots, permissions, ownCredentials, ...edit } = body;
     const grant = given({ handlers, queues, slots, permissions, ownCredentials });
+    refuseCredentials('tags', edit.addTags);
     await engine.workers.set({ name, ...edit, grant });
     const [setting] = await fleet.look([name]);
     return setting as NonNullable<typeof setting>;
@@ -166,6 +169,7 @@ export const workerOperations = {
   async createWorker({ engine }, { body, by = '' }) {
     const { name, tags = [], priority, code = false, handlers, queues, slots, permissions } = body;
     const grant = given({ handlers, queues, slots, permissions });
+    refuseCredentials('tags', tags);
     const made = await new WorkerOperator(engine).create(name, { tags, priority, grant, code }, by);
     return { ...made, join: joinOf('URL', made) };
   },

@@ -249,7 +249,7 @@ test('everything that is wrong with a file is said at once, and nothing is read 
   const wrong = {
     tagz: [],
     limits: { 'bad name': { concurrent: 1 }, a: { concurent: 3 } },
-    workers: { w: { secret: 'x' } },
+    workers: { v: { tags: ['credential:hub'] }, w: { secret: 'x' } },
     triggers: { hook: { kind: 'webhook', secret: { value: 'a text of sixteen' }, push: { queue: 'q' } } },
     schedules: { s: { queue: 'q', cron: 'never' } },
     workflows: { f: { nodes: {} } },
@@ -259,8 +259,17 @@ test('everything that is wrong with a file is said at once, and nothing is read 
     (error) => {
       assert.ok(isEngineError(error, 'INVALID_INPUT'));
       const lines = (error.hint ?? '').split('\n');
-      assert.equal(lines.length, 7);
-      for (const [i, said] of [/tagz.*tags/, /bad name/, /concurent/, /secret/, /secret/, /cron/, /workflow/].entries())
+      assert.equal(lines.length, 8);
+      for (const [i, said] of [
+        /tagz.*tags/,
+        /bad name/,
+        /concurent/,
+        /by holding it/,
+        /secret/,
+        /secret/,
+        /cron/,
+        /workflow/,
+      ].entries())
         assert.match(lines[i] ?? '', said);
       return true;
     },

@@ -1,11 +1,12 @@
 import { fault } from '../../core/errors.ts';
 import { checkKey } from '../../core/names.ts';
-import { CREDENTIAL, parseTest } from '../../core/placement/tag.ts';
+import { parseTest } from '../../core/placement/tag.ts';
 import { carries, type WantedTests, wantedTests } from '../../engine/read/unmet.ts';
 import type { FleetMember } from '../../engine/records.ts';
 import type { RemovedTagView, RenamedTagView, TagView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { asksFor, type TagUser, tagUsers } from './definitions.ts';
+import { refuseCredentials } from './given-tags.ts';
 
 /** Tags: those that were made by name, those that workers carry or were given, and those that tasks require. */
 export class TagService {
@@ -122,10 +123,7 @@ const isAsking = ({ kind }: { readonly kind: TagUser['kind'] }): boolean => kind
 /** A credential is held, and never made here. */
 function checkTag(field: string, name: string): string {
   const tag = checkKey(field, name);
-  if (tag.startsWith(CREDENTIAL)) {
-    const problem = `${CREDENTIAL}… is the tag of a credential, which a worker has by holding it`;
-    throw fault('INVALID_INPUT', { field, problem });
-  }
+  refuseCredentials(field, [tag]);
   const { op } = parseTest(field, tag);
   if (op === undefined || op === '=') return tag;
   throw fault('INVALID_INPUT', {

@@ -51,6 +51,22 @@ test('an action is told with who, what, whom, from where, how it ended, and what
   });
 });
 
+test('the policy of upgrades has no name, and is told as it was and became', async (t) => {
+  const { node } = await scene(t);
+  const path = '/api/v1/upgrade';
+  await node.ask(path, { method: 'PATCH', body: { target: '1.0.0', pin: ['box'] } });
+  await node.ask(path, { method: 'PATCH', body: { target: '1.1.0', canary: 10 } });
+  const entries = await listed(node, 'action=editUpgrade');
+  const policy = { target: '1.0.0', canary: 100, pinned: ['box'], refused: [] };
+  assert.deepEqual(
+    entries.map(({ before, after }) => [before, after]),
+    [
+      [policy, { ...policy, target: '1.1.0', canary: 10 }],
+      [{ canary: 100, pinned: [], refused: [] }, policy],
+    ],
+  );
+});
+
 test('a refusal is told with its code: within the action, by the shape, and by the role', async (t) => {
   const { node } = await scene(t);
   const { token: reader } = await node.token('read');
@@ -58,6 +74,10 @@ test('a refusal is told with its code: within the action, by the shape, and by t
   await node.ask('/api/v1/limits', { body: { wrong: 1 } });
   await node.ask('/api/v1/queues/q/pause', { method: 'POST', token: reader });
   const entries = await until(node, 'outcome=refused', 3);
+  // A word in its body hides no attempt.
+  await node.ask('/api/v1/credentials/db', { method: 'DELETE', token: reader, body: { dryRun: true } });
+  await node.ask('/api/v1/credentials/db', { method: 'DELETE', body: { dryRun: true } });
+  assert.equal((await until(node, 'action=removeCredential&outcome=refused', 2)).length, 2);
   const said = entries.map(({ actor, action, target, status, code }) =>
     [actor, action, target, status, code].join(' '),
   );

@@ -62,6 +62,37 @@ test('only admins see and change credentials', async (t) => {
   assert.deepEqual((await scene.call('listCredentials', PATH)).credentials, []);
 });
 
+test('an operator brings no worker to a credential, by no tag, name or secret', async (t) => {
+  const scene = await nodeScene(t);
+  const { token } = await scene.token('operator');
+  const workers = '/api/v1/workers';
+  await scene.call('setCredential', PATH, { body: { name: 'db', value: SECRET, workers: ['later'], tags: ['ci'] } });
+  for (const name of ['mine', 'builder']) await scene.call('createWorker', workers, { token, body: { name } });
+  await scene.call('editWorker', `${workers}/builder`, { body: { addTags: ['ci'] } });
+  const tries: readonly (readonly [string, string, object])[] = [
+    ['PATCH', `${workers}/mine`, { addTags: ['eu', 'ci'] }],
+    ['POST', workers, { name: 'another', tags: ['ci'] }],
+    ['POST', workers, { name: 'later' }],
+    ['POST', `${workers}/builder/rotate`, {}],
+  ];
+  for (const [method, path, body] of tries) {
+    const { status, body: answer } = await scene.ask(path, { method, token, body });
+    assert.deepEqual([status, answer.error?.code ?? answer.code], [403, 'FORBIDDEN'], path);
+    assert.match(JSON.stringify(answer), /the credential db/);
+  }
+  // Nor by another name of a tag that it may give.
+  await scene.call('editWorker', `${workers}/mine`, { token, body: { addTags: ['eu'] } });
+  assert.equal((await scene.ask('/api/v1/tags/eu', { method: 'PATCH', token, body: { name: 'ci' } })).status, 409);
+  const { holders } = await scene.call('getCredential', `${PATH}/db`);
+  assert.deepEqual(holders.map(({ worker }: { readonly worker: string }) => worker).sort(), ['builder', 'later']);
+  // What brings nobody to it stays theirs, and an admin may do all of it.
+  await scene.call('editWorker', `${workers}/builder`, { token, body: { addTags: ['ci'], enabled: false } });
+  await scene.call('rotateWorker', `${workers}/mine/rotate`, { token, body: {} });
+  await scene.call('removeWorker', `${workers}/builder`, { token });
+  for (const [method, path, body] of tries.slice(0, 3))
+    assert.ok((await scene.ask(path, { method, body })).status < 300, path);
+});
+
 test('what is no credential is refused with its field and without its value, and nothing is made', async (t) => {
   const scene = await nodeScene(t);
   for (const [body, field] of [

@@ -14,9 +14,9 @@ export type FirstMessage =
 /** Fields that only our own worker sends. With one of these the others must be there too. */
 const WORKER_FIELDS = ['incarnation', 'slots', 'handlers', 'holding'] as const;
 
-/** Reads the first message of a connection. */
-export function readFirst([data, isBinary]: Frame, maxBytes = MAX_FRAME_BYTES): FirstMessage {
-  if (data.length > maxBytes) throw firstTooLong();
+/** Reads the first message of a connection. `showed`: a secret that is not good came before it. */
+export function readFirst([data, isBinary]: Frame, maxBytes = MAX_FRAME_BYTES, showed = false): FirstMessage {
+  if (data.length > maxBytes) throw firstTooLong(showed);
   if (isBinary) throw fault('INVALID_INPUT', { field: 'body', problem: 'messages are text' });
   const value = parseBody(data.toString(), { maxDepth: MAX_FRAME_DEPTH });
   const isWorker =

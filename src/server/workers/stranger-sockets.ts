@@ -21,11 +21,12 @@ export class StrangerSockets {
     return this.#waiting.size;
   }
 
-  add(socket: WebSocket, stream: Duplex): void {
+  /** `showed`: a secret that is not good came with the upgrade. */
+  add(socket: WebSocket, stream: Duplex, showed: boolean): void {
     let read = 0;
     const count = (chunk: Buffer): void => {
       read += chunk.length;
-      if (read > MAX_READ_BYTES && this.delete(socket)) reject(socket, firstTooLong());
+      if (read > MAX_READ_BYTES && this.delete(socket)) reject(socket, firstTooLong(showed));
     };
     stream.on('data', count);
     this.#waiting.set(socket, () => stream.off('data', count));
@@ -52,7 +53,9 @@ export function readLittle(socket: WebSocket, stream: Duplex): void {
   });
 }
 
-export function firstTooLong(): EngineError {
+/** Whose secret is not good any more is told that: its first message would be read if it were. */
+export function firstTooLong(showed: boolean): EngineError {
+  if (showed) return fault('UNAUTHENTICATED');
   return fault(
     'TOO_LARGE',
     { field: 'first message', maxBytes: MAX_STRANGER_BYTES },

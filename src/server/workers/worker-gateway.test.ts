@@ -211,6 +211,21 @@ test('a first message beyond the bound of strangers is not read', async (t) => {
   }
 });
 
+test('a worker with a long first message and a secret that has ended is told that, and not that it says too much', async (t) => {
+  const scene = await hubScene(t);
+  const secret = await scene.enrol('a');
+  await scene.enrolment.remove('a');
+  for (const length of [5000, 500_000]) {
+    const worker = await RawWorker.dial(scene.address, { authorization: `Bearer ${secret}` });
+    worker.say({ type: 'connect', name: 'a', secret, incarnation: 'x'.repeat(length) });
+    await worker.closed;
+    assert.deepEqual(
+      worker.heard.map(({ error }) => error?.code),
+      ['UNAUTHENTICATED'],
+    );
+  }
+});
+
 test('who does not say who it is within ten seconds is cut off', async (t) => {
   const scene = await hubScene(t);
   const [silent, talker] = [await scene.dial(), await scene.dial()];

@@ -134,8 +134,9 @@ export class WorkerGateway {
     const { authorization } = request.headers;
     const accept = (isKnown: boolean): void =>
       this.#sockets.handleUpgrade(request, stream, head, (socket) => {
-        if (!isKnown && first === undefined) this.#strangers.add(socket, stream);
-        this.#awaitFirstMessage(socket, stream, origin, first);
+        const showed = !isKnown && authorization !== undefined;
+        if (!isKnown && first === undefined) this.#strangers.add(socket, stream, showed);
+        this.#awaitFirstMessage(socket, stream, { ...origin, showed }, first);
       });
     if (authorization === undefined) accept(false);
     else void this.#isSecret(authorization).then(accept);
@@ -172,7 +173,12 @@ export class WorkerGateway {
   }
 
   /** The first message identifies the client, unless the address does. */
-  #awaitFirstMessage(socket: WebSocket, stream: Duplex, origin: Origin, first: FirstMessage | undefined): void {
+  #awaitFirstMessage(
+    socket: WebSocket,
+    stream: Duplex,
+    origin: Origin & { readonly showed: boolean },
+    first: FirstMessage | undefined,
+  ): void {
     socket.on('error', () => socket.terminate());
     socket.on('ping', () => {
       if (socket.bufferedAmount > MAX_PONG_BYTES) socket.terminate();
@@ -186,7 +192,7 @@ export class WorkerGateway {
     socket.once('message', (...frame: Frame) => {
       clearTimeout(late);
       const isStranger = this.#strangers.delete(socket);
-      receive(() => readFirst(frame, isStranger ? MAX_STRANGER_BYTES : MAX_FRAME_BYTES));
+      receive(() => readFirst(frame, isStranger ? MAX_STRANGER_BYTES : MAX_FRAME_BYTES, origin.showed));
     });
   }
 

@@ -469,6 +469,7 @@ const FREE: Partial<Record<StatementName, string>> = {
   credentialValues: 'a few, when the secret of the cluster changes',
   credentialValuesOf: 'one of a few',
   credentialLeave: 'one of a few, when a worker is removed',
+  credentialRetag: 'one of a few, when a tag has another name',
   credentialReseal: 'a few, when the secret of the cluster changes',
   holdingList: 'all of them, when somebody looks',
   holdingsGo: 'some rows by their keys, of one worker',

@@ -1,5 +1,4 @@
-/** Below this a value would be found in words that are none. */
-export const SHORTEST = 8;
+import { SHORTEST_HIDDEN as SHORTEST } from '../../core/credential/value.ts';
 
 /**
  * What a secret text may look like where it is repeated: as it is, as JSON and URLs write it, as hex, and as base64 wherever it begins within

@@ -1,5 +1,6 @@
+import { SHORTEST_HIDDEN as SHORTEST } from '../../core/credential/value.ts';
 import { Automaton } from './automaton.ts';
-import { formsOf, SHORTEST } from './forms.ts';
+import { formsOf } from './forms.ts';
 
 const HIDDEN = Buffer.from('***');
 

@@ -90,7 +90,7 @@ async function assertNowhere(places: Readonly<Record<string, string>>): Promise<
 }
 
 async function everythingSaid(hub: RealNode): Promise<string> {
-  const paths = ['/credentials', '/credentials/db', '/audit', '/workers', '/tasks', '/events/page?after=0'];
+  const paths = ['/credentials', '/credentials/db', '/audit', '/workers', '/tasks', '/events/page?after=0', '/upgrade'];
   const answers = await Promise.all(paths.map((path) => hub.ask('GET', path)));
   return JSON.stringify(answers);
 }
@@ -112,6 +112,20 @@ for (const kind of ['sqlite', 'postgres'] as const)
     const id = await pushNeeding(hub, 'db');
     assert.equal((await completed(hub, id)).digest, digest(CANARY));
     const lines = (await hub.lines(id)).join('\n');
+    // A program says it in every way that it can, and fails with it.
+    const say = 'cat "$SECRET"; echo; base64 < "$SECRET"; od -An -tx1 < "$SECRET" | tr -d " \\n"; cat "$SECRET" >&2';
+    const input = { command: `${say}; exit 3`, credentials: { db: { as: 'file', name: 'SECRET' } } };
+    const blab = await hub.push({
+      queue: 'work',
+      handler: 'shell',
+      input,
+      placement: { credentials: ['db'] },
+      maxAttempts: 1,
+    });
+    await hub.until(async () => (await hub.task(blab)).state === 'failed', 'it has said it');
+    const blabbed = JSON.stringify([await hub.task(blab), await hub.call('GET', `/tasks/${blab}/attempts`)]);
+    const blabbedLines = (await hub.lines(blab)).join('\n');
+    assert.ok((blabbedLines.match(/\*\*\*/g)?.length ?? 0) >= 4, blabbedLines);
     // By the other way in, as a field, and in requests that are refused.
     await hub.call('POST', '/credentials', { name: 'db', fields: { password: CANARY }, type: 'login' });
     await untilHeld(hub, 'db', 'box', 2);
@@ -134,6 +148,8 @@ for (const kind of ['sqlite', 'postgres'] as const)
       printed,
       said,
       lines: `${lines} `,
+      'what it says': blabbedLines,
+      'how it ended': blabbed,
       refused: JSON.stringify(refused),
       'the store': open,
       'the store after its removal': await dump(at),

@@ -1,7 +1,7 @@
 /** What somebody can do who is, or sits before, the node that a worker is installed from. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { newReleaseKey } from '../../../src/worker/upgrade/release-key.ts';
@@ -110,29 +110,29 @@ for (const [what, [release, because]] of Object.entries(REFUSED)) {
   });
 }
 
-test('an install script that was cut off anywhere does nothing', () => {
-  const folder = '/nonexistent-prefix-of-a-test';
-  const lines = INSTALL_SCRIPT.split('\n');
-  const last = INSTALL_SCRIPT.lastIndexOf('leasehold_install "$@"');
-  // After each tenth line, within the last line, and within the program that the script holds.
-  const cuts = [...lines.keys()].filter((n) => n % 10 === 0).map((n) => lines.slice(0, n).join('\n').length);
-  for (const cut of [...cuts, last, last + 5, last + 12]) {
-    const args = [
-      '-s',
-      '--',
-      '--server',
-      'http://127.0.0.1:1',
-      '--unsigned',
-      '--prefix',
-      folder,
-      '--code-file',
-      '/dev/null',
-    ];
-    const { stdout, stderr } = spawnSync('sh', args, { input: INSTALL_SCRIPT.slice(0, cut), encoding: 'utf8' });
-    assert.equal(stdout, '', `cut at ${cut}`);
-    assert.doesNotMatch(stderr, /^install: /m, `cut at ${cut}`);
-    assert.equal(existsSync(folder), false);
-  }
+test('an install script that was cut off anywhere does nothing', (t) => {
+  const folder = temporaryFolder(t);
+  const [prefix, script] = [join(folder, 'prefix'), join(folder, 'install.sh')];
+  writeFileSync(script, INSTALL_SCRIPT);
+  // A letter is a byte here.
+  const text = readFileSync(script, 'latin1');
+  const last = text.lastIndexOf('leasehold_install "$@"');
+  const whole = text.length - 1;
+  // A cut within a function or a program in it ends with an error of the shell, wherever it is: what counts are their edges, and the last line.
+  const edges = [...text.matchAll(/^\S/gm)].flatMap(({ index }) => [index - 1, index, index + 1, index + 2]);
+  const line = Array.from({ length: whole - last }, (_, n) => last + n);
+  const spread = Array.from({ length: 100 }, (_, n) => Math.floor((n * last) / 100));
+  const cuts = [...new Set([...edges, ...line, ...spread])].filter((cut) => cut > 0 && cut < whole);
+  assert.ok(cuts.length > 200, String(cuts.length));
+  const args = `--server http://127.0.0.1:1 --unsigned --prefix '${prefix}' --code-file /dev/null`;
+  // The shell that the cut script runs in finds programs of nobody.
+  const each = `for n in ${cuts.join(' ')}; do head -c $n '${script}' | env -i PATH=/nowhere /bin/sh -s -- ${args}; done`;
+  const { stdout, stderr } = spawnSync('sh', ['-c', each], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  assert.equal(stdout, '');
+  // One cut leaves a whole last word, without what it is to install.
+  const said = stderr.split('\n').filter((one) => one.startsWith('install: '));
+  assert.deepEqual([...new Set(said)], ['install: give the address of a node: --server URL']);
+  assert.equal(existsSync(prefix), false);
 });
 
 test('the script is POSIX, and the same for everybody', () => {
@@ -185,7 +185,11 @@ test('a unit of systemd is written from a fixed text: a path that would be more 
     error,
     status,
     stderr: said,
-  } = spawnSync('systemd-analyze', ['verify', '--user', file], { encoding: 'utf8' });
+  } = spawnSync('systemd-analyze', ['verify', '--user', file], {
+    encoding: 'utf8',
+    // Without a session of the user it would say that there is no such folder, and check nothing.
+    env: { ...process.env, XDG_RUNTIME_DIR: temporaryFolder(t) },
+  });
   if (error !== undefined) t.diagnostic('there is no systemd-analyze here');
-  else if (!/Failed to (initialize|create|connect|allocate)/i.test(said)) assert.equal(status, 0, said);
+  else assert.equal(status, 0, said);
 });

@@ -1,13 +1,20 @@
 /** A worker that is installed by one line, and upgraded while tasks run. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { writeReleaseKey } from '../../../src/app/release/sign-release.ts';
 import { completed, digest, pushNeeding, untilHeld } from '../../support/credentials/ground.ts';
 import { BIN, temporaryFolder } from '../../support/leasehold.ts';
 import { RealNode } from '../../support/real-node.ts';
-import { assertInstalled, Host, putRelease, workerFiles } from '../../support/releases/installed-worker.ts';
+import {
+  anotherUser,
+  assertInstalled,
+  Host,
+  putRelease,
+  workerFiles,
+} from '../../support/releases/installed-worker.ts';
 
 const TERMS = { connectMs: 60_000, proveMs: 500, retryMs: 200, pinMs: 3_600_000 };
 let files: Readonly<Record<string, string>>;
@@ -33,8 +40,10 @@ test('a worker is created and installed with one line each, gets tags and a cred
   const [, code = ''] = /asks for the code: (\S+)/.exec(created.stdout) ?? [];
   assert.ok(args.includes(`--key ${key}`), created.stdout);
 
-  // And one there.
-  const host = new Host(t, join(folder, 'elsewhere'));
+  // And one there: another home, and of another user if we may be that.
+  const user = anotherUser();
+  if (user === undefined) t.diagnostic('only root can be another user');
+  const host = new Host(t, join(folder, 'elsewhere'), user);
   const script = await (await fetch(`${node.url}/install.sh`)).text();
   const options = [...args.split(' '), '--node', process.execPath, '--code-file', host.codeFile(code)];
   assertInstalled(await host.install(script, options));
@@ -42,6 +51,7 @@ test('a worker is created and installed with one line each, gets tags and a cred
   const updater = host.start();
   await updater.says(/Worker gpu-box runs/);
   assert.equal((await node.worker('gpu-box')).release.version, '0.1.0');
+  if (user !== undefined) assert.equal(statSync(`/proc/${(await node.worker('gpu-box')).pid}`).uid, user);
 
   // It runs what needs both its tag and a credential, also after it was upgraded.
   await node.call('POST', '/credentials', { name: 'hub', value: 'the value of hub', workers: ['gpu-box'] });
@@ -90,7 +100,7 @@ test('a worker is created and installed with one line each, gets tags and a cred
   const took = performance.now() - since;
   t.diagnostic(`cut off after ${Math.round(took)} ms`);
   const left = await node.push({ handler: 'echo', input: {}, placement: { requires: ['gpu'] } });
-  assert.equal((await updater.ended).code, 1);
+  assert.equal((await updater.ended).code, 4, 'the worker was refused, and its updater starts nothing more');
   assert.equal((await node.task(left)).state, 'ready');
   assert.deepEqual((await node.call('GET', '/credentials/hub')).holders, []);
 });

@@ -1,8 +1,8 @@
 /** Releases of the real worker, and hosts that it is installed on by the script of a node. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { workerBundle } from '../../../build/worker-bundle.ts';
 import { signRelease } from '../../../src/app/release/sign-release.ts';
 import type { UpdaterState } from '../../../src/core/release/updater.ts';
@@ -36,14 +36,30 @@ export function putRelease(
   signRelease(folder, { keyFile, now: Date.now() });
 }
 
+/** A user of this host who is nobody else, where the tests may be that user and it may start our Node. */
+export function anotherUser(): number | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const { status } = spawnSync(process.execPath, ['--version'], { uid: NOBODY, gid: NOBODY, cwd: '/' });
+  return status === 0 ? NOBODY : undefined;
+}
+
+const NOBODY = 65_534;
+
 /** Another home, as another user or another host has it. */
 export class Host {
   readonly prefix: string;
   readonly #t: Ends;
   readonly #home: string;
+  readonly #uid: number | undefined;
 
-  constructor(t: Ends, home: string) {
+  /** `uid`: whose home it is, and who runs there. All may go through the folder that it is in. */
+  constructor(t: Ends, home: string, uid?: number) {
     mkdirSync(home, { recursive: true });
+    if (uid !== undefined) {
+      chmodSync(dirname(home), 0o711);
+      chownSync(home, uid, uid);
+    }
+    this.#uid = uid;
     this.#t = t;
     this.#home = home;
     this.prefix = join(home, '.leasehold-worker');
@@ -61,6 +77,7 @@ export class Host {
       env: { PATH: process.env.PATH ?? '', HOME: this.#home, ...env },
       // Of its own session: the test has a terminal, perhaps, and this host has none.
       detached: true,
+      ...(this.#uid === undefined ? {} : { uid: this.#uid, gid: this.#uid }),
     });
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -74,6 +91,7 @@ export class Host {
   codeFile(code: string): string {
     const file = join(this.#home, 'code');
     writeFileSync(file, `${code}\n`, { mode: 0o600 });
+    if (this.#uid !== undefined) chownSync(file, this.#uid, this.#uid);
     return file;
   }
 
@@ -92,6 +110,7 @@ export class Host {
       cwd: this.#home,
       program: join(this.prefix, 'updater.js'),
       env: { HOME: this.#home },
+      uid: this.#uid,
     });
     return running;
   }

@@ -6,6 +6,7 @@ import type { Entry } from '../../../core/settings/compare.ts';
 import type { RequestOf } from '../../../protocol/paths.ts';
 import { WorkerEdit } from '../../../protocol/shapes/worker.ts';
 import type { Caller } from '../../operator.ts';
+import { refuseCredentials } from '../../tags/given-tags.ts';
 import type { WorkerSettingView } from '../../views.ts';
 import { inShape, plain } from '../read-entry.ts';
 import type { SettingsKind } from '../settings-kind.ts';
@@ -39,6 +40,7 @@ export const WORKERS: SettingsKind = {
       permissions: may,
       ...rest
     } = inShape(Worker, `workers.${name}`, value ?? {});
+    refuseCredentials(`workers.${name}.tags`, tags);
     return entryOf({
       ...rest,
       enabled,

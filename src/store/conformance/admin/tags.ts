@@ -96,6 +96,28 @@ export const TAGS: Topic = {
       assert.deepEqual(await namesOf(store), []);
     },
 
+    'a tag that chooses who holds a credential does so under its new name, and takes it along when it is removed':
+      async ({ store }) => {
+        const status = async (): Promise<string | undefined> =>
+          (await store.credentialHoldings({ worker: 'box' }))[0]?.status;
+        const tags = async (): Promise<readonly string[] | undefined> => (await store.workerList())[0]?.tags.toSorted();
+        const value = { version: 1, sealed: 'S', kind: 'text' } as const;
+        await store.workerRegister({ name: 'box', incarnation: 'i', slots: 1, tags: [] });
+        await store.workerSet({ name: 'box', tags: ['ci'] });
+        await store.credentialPut({ name: 'db', value, addTags: ['ci'] });
+        await store.credentialAck({ worker: 'box', credential: 'db', version: 1, status: 'stored', level: 'file' });
+        assert.deepEqual(await tags(), ['ci', 'credential:db']);
+        assert.equal((await rename(store, 'ci', 'builds')).kind, 'done');
+        assert.deepEqual([await tags(), await status()], [['builds', 'credential:db'], 'stored']);
+        assert.deepEqual((await store.credentialGet({ name: 'db' }))?.tags, ['builds']);
+        // No tag becomes one that gives a credential.
+        await store.credentialPut({ name: 'db', addTags: ['secret'] });
+        await add(store, 'eu');
+        assert.equal((await rename(store, 'eu', 'secret')).kind, 'taken');
+        assert.equal((await store.tagRemove({ name: 'builds', force: true })).kind, 'done');
+        assert.deepEqual([await tags(), await status()], [[], 'removing']);
+      },
+
     'of many renames and edits at once on several stores none is lost': needing(['reopen'], async (scene) => {
       const stores = [scene.store, await scene.reopen(), await scene.reopen()];
       const names = Array.from({ length: 8 }, (_, n) => `w${n}`);

@@ -5,11 +5,12 @@ export interface TagStore {
   /** By name. */
   tagList(): Promise<readonly TagRecord[]>;
   /**
-   * Gives a tag another name, and puts that in its place in the settings of all workers that have it, all or nothing. What workers bring
-   * themselves and what tasks require stays. Refused (`taken`) where the new name is a tag already: two would become one.
+   * Gives a tag another name, and puts that in its place in the settings of all workers that have it, and where it chooses who holds a
+   * credential, all or nothing: nobody gets a credential by it, and nobody loses one. What workers bring themselves and what tasks require
+   * stays. Refused (`taken`) where the new name is a tag already, or chooses for a credential: two would become one.
    */
   tagRename(params: { readonly from: string; readonly to: string; readonly by: string }): Promise<TagChanged>;
-  /** Removes a tag. Refused (`used`) while settings of workers have it, unless `force` takes it from them, all or nothing. */
+  /** Removes a tag. Refused (`used`) while settings of workers have it, unless `force` takes it from them, all or nothing, and with it the credentials that they held by it. */
   tagRemove(params: { readonly name: string; readonly force: boolean }): Promise<TagChanged>;
 }
 

@@ -23,6 +23,7 @@ export function credentialStatements({ s, NOW }: Fragments) {
     credentialValuesOf: `SELECT name, version, value_version, sealed FROM ${s}.credential
       WHERE sealed IS NOT NULL AND name = ANY($1::text[]) ORDER BY name`,
     credentialLeave: `UPDATE ${s}.credential SET workers = $2, changed_at = ${NOW} WHERE name = $1`,
+    credentialRetag: `UPDATE ${s}.credential SET tags = $2, changed_at = ${NOW} WHERE name = $1`,
     credentialReseal: `UPDATE ${s}.credential c SET sealed = x.sealed FROM unnest($1::text[], $2::bigint[], $3::text[]) x(name, version, sealed)
       WHERE c.name = x.name AND c.value_version = x.version AND c.sealed IS NOT NULL`,
     holdingList: `SELECT ${HOLDING} FROM ${s}.credential_holding ORDER BY worker, credential`,

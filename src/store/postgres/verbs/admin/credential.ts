@@ -190,6 +190,19 @@ export async function leaveCredentials(session: Session, name: string): Promise<
   if ((await session.rows('holdingsDrop', [name])).length > 0) await relabel(session, [name]);
 }
 
+/** Whether a credential goes to all that were given this tag. */
+export async function isChosenBy(session: Session, tag: string): Promise<boolean> {
+  return (await listCredentials(session)).some(({ tags }) => tags.includes(tag));
+}
+
+/** A tag has another name. Whoever is chosen by it stays so: the settings of the workers follow in the same transaction. Under the lock. */
+export async function retagCredentials(session: Session, from: string, to: string): Promise<void> {
+  for (const { name, tags } of await listCredentials(session)) {
+    const renamed = tags.map((tag) => (tag === from ? to : tag)).sort();
+    if (tags.includes(from)) await session.rows('credentialRetag', [name, JSON.stringify(renamed)]);
+  }
+}
+
 /** The labels that a worker of this name begins with. */
 export async function heldLabels(session: Session, name: string, countsOwn: boolean): Promise<readonly string[]> {
   return labelsOf((await session.all<HoldingRow>('holdingsTake', [name])).map(holdingOf), countsOwn);

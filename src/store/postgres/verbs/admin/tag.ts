@@ -1,7 +1,8 @@
 import type { TagChanged, TagRecord } from '../../../store.ts';
 import { lockChannels } from '../../connect/channel-locks.ts';
 import type { Session } from '../../connect/database.ts';
-import { listSettings, setWorker } from '../queue/worker-setting.ts';
+import { listSettings } from '../queue/worker-setting.ts';
+import { isChosenBy, lockCredentials, retagCredentials, setNamed } from './credential.ts';
 
 /** In a transaction, as all that write. */
 export async function addTag(
@@ -22,10 +23,12 @@ export async function renameTag(
   await lockTags(session);
   const workers = await carriers(session, from);
   if (!(await isMade(session, from)) && workers.length === 0) return { kind: 'none', workers };
-  if ((await isMade(session, to)) || (await carriers(session, to)).length > 0) return { kind: 'taken', workers };
+  const isTaken = (await isMade(session, to)) || (await carriers(session, to)).length > 0;
+  if (isTaken || (await isChosenBy(session, to))) return { kind: 'taken', workers };
   await session.rows('tagDrop', [from]);
   await addTag(session, { name: to, by });
-  for (const name of workers) await setWorker(session, { name, addTags: [to], removeTags: [from] });
+  await retagCredentials(session, from, to);
+  for (const name of workers) await setNamed(session, { name, addTags: [to], removeTags: [from] });
   return { kind: 'done', workers };
 }
 
@@ -38,12 +41,15 @@ export async function removeTag(
   if (!(await isMade(session, name)) && workers.length === 0) return { kind: 'none', workers };
   if (workers.length > 0 && !force) return { kind: 'used', workers };
   await session.rows('tagDrop', [name]);
-  for (const worker of workers) await setWorker(session, { name: worker, removeTags: [name] });
+  for (const worker of workers) await setNamed(session, { name: worker, removeTags: [name] });
   return { kind: 'done', workers };
 }
 
 /** Changes of tags that lock several workers come one after the other, so that they never wait for each other in a circle. */
-const lockTags = (session: Session): Promise<void> => lockChannels(session, ['tags']);
+const lockTags = async (session: Session): Promise<void> => {
+  await lockChannels(session, ['tags']);
+  await lockCredentials(session);
+};
 
 const isMade = async (session: Session, name: string): Promise<boolean> =>
   (await session.rows('tagFind', [name])).length > 0;

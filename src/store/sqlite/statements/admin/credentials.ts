@@ -18,6 +18,7 @@ export const CREDENTIAL_STATEMENTS = {
   credentialValuesOf: `SELECT name, version, value_version, sealed FROM credential
     WHERE sealed IS NOT NULL AND name IN (SELECT value FROM json_each(?)) ORDER BY name`,
   credentialLeave: 'UPDATE credential SET workers = ?, changed_at = ? WHERE name = ?',
+  credentialRetag: 'UPDATE credential SET tags = ?, changed_at = ? WHERE name = ?',
   credentialReseal: 'UPDATE credential SET sealed = ? WHERE name = ? AND value_version = ? AND sealed IS NOT NULL',
   holdingList: `SELECT ${HOLDING} FROM credential_holding ORDER BY worker, credential`,
   holdingsAt: `SELECT ${HOLDING} FROM credential_holding WHERE worker = ? ORDER BY credential`,

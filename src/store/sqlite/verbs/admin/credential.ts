@@ -168,6 +168,19 @@ export function leaveCredentials(tx: Transaction, name: string): void {
   if (tx.sql.get('holdingsDrop').run(name).changes > 0) relabel(tx, name);
 }
 
+/** Whether a credential goes to all that were given this tag. */
+export function isChosenBy(sql: Prepared, tag: string): boolean {
+  return listCredentials(sql).some(({ tags }) => tags.includes(tag));
+}
+
+/** A tag has another name. Whoever is chosen by it stays so: the settings of the workers follow in the same transaction. */
+export function retagCredentials(tx: Transaction, from: string, to: string): void {
+  for (const { name, tags } of listCredentials(tx.sql)) {
+    const renamed = tags.map((tag) => (tag === from ? to : tag)).sort();
+    if (tags.includes(from)) tx.sql.get('credentialRetag').run(JSON.stringify(renamed), tx.now, name);
+  }
+}
+
 /** The labels that a worker of this name begins with. */
 export function heldLabels(sql: Prepared, name: string): readonly string[] {
   const { grant } = findSetting(sql, name);

@@ -1,7 +1,8 @@
 import type { TagChanged, TagRecord } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { listSettings, setWorker } from '../queue/worker-setting.ts';
+import { listSettings } from '../queue/worker-setting.ts';
+import { isChosenBy, retagCredentials, setNamed } from './credential.ts';
 
 export function addTag(
   { sql, now }: Transaction,
@@ -20,10 +21,12 @@ export function renameTag(
 ): TagChanged {
   const workers = carriers(tx.sql, from);
   if (!isMade(tx.sql, from) && workers.length === 0) return { kind: 'none', workers };
-  if (isMade(tx.sql, to) || carriers(tx.sql, to).length > 0) return { kind: 'taken', workers };
+  if (isMade(tx.sql, to) || carriers(tx.sql, to).length > 0 || isChosenBy(tx.sql, to))
+    return { kind: 'taken', workers };
   tx.sql.get('tagDrop').run(from);
   addTag(tx, { name: to, by });
-  for (const name of workers) setWorker(tx, { name, addTags: [to], removeTags: [from] });
+  retagCredentials(tx, from, to);
+  for (const name of workers) setNamed(tx, { name, addTags: [to], removeTags: [from] });
   return { kind: 'done', workers };
 }
 
@@ -35,7 +38,7 @@ export function removeTag(
   if (!isMade(tx.sql, name) && workers.length === 0) return { kind: 'none', workers };
   if (workers.length > 0 && !force) return { kind: 'used', workers };
   tx.sql.get('tagDrop').run(name);
-  for (const worker of workers) setWorker(tx, { name: worker, removeTags: [name] });
+  for (const worker of workers) setNamed(tx, { name: worker, removeTags: [name] });
   return { kind: 'done', workers };
 }
 
