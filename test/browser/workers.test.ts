@@ -127,7 +127,10 @@ test(
       );
       await page.getByRole('button', { name: 'I have it' }).click();
       await page.getByRole('button', { name: 'Remove', exact: true }).click();
-      await page.getByRole('button', { name: 'Remove the worker' }).click();
+      const removing = page.getByRole('button', { name: 'Remove the worker' });
+      assert.equal(await removing.isDisabled(), true);
+      await page.getByLabel('Type attic to confirm').fill('attic');
+      await removing.click();
       await page.waitForURL(/\/workers$/);
       // It is cut off: a process that may not come again ends.
       assert.equal((await attic.ended).signal, null);

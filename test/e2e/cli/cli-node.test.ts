@@ -193,8 +193,8 @@ test('workers and what waits for somebody are ruled through a node as on a store
   await same(['workers', 'drain', 'box']);
   await same(['workers', 'drain', 'nobody']);
   await same(['workers', 'rotate', 'laptop', '--grace', '1h']);
-  await same(['workers', 'remove', 'laptop', '--json']);
-  assert.equal((await same(['workers', 'remove', 'laptop'])).code, 3);
+  await same(['workers', 'remove', 'laptop', '--yes', '--json']);
+  assert.equal((await same(['workers', 'remove', 'laptop', '--yes'])).code, 3);
 });
 
 test('who follows a task through a node that is killed goes on with the next one, without a gap or a repeat', async (t) => {

@@ -61,9 +61,14 @@ test('a worker is let in by its own secret only, with no more tags than it was g
   await worker.says(/Worker box runs/);
   assert.equal((await here.call(['workers', 'rotate', 'box'])).code, 0);
   assert.equal((await worker.ended).code, 4, 'the old secret is good no more');
-  const removed = await here.call(['workers', 'remove', 'box']);
+  const asked = await here.call(['workers', 'remove', 'box']);
+  assert.equal(asked.code, 2);
+  assert.match(asked.stderr, /--yes/);
+  const dry = await here.call(['workers', 'remove', 'box', '--dry-run']);
+  assert.match(dry.stdout, /^Would remove box, which has no task\. Nothing was changed\.\n$/);
+  const removed = await here.call(['workers', 'remove', 'box', '--yes']);
   assert.deepEqual([removed.code, removed.stdout], [0, 'box is removed.\n']);
-  assert.equal((await here.call(['workers', 'remove', 'box'])).code, 3);
+  assert.equal((await here.call(['workers', 'remove', 'box', '--yes'])).code, 3);
 });
 
 test('a worker joins over plain HTTP, and its status says how the one task went that it ran', async (t) => {

@@ -11,6 +11,7 @@ import { Drawer, FormDialog } from '../../ui/dialog.tsx';
 import { KeyValues, Panel } from '../../ui/layout.tsx';
 import { State, WhenLoaded } from '../../ui/states.tsx';
 import { runAction } from '../../ui/toast.tsx';
+import { TypedName } from '../../ui/typed-name.tsx';
 import { Priority, Tags } from './cells.tsx';
 import { editWorker } from './edit.ts';
 import { RotateDialog } from './rotate-dialog.tsx';
@@ -162,11 +163,13 @@ function RemoveDialog({
   readonly onClose: () => void;
   readonly onDone: () => void;
 }) {
+  const [typed, setTyped] = useState('');
   return (
     <FormDialog
       title={`Remove ${name}`}
       submit="Remove the worker"
       danger
+      disabled={typed !== name}
       onClose={onClose}
       act={() =>
         client.call('removeWorker', { params: { name } }).then(() => {
@@ -179,6 +182,7 @@ function RemoveDialog({
         Its secrets stop working and its settings are deleted. The worker is cut off within a second. Other workers get
         its tasks when its leases expire.
       </p>
+      <TypedName name={name} typed={typed} onTyped={setTyped} />
     </FormDialog>
   );
 }
