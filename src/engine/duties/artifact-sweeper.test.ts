@@ -12,10 +12,15 @@ const HOUR = 3_600_000;
 class Place {
   readonly deleted: string[] = [];
   down = false;
-  calls = 0;
+  #calls = 0;
+
+  /** How often it was asked. */
+  calls(): number {
+    return this.#calls;
+  }
 
   readonly remove = async (keys: readonly string[]): Promise<void> => {
-    this.calls += 1;
+    this.#calls += 1;
     if (this.down) throw new Error('connection refused');
     this.deleted.push(...keys);
   };
@@ -81,7 +86,7 @@ test('artifacts and their bytes go when the retention after the end of their tas
   await world.advance(HOUR + 1);
   const young = await leave(1);
   assert.equal(await roster.tick('artifacts'), 6);
-  assert.deepEqual(place.deleted.toSorted(), blobs.toSorted());
+  assert.deepEqual(new Set(place.deleted), new Set(blobs));
   assert.deepEqual(
     (await engine.artifacts.list()).map(({ id }) => id),
     young.ids,
@@ -98,18 +103,18 @@ test('a place that is out of reach is asked less and less often, and nothing is 
   place.down = true;
   roster.keeper('artifacts').start();
   await world.advance(6000);
-  assert.equal(place.calls, 1);
+  assert.equal(place.calls(), 1);
   assert.match(warnings[0] ?? '', /bytes of artifacts could not be deleted/);
   await world.advance(60_000);
   // Five seconds after the first failure, ten after the second, and so on.
-  assert.equal(place.calls, 4);
+  assert.equal(place.calls(), 4);
   assert.deepEqual([place.deleted, await waiting(all)], [[], 2]);
   await world.advance(2 * HOUR);
-  assert.ok(place.calls < 30, `${place.calls} calls in two hours`);
-  assert.equal(warnings.length, place.calls);
+  assert.ok(place.calls() < 30, `${place.calls()} calls in two hours`);
+  assert.equal(warnings.length, place.calls());
   place.down = false;
   await world.advance(HOUR);
-  assert.deepEqual(place.deleted.toSorted(), blobs.toSorted());
+  assert.deepEqual(new Set(place.deleted), new Set(blobs));
   assert.equal(await waiting(all), 0);
 });
 
@@ -118,7 +123,7 @@ test('a process that dies between the deletion and its note deletes once more', 
   const { engine, roster, place, leave } = all;
   const { ids, blobs } = await leave(1);
   await engine.artifacts.remove(ids);
-  const { artifactSwept } = engine.store;
+  const artifactSwept = engine.store.artifactSwept.bind(engine.store);
   engine.store.artifactSwept = () => Promise.reject(new Error('the process has ended'));
   await assert.rejects(roster.tick('artifacts'), /has ended/);
   assert.deepEqual([place.deleted, await waiting(all)], [blobs, 1]);
@@ -135,7 +140,7 @@ test('many artifacts go in steps, with time between them', async (t) => {
   roster.keeper('artifacts').start();
   await world.advance(20_000);
   assert.equal(place.deleted.length, blobs.length);
-  assert.ok(place.calls >= 3);
+  assert.ok(place.calls() >= 3);
 });
 
 test('a process that reaches no place for bytes leaves the duty to others', async (t) => {
