@@ -1,0 +1,36 @@
+import type { Artifact, ArtifactKind, Content } from '../core/artifact/artifact.ts';
+import type { Lease } from '../core/task/lease.ts';
+
+/** The artifacts of a session. Bytes come from files and go into files of the worker, so that a child process hands over a path. */
+export interface ArtifactLink {
+  /**
+   * Stores a file with the task, fenced: visible when this resolves, under the newest attempt. Tries again while the place is out of reach, until the
+   * signal ends it or its patience is over: `ARTIFACT_FAILED`.
+   */
+  put(lease: Lease, file: OutgoingFile, call?: TransferCall): Promise<Artifact>;
+  /** Of the own task, or of one that it may read: the newest of a name, or by id. `NOT_FOUND` otherwise. */
+  find(lease: Lease, which: WhichArtifact): Promise<Artifact>;
+  /** The bytes into a file, which is there only when all of them are right: `ARTIFACT_MISMATCH` otherwise. */
+  fetch(lease: Lease, artifact: Artifact, path: string, call?: TransferCall): Promise<void>;
+  /** Of a task, by its id; default: the own one. The newest first, at most a thousand. */
+  list(lease: Lease, task?: string): Promise<readonly Artifact[]>;
+}
+
+export interface OutgoingFile extends Content {
+  readonly path: string;
+  readonly name: string;
+  readonly type: string;
+  readonly kind?: ArtifactKind | undefined;
+}
+
+export interface WhichArtifact {
+  readonly id?: string | undefined;
+  /** By its name, of the own task or of this one. */
+  readonly name?: string | undefined;
+  readonly task?: string | undefined;
+}
+
+export interface TransferCall {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((bytes: number) => void) | undefined;
+}
