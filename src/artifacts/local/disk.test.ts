@@ -48,6 +48,10 @@ function blobs(root: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
+function tree(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+}
+
 test('a process that is killed in mid-put leaves whole blobs and nothing else that a reader could see', async (t) => {
   const root = folderOf(t);
   const program = join(import.meta.dirname, '../../../test/support/blobs-child.ts');
@@ -123,7 +127,7 @@ test('a link in place of a folder of the store is followed by nothing', async (t
     // What leads out has the very names that the store would look for.
     mkdirSync(join(outside, content.sha256.slice(0, 2)));
     for (const place of ['.', content.sha256.slice(0, 2)]) writeFileSync(join(outside, place, content.sha256), bytes);
-    const before = readdirSync(outside, { recursive: true }).toSorted();
+    const before = tree(outside);
     symlinkSync(outside, folder);
     await assert.rejects(store.put(key, streamOf(bytes), content), failed(/links are never followed/), planted);
     if (planted === 'uploads') {
@@ -133,7 +137,7 @@ test('a link in place of a folder of the store is followed by nothing', async (t
       for (const call of [() => store.get(key), () => store.size(key), () => store.remove([key])])
         await assert.rejects(call, failed(/links are never followed/), planted);
     }
-    assert.deepEqual(readdirSync(outside, { recursive: true }).toSorted(), before);
+    assert.deepEqual(tree(outside), before);
   }
 });
 
