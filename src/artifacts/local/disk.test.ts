@@ -54,7 +54,7 @@ function tree(folder: string): readonly string[] {
 
 test('a process that is killed in mid-put leaves whole blobs and nothing else that a reader could see', async (t) => {
   const root = folderOf(t);
-  const program = join(import.meta.dirname, '../../../test/support/blobs-child.ts');
+  const program = join(import.meta.dirname, '../../../test/support/blobs/put-child.ts');
   for (let round = 0; round < scaled(4, 40); round++) {
     const child = spawn(process.execPath, [program, root], { stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = createInterface({ input: child.stdout });

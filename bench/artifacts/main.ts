@@ -1,7 +1,7 @@
 /**
  * `npm run bench:artifacts`: one large blob up and down through each store, in a process of its own, beside curl with the same file and the same server.
  *
- *     node bench/artifacts.ts [--size 268435456] [--rounds 3] [--no-record]
+ *     node bench/artifacts/main.ts [--size 268435456] [--rounds 3] [--no-record]
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -10,13 +10,13 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openBlobStore } from '../src/artifacts/open-blob-store.ts';
-import type { Content } from '../src/core/artifact/artifact.ts';
-import { ownBlobKey } from '../src/core/artifact/blob-key.ts';
-import { BUCKET, CREDENTIALS } from '../test/support/s3/s3-server.ts';
-import type { Job, Measured } from './artifacts/child.ts';
-import { describe } from './machine.ts';
-import { appendResults } from './results.ts';
+import { openBlobStore } from '../../src/artifacts/open-blob-store.ts';
+import type { Content } from '../../src/core/artifact/artifact.ts';
+import { ownBlobKey } from '../../src/core/artifact/blob-key.ts';
+import { BUCKET, CREDENTIALS } from '../../test/support/s3/s3-server.ts';
+import { describe } from '../machine.ts';
+import { appendResults } from '../results.ts';
+import type { Job, Measured } from './child.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -47,7 +47,7 @@ try {
 async function main(): Promise<void> {
   const content = writeSample();
   mkdirSync(join(folder, 's3'));
-  server = spawn(process.execPath, [join(import.meta.dirname, 'artifacts/server-child.ts'), join(folder, 's3')], {
+  server = spawn(process.execPath, [join(import.meta.dirname, 'server-child.ts'), join(folder, 's3')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const [said] = (await once(server.stdout ?? process.stdin, 'data')) as [Buffer];
@@ -114,7 +114,7 @@ async function curl(args: readonly string[]): Promise<Measured> {
 }
 
 async function child(job: Job): Promise<Measured> {
-  const process_ = spawn(process.execPath, [join(import.meta.dirname, 'artifacts/child.ts'), JSON.stringify(job)], {
+  const process_ = spawn(process.execPath, [join(import.meta.dirname, 'child.ts'), JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let said = '';

@@ -1,8 +1,8 @@
-/** Puts blobs into a folder, one after another, until it is killed. `node blobs-child.ts FOLDER` prints the key of each one that is stored. */
+/** Puts blobs into a folder, one after another, until it is killed. `node put-child.ts FOLDER` prints the key of each one that is stored. */
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { openBlobStore } from '../../src/artifacts/open-blob-store.ts';
-import { sharedBlobKey } from '../../src/core/artifact/blob-key.ts';
+import { openBlobStore } from '../../../src/artifacts/open-blob-store.ts';
+import { sharedBlobKey } from '../../../src/core/artifact/blob-key.ts';
 
 const store = await openBlobStore(process.argv[2] ?? '');
 for (;;) {
