@@ -201,7 +201,8 @@ test('what a bucket refuses is told with what to do, and not tried again', async
       assert.match(error.hint ?? '', hint);
       return true;
     });
-    assert.equal(gate.seen.length, 1);
+    // Besides the look for half uploads, which goes along with every start.
+    assert.equal(gate.seen.filter((line) => !line.includes('?uploads=')).length, 1);
   };
   await refused(
     { status: 403, text: '<Error><Code>SignatureDoesNotMatch</Code></Error>' },
