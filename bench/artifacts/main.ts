@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openBlobStore } from '../../src/artifacts/open-blob-store.ts';
 import type { Content } from '../../src/core/artifact/artifact.ts';
-import { ownBlobKey } from '../../src/core/artifact/blob-key.ts';
+import { blobKey } from '../../src/core/artifact/blob-key.ts';
 import { BUCKET, CREDENTIALS } from '../../test/support/s3/s3-server.ts';
 import { describe } from '../machine.ts';
 import { appendResults } from '../results.ts';
@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     process.stderr.write(`round ${round + 1} of ${ROUNDS}\n`);
     // Each round has keys of its own: nothing is written over.
-    const key = (n: number): string => ownBlobKey(content.sha256, `art_${String(round * 10 + n).padStart(32, '0')}`);
+    const key = (n: number): string => blobKey(content.sha256, `art_${String(round * 10 + n).padStart(32, '0')}`);
     const signedPut = await s3.sign?.({ way: 'put', key: key(1), content, untilMs: 3_600_000 });
     const signedGet = await s3.sign?.({ way: 'get', key: key(1), untilMs: 3_600_000 });
     if (signedPut === undefined || signedGet === undefined) throw new Error('a bucket signs');

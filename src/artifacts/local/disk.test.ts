@@ -71,7 +71,7 @@ test('a process that is killed in mid-put leaves whole blobs and nothing else th
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     for (const file of blobs(root)) {
       const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex');
-      assert.equal(sha256, basename(file));
+      assert.equal(sha256, basename(file).slice(0, 64));
     }
     const store = await openLocalStore(root);
     for (const line of said.filter((one) => one.startsWith('done')))
@@ -126,7 +126,7 @@ test('a link in place of a folder of the store is followed by nothing', async (t
     rmSync(folder, { recursive: true });
     // What leads out has the very names that the store would look for.
     mkdirSync(join(outside, content.sha256.slice(0, 2)));
-    for (const place of ['.', content.sha256.slice(0, 2)]) writeFileSync(join(outside, place, content.sha256), bytes);
+    for (const place of ['.', content.sha256.slice(0, 2)]) writeFileSync(join(outside, place, basename(key)), bytes);
     const before = tree(outside);
     symlinkSync(outside, folder);
     await assert.rejects(store.put(key, streamOf(bytes), content), failed(/links are never followed/), planted);
