@@ -92,6 +92,13 @@ export const CATALOGUE = Object.freeze({
     message: 'The {field|input} is too large; the limit in bytes is {maxBytes|set by the configuration}.',
     hint: 'Store the data elsewhere, as an artifact or a file, and send a reference to it.',
   },
+  ARTIFACT_MISMATCH: {
+    family: 'request',
+    status: 422,
+    retryable: false,
+    message: 'The bytes of the artifact are not those that were announced: {problem|their size or hash is another}.',
+    hint: 'Leave the file unchanged while it is read, and send it again. Nothing of it was kept.',
+  },
   UNAUTHENTICATED: {
     family: 'request',
     status: 401,
@@ -217,6 +224,13 @@ export const CATALOGUE = Object.freeze({
     retryable: false,
     message: 'The store was moved to {to|another place}, and gives out no more work here.',
     hint: 'Use the new address: --store URL, LEASEHOLD_STORE, or the URL that your program opens.',
+  },
+  ARTIFACT_FAILED: {
+    family: 'environment',
+    status: 503,
+    retryable: true,
+    message: 'The bytes of an artifact could not be moved: {problem|the place that keeps them did not answer}.',
+    hint: 'Check that the place of artifacts exists, has room and answers, then try again.',
   },
   SCHEMA_TOO_NEW: {
     family: 'environment',
