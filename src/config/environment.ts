@@ -40,3 +40,19 @@ export function vaultEnvironment(): {
   const session = Object.fromEntries(SESSION.map((name) => [name, process.env[name]]));
   return { credentials: process.env['CREDENTIALS_DIRECTORY'] || undefined, session };
 }
+
+/** Keys of an object store, under the names by which its own tools know them. */
+export function storageKeys(): {
+  readonly accessKeyId: string | undefined;
+  readonly secretAccessKey: string | undefined;
+  readonly sessionToken: string | undefined;
+  readonly region: string | undefined;
+} {
+  const { env } = process;
+  return {
+    accessKeyId: env['AWS_ACCESS_KEY_ID'] || undefined,
+    secretAccessKey: env['AWS_SECRET_ACCESS_KEY'] || undefined,
+    sessionToken: env['AWS_SESSION_TOKEN'] || undefined,
+    region: env['AWS_REGION'] || undefined,
+  };
+}
