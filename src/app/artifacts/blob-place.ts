@@ -1,10 +1,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { BlobStore } from '../../artifacts/blob-store.ts';
 import { storageKeys } from '../../config/environment.ts';
+import type { Duration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { isPostgres, storeFile } from '../store-name.ts';
+
+/** How much room artifacts have, and how long they stay, besides their place. */
+export interface ArtifactOptions extends ArtifactPlaceOptions {
+  /** What all artifacts may take, in bytes; default no bound. */
+  readonly artifactQuota?: number | undefined;
+  /** What the artifacts of one task may take, in bytes; default no bound. */
+  readonly artifactTaskQuota?: number | undefined;
+  /** How long artifacts are kept after the end of their task: `3d`, or milliseconds; default as long as finished tasks. */
+  readonly artifactRetentionMs?: Duration | undefined;
+}
 
 export interface ArtifactPlaceOptions {
   /** Where the bytes of artifacts lie: a folder, or a bucket; default: a folder beside a SQLite file. */
@@ -22,6 +33,11 @@ export class BlobPlace {
   constructor(store: string, { artifactStore }: ArtifactPlaceOptions) {
     this.#store = store;
     this.#url = artifactStore;
+  }
+
+  /** Whether there is a place at all. */
+  get isKnown(): boolean {
+    return this.#url !== undefined || !isPostgres(this.#store);
   }
 
   readonly open = (): Promise<BlobStore> => {
@@ -49,7 +65,7 @@ export class BlobPlace {
 
   #default(): string {
     const file = storeFile(this.#store);
-    if (file !== undefined) return artifactsBeside(file);
+    if (file !== undefined) return resolve(artifactsBeside(file));
     if (!isPostgres(this.#store)) {
       this.#temporary ??= mkdtempSync(join(tmpdir(), 'leasehold-artifacts-'));
       return this.#temporary;

@@ -1,5 +1,5 @@
-import type { Handlers } from '../http/route-handler.ts';
 import { NO_CONTENT } from '../http/answers.ts';
+import type { Handlers } from '../http/route-handler.ts';
 
 /** The routes of bytes; those of what is known of them are the operator's. */
 export const artifactRoutes: Handlers<'readArtifact' | 'sendBytes' | 'fetchBytes'> = {
@@ -7,10 +7,8 @@ export const artifactRoutes: Handlers<'readArtifact' | 'sendBytes' | 'fetchBytes
     return door.sendKnown(id, { headers, inline });
   },
 
-  async sendBytes({ params: { id }, query, door, request, closing }) {
-    await door.receive({ id, query, request: request.raw, closing });
-    return NO_CONTENT;
-  },
+  sendBytes: ({ params: { id }, query, door, request, closing }) =>
+    door.receive({ id, query, request: request.raw, closing }).then(() => NO_CONTENT),
 
   fetchBytes: ({ params: { id }, query, door, request: { headers } }) => door.sendSigned(id, query, headers),
 };
