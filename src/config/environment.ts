@@ -41,18 +41,26 @@ export function vaultEnvironment(): {
   return { credentials: process.env['CREDENTIALS_DIRECTORY'] || undefined, session };
 }
 
-/** Keys of an object store, under the names by which its own tools know them. */
+/** The keys of a bucket and its region, under the names by which its own tools know them. */
 export function storageKeys(): {
-  readonly accessKeyId: string | undefined;
-  readonly secretAccessKey: string | undefined;
-  readonly sessionToken: string | undefined;
   readonly region: string | undefined;
+  readonly credentials: StorageCredentials | undefined;
 } {
-  const { env } = process;
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION } = process.env;
+  const region = AWS_REGION || undefined;
+  if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY) return { region, credentials: undefined };
   return {
-    accessKeyId: env['AWS_ACCESS_KEY_ID'] || undefined,
-    secretAccessKey: env['AWS_SECRET_ACCESS_KEY'] || undefined,
-    sessionToken: env['AWS_SESSION_TOKEN'] || undefined,
-    region: env['AWS_REGION'] || undefined,
+    region,
+    credentials: {
+      accessKeyId: AWS_ACCESS_KEY_ID,
+      secretAccessKey: AWS_SECRET_ACCESS_KEY,
+      sessionToken: AWS_SESSION_TOKEN || undefined,
+    },
   };
+}
+
+export interface StorageCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | undefined;
 }

@@ -59,8 +59,9 @@ export class BlobPlace {
   }
 
   async #open(): Promise<BlobStore> {
-    const { openBlobStore } = await import('../../artifacts/open.ts');
-    return openBlobStore(this.#url ?? this.#default(), { keys: storageKeys() });
+    const { openBlobStore } = await import('../../artifacts/open-blob-store.ts');
+    const { region, ...credentials } = storageKeys();
+    return openBlobStore(this.#url === undefined ? this.#default() : placeAt(this.#url, region), credentials);
   }
 
   #default(): string {
@@ -76,6 +77,15 @@ export class BlobPlace {
       { hint: 'Say where files of tasks lie: --artifact-store URL, LEASEHOLD_ARTIFACT_STORE, or the option artifactStore.' },
     );
   }
+}
+
+/** A folder may be named from here; the region of a bucket may be in the environment. */
+function placeAt(url: string, region: string | undefined): string {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return resolve(url);
+  if (!/^s3:/i.test(url) || region === undefined || !URL.canParse(url)) return url;
+  const place = new URL(url);
+  if (!place.searchParams.has('region')) place.searchParams.set('region', region);
+  return place.href;
 }
 
 export function artifactsBeside(file: string): string {
