@@ -4,12 +4,16 @@ import { sourceOf } from '../../config/load.ts';
 import type { Config, OptionKey } from '../../config/options.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { Operator } from '../../operate/operator.ts';
+import { artifactStoreOf } from './artifact-place.ts';
 
 /** The options of every command that works on a store directly. */
 export const STORE_OPTIONS = ['store', 'dataDir', 'json'] as const satisfies readonly OptionKey[];
 
 /** The options of every command that uses a node where there is one. */
 export const OPERATOR_OPTIONS = ['server', 'token', ...STORE_OPTIONS] as const satisfies readonly OptionKey[];
+
+/** The options of a command that reads the bytes of artifacts. */
+export const BYTES_OPTIONS = ['artifactStore', ...OPERATOR_OPTIONS] as const satisfies readonly OptionKey[];
 
 export interface OperatorOptions {
   /** Whether a missing store is created. */
@@ -51,6 +55,7 @@ async function directly(config: Config, options: OperatorOptions): Promise<Opera
     durability,
     silence: { staleMs, deadMs },
     secret,
+    artifactStore: artifactStoreOf(config),
     ...(create === undefined ? {} : { create }),
   });
 }

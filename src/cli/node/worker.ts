@@ -13,6 +13,7 @@ import type { Config } from '../../config/options.ts';
 import { defaultWorkerName } from '../../config/worker-name.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type SettledTask, WorkerDisplay } from '../display/worker.ts';
+import { artifactOptionsOf } from '../kit/artifact-place.ts';
 import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { ownFolder } from '../kit/own-folder.ts';
@@ -43,6 +44,10 @@ export const worker: Command = {
     'durability',
     'leaseDuration',
     'pollInterval',
+    'artifactStore',
+    'artifactQuota',
+    'artifactTaskQuota',
+    'artifactRetention',
     ...WORKER_OPTIONS,
     'otlpEndpoint',
     'serviceName',
@@ -190,6 +195,7 @@ async function openWorker(
     pools: !once,
     // It may run where a pool has started it: without the programs, keys and accounts that start others.
     launchers: 'local',
+    ...artifactOptionsOf(config),
     log,
     traces,
   });
