@@ -92,6 +92,20 @@ export const CATALOGUE = Object.freeze({
     message: 'The {field|input} is too large; the limit in bytes is {maxBytes|set by the configuration}.',
     hint: 'Store the data elsewhere, as an artifact or a file, and send a reference to it.',
   },
+  ARTIFACT_UNKNOWN: {
+    family: 'request',
+    status: 409,
+    retryable: false,
+    message: 'The artifact {id|that was named} is no whole artifact of this tree.',
+    hint: 'Name artifacts whose upload has ended, of this task or of another one of its tree.',
+  },
+  ARTIFACT_MISMATCH: {
+    family: 'request',
+    status: 422,
+    retryable: false,
+    message: 'The bytes of the artifact {name|in question} are not those that were announced: {problem|their hash is another one}.',
+    hint: 'Read the file again, announce what it has now, and send it again; nothing of it is visible.',
+  },
   UNAUTHENTICATED: {
     family: 'request',
     status: 401,
@@ -189,6 +203,13 @@ export const CATALOGUE = Object.freeze({
     retryable: true,
     message: 'The disk of the store is full, so the change was not made.',
     hint: 'Free some space and try again; nothing that was acknowledged has been lost.',
+  },
+  ARTIFACT_QUOTA: {
+    family: 'environment',
+    status: 507,
+    retryable: true,
+    message: 'There is no room for the artifact: {problem|the quota is used up}.',
+    hint: 'Remove artifacts, let the retention end sooner, or raise the quota.',
   },
   STORE_READONLY: {
     family: 'environment',
@@ -339,6 +360,13 @@ export const CATALOGUE = Object.freeze({
     retryable: false,
     message: 'The worker runs listed commands only, and refuses this task: {problem|its command is not on the list}.',
     hint: 'Allow the command where the worker is started, with --allow-command; retrying this task does not help.',
+  },
+  ARTIFACT_FAILED: {
+    family: 'work',
+    status: 503,
+    retryable: true,
+    message: 'The artifact {name|in question} could not be transferred: {problem|the place of artifacts is out of reach}.',
+    hint: 'Check the place of artifacts, and retry the task.',
   },
   HANDLER_NOT_FOUND: {
     family: 'work',
