@@ -103,7 +103,8 @@ export const CATALOGUE = Object.freeze({
     family: 'request',
     status: 422,
     retryable: false,
-    message: 'The bytes of the artifact {name|in question} are not those that were announced: {problem|their hash is another one}.',
+    message:
+      'The bytes of the artifact {name|in question} are not those that were announced: {problem|their hash is another one}.',
     hint: 'Read the file again, announce what it has now, and send it again; nothing of it is visible.',
   },
   UNAUTHENTICATED: {
@@ -365,7 +366,8 @@ export const CATALOGUE = Object.freeze({
     family: 'work',
     status: 503,
     retryable: true,
-    message: 'The artifact {name|in question} could not be transferred: {problem|the place of artifacts is out of reach}.',
+    message:
+      'The artifact {name|in question} could not be transferred: {problem|the place of artifacts is out of reach}.',
     hint: 'Check the place of artifacts, and retry the task.',
   },
   HANDLER_NOT_FOUND: {

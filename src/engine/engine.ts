@@ -24,8 +24,10 @@ import type {
   TaskQuery,
   TaskRecord,
 } from '../store/store.ts';
+import type { Artifacts } from './artifacts/artifacts.ts';
 import type { AuditTrail } from './audit.ts';
 import {
+  checkLease,
   checkLeaseMs,
   checkLimit,
   checkList,
@@ -56,10 +58,10 @@ import { gatherFacts } from './read/facts.ts';
 import { checkAfter, type EventsAfter, type FeedItem } from './read/feed.ts';
 import { NO_WORK, oldestByQueue, type QueueScale, queueScale } from './read/scale.ts';
 import type { Schedules } from './schedules.ts';
-import { checkSettings, type EngineOptions } from './settings.ts';
+import { checkSettings, type EngineOptions, type RemoveBlobs } from './settings.ts';
 import type { ReusingLease } from './settle/kept-results.ts';
 import { KeyedMutex } from './settle/keyed-mutex.ts';
-import type { FailOptions, ReleaseOptions } from './settle/settle-options.ts';
+import type { CompleteOptions, FailOptions, ReleaseOptions } from './settle/settle-options.ts';
 import type { Completed, HeldLease } from './settle/settles.ts';
 import type { TaskLogs } from './settle/task-logs.ts';
 import type { TurnRequest } from './settle/turn-request.ts';
@@ -91,12 +93,18 @@ export class Engine {
   readonly auditRetentionMs: number;
   readonly workerStaleMs: number;
   readonly cleanupMs: number;
+  /** How long artifacts are kept after the end of their task. */
+  readonly artifactRetentionMs: number;
+  /** Deletes bytes of artifacts; undefined: this process cannot. */
+  readonly removeBlobs: RemoveBlobs | undefined;
   /** Lanes believed to have ready tasks; for the duties. */
   readonly readyLanes: ReadyLanes;
   /** What claims know of the workers. */
   readonly profiles: WorkerProfiles;
   /** Numbers of lanes and specs; for the duties. */
   readonly interner: Interner;
+  /** Files that tasks leave behind. */
+  readonly artifacts: Artifacts;
   /** Who did what. */
   readonly audit: AuditTrail;
   /** Named secrets, and who holds them. */
@@ -134,6 +142,8 @@ export class Engine {
     this.auditRetentionMs = settings.auditRetentionMs;
     this.workerStaleMs = settings.workerStaleMs;
     this.cleanupMs = settings.cleanupMs;
+    this.artifactRetentionMs = settings.artifactRetentionMs;
+    this.removeBlobs = options.removeBlobs;
     const { triggerHost } = options;
     const parts = makeParts({
       store: this.store,
@@ -146,6 +156,7 @@ export class Engine {
     this.readyLanes = parts.readyLanes;
     this.profiles = parts.profiles;
     this.interner = parts.interner;
+    this.artifacts = parts.artifacts;
     this.audit = parts.audit;
     this.credentials = parts.credentials;
     this.upgrades = parts.upgrades;
@@ -284,13 +295,33 @@ export class Engine {
     return this.#parts.settles.renew(lease, checkLeaseMs(leaseMs));
   }
 
-  complete(lease: HeldLease, result?: unknown): Promise<void> {
-    return this.#parts.settles.complete(lease, result);
+  /** `ARTIFACT_UNKNOWN`: it refers to an artifact that is not whole, or is of another tree. Then nothing was changed. */
+  complete(lease: HeldLease, result?: unknown, options?: CompleteOptions): Promise<void> {
+    const { settles } = this.#parts;
+    if (options?.artifacts === undefined) return settles.complete(lease, result);
+    return this.#checkRefs(lease, options).then(() => settles.complete(lease, result));
   }
 
   /** As `complete` for several, with one promise. Answers for each nothing, or why it was refused. */
   completeMany(ends: readonly Completed[]): Promise<readonly (Error | undefined)[]> {
-    return this.#parts.settles.completeMany(ends);
+    const { settles } = this.#parts;
+    if (ends.every(({ artifacts }) => artifacts === undefined)) return settles.completeMany(ends);
+    return this.#completeChecked(ends);
+  }
+
+  async #completeChecked(ends: readonly Completed[]): Promise<readonly (Error | undefined)[]> {
+    const refused = await Promise.all(
+      ends.map((end) => this.#checkRefs(end.lease, end).catch((error: unknown) => error as Error)),
+    );
+    const good = ends.filter((_, i) => refused[i] === undefined);
+    const answers = [...(await this.#parts.settles.completeMany(good))];
+    return refused.map((error) => error ?? answers.shift());
+  }
+
+  async #checkRefs(lease: Lease, { artifacts }: CompleteOptions): Promise<undefined> {
+    if (artifacts === undefined) return;
+    checkLease(lease);
+    await this.artifacts.checkRefs(lease.task, artifacts);
   }
 
   /** The attempt failed. Resolves to the new state of the task. */
@@ -318,7 +349,10 @@ export class Engine {
    * most 32 levels deep, and a task has at most 10,000.
    */
   turn(lease: HeldLease, request: TurnRequest): Promise<TurnResult> {
-    return this.#parts.turns.turn(lease, request);
+    const { turns } = this.#parts;
+    const then = request?.then;
+    if (then?.go !== 'complete' || then.artifacts === undefined) return turns.turn(lease, request);
+    return this.#checkRefs(lease, then).then(() => turns.turn(lease, request));
   }
 
   /** The journal of a task, ordered by time. */

@@ -4,6 +4,7 @@ import type { Lease } from '../core/task/lease.ts';
 import { isFinal, type TaskState } from '../core/task/task.ts';
 import type { World } from '../core/world.ts';
 import type { Store, TaskRecord } from '../store/store.ts';
+import { Artifacts } from './artifacts/artifacts.ts';
 import { AuditTrail } from './audit.ts';
 import { Claims } from './claim/claims.ts';
 import { ReadyLanes } from './claim/ready-lanes.ts';
@@ -39,6 +40,7 @@ import { Workers } from './workers.ts';
 import { Workflows } from './workflows.ts';
 
 export interface EngineParts {
+  readonly artifacts: Artifacts;
   readonly audit: AuditTrail;
   readonly upgrades: Upgrades;
   readonly claims: Claims;
@@ -103,6 +105,12 @@ export function makeParts({ store, world, settings, listeners, triggerHost: host
     onCommit();
     logs.nudge(task);
   };
+  const artifacts = new Artifacts({
+    store,
+    random: world.random,
+    quota: settings.artifactQuota,
+    taskQuota: settings.artifactTaskQuota,
+  });
   const results = new Results(store, feed);
   const onSettled = (lease: Lease, state: TaskState): void => {
     listeners.settled(lease, state);
@@ -226,6 +234,7 @@ export function makeParts({ store, world, settings, listeners, triggerHost: host
   const limits = new Limits({ store, onChange: () => readyLanes.hint() });
   const documents = new Documents({ store, graphs });
   return {
+    artifacts,
     audit: new AuditTrail({ store }),
     upgrades: new Upgrades({ store }),
     claims,

@@ -157,6 +157,16 @@ function restOf(store: QueueStore): Rest {
     tagRename: no('tags'),
     tagRemove: no('tags'),
 
+    artifactBegin: no('artifacts'),
+    artifactEnd: no('artifacts'),
+    artifactGet: none,
+    artifactPending: nothing,
+    artifactList: none,
+    artifactRemove: async () => 0,
+    artifactSweep: no('artifacts'),
+    artifactSwept: nothing,
+    artifactUsage: async () => ({ entries: 0, bytes: 0 }),
+
     nodeBeat: no('nodes'),
     nodeList: async () => ({ now: (await store.clock()).lease, nodes: [] }),
     nodeLeave: nothing,

@@ -3,7 +3,7 @@ import { DEFAULT_STALE_MS } from '../core/placement/worker.ts';
 import { DEFAULT_LEASE_MS } from '../core/task/lease.ts';
 import type { World } from '../core/world.ts';
 import type { QueueStore } from '../store/store.ts';
-import { checkIntervalMs, checkLeaseMs, checkOptions, checkRetentionMs, checkStaleMs } from './check.ts';
+import { checkIntervalMs, checkLeaseMs, checkOptions, checkRetentionMs, checkStaleMs, whole } from './check.ts';
 import { SCAN_MS } from './claim/ready-lanes.ts';
 import type { TriggerHost } from './triggers/trigger-host.ts';
 
@@ -25,7 +25,18 @@ export interface EngineOptions {
   readonly cleanupMs?: Duration;
   /** What triggers may do beside pushing tasks; default nothing. */
   readonly triggerHost?: TriggerHost | undefined;
+  /** How long artifacts are kept after the end of their task, at least 1 s; default as long as finished tasks, and never longer. */
+  readonly artifactRetentionMs?: Duration;
+  /** What all artifacts may take, in bytes; default no bound. */
+  readonly artifactQuota?: number | undefined;
+  /** What the artifacts of one task may take, in bytes; default no bound. */
+  readonly artifactTaskQuota?: number | undefined;
+  /** Deletes bytes of artifacts where they lie. Undefined: this process has no such place, and leaves the duty to others. */
+  readonly removeBlobs?: RemoveBlobs | undefined;
 }
+
+/** May be repeated: a key that has no bytes any more is fine. */
+export type RemoveBlobs = (keys: readonly string[]) => Promise<void>;
 
 /** The checked options of an engine, in milliseconds. */
 export interface EngineSettings {
@@ -35,6 +46,9 @@ export interface EngineSettings {
   readonly workerStaleMs: number;
   readonly pollMs: number;
   readonly cleanupMs: number;
+  readonly artifactRetentionMs: number;
+  readonly artifactQuota: number | undefined;
+  readonly artifactTaskQuota: number | undefined;
 }
 
 const DEFAULT_CLEANUP_MS = 1000;
@@ -52,16 +66,28 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'pollMs',
   'cleanupMs',
   'triggerHost',
+  'artifactRetentionMs',
+  'artifactQuota',
+  'artifactTaskQuota',
+  'removeBlobs',
 ] satisfies (keyof EngineOptions)[]);
 
 export function checkSettings(options: EngineOptions): EngineSettings {
   checkOptions('engine options', options, OPTIONS);
+  const retentionMs = checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS);
   return {
     leaseMs: checkLeaseMs(options.leaseMs ?? DEFAULT_LEASE_MS),
-    retentionMs: checkRetentionMs(options.retentionMs ?? DEFAULT_RETENTION_MS),
+    retentionMs,
     auditRetentionMs: checkRetentionMs(options.auditRetentionMs ?? DEFAULT_AUDIT_RETENTION_MS, 'auditRetentionMs'),
     workerStaleMs: checkStaleMs(options.workerStaleMs ?? DEFAULT_STALE_MS),
     pollMs: checkIntervalMs('pollMs', options.pollMs ?? SCAN_MS),
     cleanupMs: checkIntervalMs('cleanupMs', options.cleanupMs ?? DEFAULT_CLEANUP_MS),
+    artifactRetentionMs: checkRetentionMs(options.artifactRetentionMs ?? retentionMs, 'artifactRetentionMs'),
+    artifactQuota: checkQuota('artifactQuota', options.artifactQuota),
+    artifactTaskQuota: checkQuota('artifactTaskQuota', options.artifactTaskQuota),
   };
+}
+
+function checkQuota(field: string, bytes: number | undefined): number | undefined {
+  return bytes === undefined ? undefined : whole(field, bytes, 0, Number.MAX_SAFE_INTEGER);
 }

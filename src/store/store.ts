@@ -1,6 +1,7 @@
 import type { AuditStore } from './port/admin/audit-store.ts';
 import type { CredentialStore } from './port/admin/credential-store.ts';
 import type { TagStore } from './port/admin/tag-store.ts';
+import type { ArtifactStore } from './port/artifact-store.ts';
 import type { BrowserSessionStore } from './port/browser-session-store.ts';
 import type { BudgetStore } from './port/budget-store.ts';
 import type { DependencyStore } from './port/dependency-store.ts';
@@ -26,6 +27,7 @@ import type { QueueStore } from './queue-store.ts';
 export type * from './port/admin/audit-store.ts';
 export type * from './port/admin/credential-store.ts';
 export type * from './port/admin/tag-store.ts';
+export type * from './port/artifact-store.ts';
 export type * from './port/browser-session-store.ts';
 export type * from './port/budget-store.ts';
 export type * from './port/dependency-store.ts';
@@ -70,6 +72,7 @@ export interface Store
     AuditStore,
     CredentialStore,
     TagStore,
+    ArtifactStore,
     NodeStore,
     DocumentStore,
     InsightStore {

@@ -1,3 +1,8 @@
+export interface CompleteOptions {
+  /** Ids of artifacts that the result refers to: each is whole and of this tree, or the completion is refused. At most a thousand. */
+  readonly artifacts?: readonly string[] | undefined;
+}
+
 export interface FailOptions {
   /** No retry, whatever budget is left. */
   readonly giveUp?: boolean;

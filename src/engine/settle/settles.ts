@@ -18,7 +18,7 @@ import { checkFlag, checkLease, checkOptions } from '../check.ts';
 import type { Batcher, Coalescer } from '../coalescer.ts';
 import type { Interner } from '../push/interner.ts';
 import { readSpec } from '../push/spec.ts';
-import type { FailOptions, ReleaseOptions } from './settle-options.ts';
+import type { CompleteOptions, FailOptions, ReleaseOptions } from './settle-options.ts';
 import type { CheckedThen } from './turn-request.ts';
 
 /**
@@ -29,7 +29,7 @@ import type { CheckedThen } from './turn-request.ts';
 export type HeldLease = Lease & Partial<Omit<Grant, keyof Lease>>;
 
 /** An attempt that went well, and its result. */
-export interface Completed {
+export interface Completed extends CompleteOptions {
   readonly lease: HeldLease;
   readonly result: unknown;
 }

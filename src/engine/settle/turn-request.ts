@@ -9,7 +9,7 @@ import type { ChildEdge, NewChild, NewNotice, NewValue, Park, ValueKind } from '
 import { checkFlag, checkList, checkLogEntries, checkOptions, checkTask, MAX_TIME, whole } from '../check.ts';
 import type { PushRequest } from '../push/push.ts';
 import { checkMetering } from '../trees/budgets.ts';
-import type { FailOptions } from './settle-options.ts';
+import type { CompleteOptions, FailOptions } from './settle-options.ts';
 import { parkOf, type WaitRequest } from './waits.ts';
 
 /** What an attempt commits in one turn. */
@@ -70,7 +70,7 @@ export interface SignalRequest {
 export type ThenRequest =
   | { readonly go: 'on' }
   | (WaitRequest & { readonly go: 'park' })
-  | { readonly go: 'complete'; readonly result?: unknown }
+  | (CompleteOptions & { readonly go: 'complete'; readonly result?: unknown })
   | (FailOptions & { readonly go: 'fail'; readonly error: unknown });
 
 /** A checked turn. Only the lanes of its children, and the verdict on a failure, are still to be found. */

@@ -1,12 +1,14 @@
 import type { ArtifactKind, Content } from '../../core/artifact/artifact.ts';
+import type { Full, Quotas, RoomTaken } from '../../core/artifact/artifact-room.ts';
 import type { Lease } from '../../core/task/lease.ts';
-import type { DutyTenure } from './duty-store.ts';
+import type { DutyTerm } from './duty-store.ts';
 
 /** The part of the port for artifacts: which bytes belong to which task. The bytes themselves lie in a blob store. */
 export interface ArtifactStore {
   /**
    * Announces bytes that are about to travel, for a running attempt. Fenced like a settle. Nobody sees the artifact before it is whole. The room that it
-   * takes is counted from here on. A repeat with the same id changes nothing and is answered as before.
+   * takes is counted from here on. A repeat with the same id changes nothing and is answered as before. What earlier attempts of the task have begun
+   * and not ended is given up, so that its room is free for this one.
    */
   artifactBegin(params: NewArtifact): Promise<BeginAnswer>;
   /**
@@ -18,39 +20,38 @@ export interface ArtifactStore {
   artifactGet(params: { readonly ids: readonly string[] }): Promise<readonly ArtifactRecord[]>;
   /** One that was begun and is not whole; undefined: there is none of that id. */
   artifactPending(params: { readonly id: string }): Promise<PendingArtifact | undefined>;
-  /** Whole ones of these tasks, of a tree, or of all, the newest first; `before`: only those below this number. */
+  /** Whole ones of these tasks, of a tree, or of all, the newest first; `before`: only those below this number. The bounds add up. */
   artifactList(params: ArtifactQuery): Promise<readonly ArtifactRecord[]>;
   /** Marks whole ones as removed; answers how many were there. Their bytes are swept later. */
   artifactRemove(params: { readonly ids: readonly string[] }): Promise<number>;
   /**
-   * One step of the duty, under its epoch: marks as removed what was begun by attempts that are over (or is older than `pendingMs`), and what belongs to
-   * tasks that ended longer than `retentionMs` ago or are no longer kept; then answers removed ones whose bytes nothing else refers to, as `blobs`,
-   * for the caller to delete. Until `artifactSwept`, the same ones are answered again, and no `artifactBegin` uses these blobs.
+   * One step of the duty, under its epoch. It gives up what was begun by attempts that are over, or is older than `pendingMs`. It removes what belongs to
+   * tasks that ended, they and the root of their tree, longer than `retentionMs` ago, or are no longer kept; the walk over them goes on where the step
+   * before has stopped. Then it answers removed ones, each with the blob that nothing else refers to, for the caller to delete. Until `artifactSwept` the
+   * same ones are answered again, and no `artifactBegin` uses these blobs. What was given up is answered `pendingMs` after it was begun: until then
+   * somebody may still be sending it.
    */
   artifactSweep(params: SweepQuery): Promise<Sweep>;
   /** Their bytes are gone: the rows go too. Under the epoch of the duty. */
-  artifactSwept(params: { readonly duty: DutyTenure; readonly ids: readonly string[] }): Promise<void>;
+  artifactSwept(params: { readonly duty: DutyTerm; readonly ids: readonly string[] }): Promise<void>;
   /** How much room all artifacts take, those that are under way included. */
   artifactUsage(): Promise<ArtifactUsage>;
 }
 
-export interface NewArtifact extends Lease, Content {
+export interface NewArtifact extends Lease, Content, Quotas {
   readonly id: string;
   readonly name: string;
   readonly type: string;
   readonly kind: ArtifactKind;
   /** Whose bytes nobody but their maker has checked lie under a key of their own: they are never shared. */
   readonly own: boolean;
-  /** In bytes; undefined: no bound. */
-  readonly taskQuota?: number | undefined;
-  readonly quota?: number | undefined;
 }
 
 /** `full`: there is no room; nothing was written. `blob` is where its bytes belong. */
 export type BeginAnswer =
   | { readonly kind: 'done'; readonly blob: string }
   | { readonly kind: 'lost' }
-  | { readonly kind: 'full'; readonly of: 'task' | 'all'; readonly used: number; readonly quota: number };
+  | (Full & { readonly kind: 'full' });
 
 export interface ArtifactRecord extends Content {
   /** Its number: grows with each that is begun. */
@@ -66,10 +67,8 @@ export interface ArtifactRecord extends Content {
   readonly createdAt: number;
 }
 
-export interface PendingArtifact extends ArtifactRecord, Lease {
-  readonly task: number;
-  readonly attempt: number;
-}
+/** Its task and attempt are the lease under which it may be sent. */
+export type PendingArtifact = ArtifactRecord;
 
 export interface ArtifactQuery {
   readonly tasks?: readonly number[] | undefined;
@@ -80,7 +79,7 @@ export interface ArtifactQuery {
 }
 
 export interface SweepQuery {
-  readonly duty: DutyTenure;
+  readonly duty: DutyTerm;
   readonly retentionMs: number;
   readonly pendingMs: number;
   readonly limit: number;
@@ -91,9 +90,8 @@ export interface Sweep {
   readonly removed: number;
   /** Removed ones. `blob`: delete these bytes; undefined: others refer to them still. */
   readonly gone: readonly { readonly id: string; readonly blob: string | undefined }[];
+  /** The walk over tasks has come to its end, and begins again with the next step. */
+  readonly done: boolean;
 }
 
-export interface ArtifactUsage {
-  readonly entries: number;
-  readonly bytes: number;
-}
+export type ArtifactUsage = RoomTaken;

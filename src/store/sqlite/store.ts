@@ -6,6 +6,7 @@ import { credentialStore } from './stores/admin/credential-store.ts';
 import { settingStore } from './stores/admin/setting-store.ts';
 import { tagStore } from './stores/admin/tag-store.ts';
 import { tokenStore } from './stores/admin/token-store.ts';
+import { artifactStore } from './stores/artifact-store.ts';
 import { budgetStore } from './stores/budget-store.ts';
 import { claimStore } from './stores/claim-store.ts';
 import { dependencyStore } from './stores/dependency-store.ts';
@@ -83,6 +84,7 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     ...auditStore(shared),
     ...credentialStore(shared),
     ...tagStore(shared),
+    ...artifactStore(),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),
