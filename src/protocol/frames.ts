@@ -190,7 +190,14 @@ const LogEntries = z.array(
 
 const artifact = z.string().regex(/^art_[0-9a-f]{32}$/);
 /** The kinds of what workers leave behind. */
-export const ARTIFACT_KINDS = ['file', 'log', 'output', 'result', 'diff', 'bundle'] as const satisfies readonly ArtifactKind[];
+export const ARTIFACT_KINDS = [
+  'file',
+  'log',
+  'output',
+  'result',
+  'diff',
+  'bundle',
+] as const satisfies readonly ArtifactKind[];
 /** What a worker says of bytes before they travel. */
 const AnnouncedFile = {
   name: z.string().min(1).max(1024),

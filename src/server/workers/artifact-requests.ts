@@ -12,7 +12,11 @@ export async function answerArtifact(
   request: ArtifactRequest,
 ): Promise<unknown> {
   if (transfers === undefined)
-    throw fault('UNSUPPORTED', {}, { hint: 'This node keeps no artifacts: give it a place for them, and start it again.' });
+    throw fault(
+      'UNSUPPORTED',
+      {},
+      { hint: 'This node keeps no artifacts: give it a place for them, and start it again.' },
+    );
   switch (request.type) {
     case 'artifact_begin': {
       const { name, media: type, size, sha256, again, kind } = request;

@@ -14,9 +14,9 @@ import type {
 } from '../../protocol/link.ts';
 import { turnOf } from '../../protocol/turn-message.ts';
 import type { DeskSession } from '../credentials/desk.ts';
-import { answerArtifact } from './artifact-requests.ts';
 import { parseBody } from '../http/json-body.ts';
 import { errorOf } from '../http/refusals.ts';
+import { answerArtifact } from './artifact-requests.ts';
 import { holderOf, isSame, type LeaseTokens } from './lease-tokens.ts';
 import type { SendRoom } from './send-buffer.ts';
 import { WaitingClaim } from './waiting-claim.ts';

@@ -54,7 +54,10 @@ export async function receiveFile(
   bytes: Readable,
   { size, sha256, name }: Content & { readonly name: string },
   path: string,
-  { signal, onProgress }: { readonly signal?: AbortSignal | undefined; readonly onProgress?: ((n: number) => void) | undefined } = {},
+  {
+    signal,
+    onProgress,
+  }: { readonly signal?: AbortSignal | undefined; readonly onProgress?: ((n: number) => void) | undefined } = {},
 ): Promise<void> {
   const part = join(dirname(path), `.${randomUUID()}.part`);
   const hash = createHash('sha256');

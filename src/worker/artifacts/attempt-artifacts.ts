@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Artifact, ArtifactKind } from '../../core/artifact/artifact.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
-import type { Assignment } from '../../protocol/link.ts';
 import type { ArtifactLink, OutgoingFile, WhichArtifact } from '../../protocol/artifact-link.ts';
+import type { Assignment } from '../../protocol/link.ts';
 import { ProcessFolders } from '../spool/process-folders.ts';
 
 /** The artifacts of one attempt as its run reaches them, in this process or in that of its worker. Files are named by their paths. */
@@ -71,19 +71,25 @@ export class AttemptArtifacts implements ArtifactReader {
 
   put(file: OutgoingFile): Promise<Artifact> {
     const { name, path, type, size, sha256, kind } = file;
-    if (typeof path !== 'string' || !isAbsolute(path)) throw fault('INVALID_INPUT', { field: 'artifact', problem: 'its path is not absolute' });
+    if (typeof path !== 'string' || !isAbsolute(path))
+      throw fault('INVALID_INPUT', { field: 'artifact', problem: 'its path is not absolute' });
     if (kind !== undefined && !OF_RUNS.has(kind)) throw fault('INVALID_INPUT', { field: 'kind' });
     const whole = { name, path, type, size, sha256, ...(kind === undefined ? {} : { kind }) };
     return this.#do((link, lease, signal) => link.put(lease, whole, { signal }));
   }
 
   find({ id, name, task }: WhichArtifact): Promise<Artifact> {
-    const which = { ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), ...(task === undefined ? {} : { task }) };
+    const which = {
+      ...(id === undefined ? {} : { id }),
+      ...(name === undefined ? {} : { name }),
+      ...(task === undefined ? {} : { task }),
+    };
     return this.#do((link, lease) => link.find(lease, which));
   }
 
   fetch(artifact: Artifact, path: string): Promise<void> {
-    if (typeof path !== 'string' || !isAbsolute(path)) throw fault('INVALID_INPUT', { field: 'path', problem: 'it is not absolute' });
+    if (typeof path !== 'string' || !isAbsolute(path))
+      throw fault('INVALID_INPUT', { field: 'path', problem: 'it is not absolute' });
     return this.#do((link, lease, signal) => link.fetch(lease, artifact, path, { signal }));
   }
 
@@ -109,7 +115,11 @@ export class AttemptArtifacts implements ArtifactReader {
     const { signal } = this.#over;
     signal.throwIfAborted();
     if (link === undefined)
-      throw fault('UNSUPPORTED', {}, { hint: 'This run has no place for artifacts: its worker has none, or its node keeps none.' });
+      throw fault(
+        'UNSUPPORTED',
+        {},
+        { hint: 'This run has no place for artifacts: its worker has none, or its node keeps none.' },
+      );
     try {
       return await call(link, lease, signal);
     } catch (error) {

@@ -68,7 +68,13 @@ export class HandlerArtifacts implements TaskArtifacts {
     const spool = await spooled(join(folder, randomUUID()), what, maxBytes);
     try {
       const { path, size, sha256 } = spool;
-      return await reader.put({ name, path, size, sha256, type: options.type ?? (typeof what === 'string' ? TEXT : OCTETS) });
+      return await reader.put({
+        name,
+        path,
+        size,
+        sha256,
+        type: options.type ?? (typeof what === 'string' ? TEXT : OCTETS),
+      });
     } finally {
       await spool.remove();
     }
@@ -114,7 +120,11 @@ class Fetched implements FetchedArtifact {
 
   async text(): Promise<string> {
     if (this.artifact.size > MAX_TEXT_BYTES)
-      throw fault('TOO_LARGE', { field: 'artifact', maxBytes: MAX_TEXT_BYTES }, { hint: 'Read it as a stream, or save it.' });
+      throw fault(
+        'TOO_LARGE',
+        { field: 'artifact', maxBytes: MAX_TEXT_BYTES },
+        { hint: 'Read it as a stream, or save it.' },
+      );
     return readFile(await this.path(), 'utf8');
   }
 
@@ -141,9 +151,15 @@ class Fetched implements FetchedArtifact {
   }
 }
 
-function choiceOf(which: string | ArtifactChoice): { readonly id?: string; readonly name?: string; readonly task?: string } {
+function choiceOf(which: string | ArtifactChoice): {
+  readonly id?: string;
+  readonly name?: string;
+  readonly task?: string;
+} {
   if (typeof which === 'string') return { name: which };
-  const keys = Object.keys(which ?? {}).sort().join();
+  const keys = Object.keys(which ?? {})
+    .sort()
+    .join();
   const { id, task, name } = (which ?? {}) as Readonly<Record<string, unknown>>;
   if (keys === 'id' && typeof id === 'string') return { id };
   if (keys === 'name,task' && typeof task === 'string' && typeof name === 'string') return { task, name };

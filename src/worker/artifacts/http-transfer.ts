@@ -1,4 +1,4 @@
-import { type IncomingMessage, type RequestOptions, request as plain } from 'node:http';
+import { type IncomingMessage, request as plain, type RequestOptions } from 'node:http';
 import { request as secure } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -65,7 +65,8 @@ export async function fetchFile(
     if (answer.statusCode !== 200) requireOk(answer, await textOf(answer), true);
     await receiveFile(answer, artifact, path, { signal, onProgress });
   } catch (error) {
-    if (isEngineError(error) || error instanceof TransferError || signal?.aborted === true || isOfDisk(error)) throw error;
+    if (isEngineError(error) || error instanceof TransferError || signal?.aborted === true || isOfDisk(error))
+      throw error;
     throw new TransferError(`the download broke: ${said(error)}`, 'again', error);
   } finally {
     request.destroy();
@@ -73,7 +74,8 @@ export async function fetchFile(
 }
 
 function call(transfer: Transfer, method: Transfer['method'], rules: AddressRules, options: RequestOptions) {
-  if (transfer.method !== method) throw new TransferError(`the node asks for ${transfer.method}, not ${method}`, 'never');
+  if (transfer.method !== method)
+    throw new TransferError(`the node asks for ${transfer.method}, not ${method}`, 'never');
   const url = transferAddress(transfer.url, rules);
   // The node itself may be anywhere; every other name is looked at.
   const isNode = url.origin === new URL(rules.node.replace(/^ws/, 'http')).origin;
@@ -96,22 +98,44 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return text;
 }
 
-const OF_THE_DISK: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'ENOENT', 'EACCES', 'EEXIST', 'EISDIR', 'EROFS', 'ENOTDIR', 'EFBIG']);
+const OF_THE_DISK: ReadonlySet<unknown> = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'ENOENT',
+  'EACCES',
+  'EEXIST',
+  'EISDIR',
+  'EROFS',
+  'ENOTDIR',
+  'EFBIG',
+]);
 
 function isOfDisk(error: unknown): boolean {
   return OF_THE_DISK.has((error as NodeJS.ErrnoException | null)?.code);
 }
 
 /** These count for the transfer whoever says them. */
-const CODES: ReadonlySet<unknown> = new Set(['LEASE_LOST', 'ARTIFACT_MISMATCH', 'ARTIFACT_QUOTA', 'STORE_FULL', 'NOT_FOUND']);
+const CODES: ReadonlySet<unknown> = new Set([
+  'LEASE_LOST',
+  'ARTIFACT_MISMATCH',
+  'ARTIFACT_QUOTA',
+  'STORE_FULL',
+  'NOT_FOUND',
+]);
 
 function requireOk({ statusCode = 0 }: IncomingMessage, text: string, wantsBody = false): void {
   if (!wantsBody && statusCode >= 200 && statusCode < 300) return;
   const error = refusalIn(text);
   if (error !== undefined && CODES.has(error.code)) throw fault(error.code, error.details ?? {});
-  const reason = error?.message ?? text.replaceAll(/<[^>]*>|\s+/g, ' ').trim().slice(0, 200);
+  const reason =
+    error?.message ??
+    text
+      .replaceAll(/<[^>]*>|\s+/g, ' ')
+      .trim()
+      .slice(0, 200);
   const problem = `HTTP ${statusCode}${reason === '' ? '' : `: ${reason}`}`;
-  if (statusCode >= 300 && statusCode < 400) throw new TransferError(`${problem} (redirects are not followed)`, 'never');
+  if (statusCode >= 300 && statusCode < 400)
+    throw new TransferError(`${problem} (redirects are not followed)`, 'never');
   if (statusCode === 401 || statusCode === 403 || statusCode === 410) throw new TransferError(problem, 'renewed');
   const isPassing = statusCode >= 500 || statusCode === 429 || statusCode === 408;
   throw new TransferError(problem, isPassing ? 'again' : 'never');

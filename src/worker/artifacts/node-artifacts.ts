@@ -3,7 +3,13 @@ import { fault } from '../../core/errors.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { World } from '../../core/world.ts';
 import type { NodeAnswer } from '../../protocol/answers.ts';
-import type { ArtifactLink, BegunTransfer, OutgoingFile, TransferCall, WhichArtifact } from '../../protocol/artifact-link.ts';
+import type {
+  ArtifactLink,
+  BegunTransfer,
+  OutgoingFile,
+  TransferCall,
+  WhichArtifact,
+} from '../../protocol/artifact-link.ts';
 import type { LeaseProof, NewRequest } from '../../protocol/frames.ts';
 import { fetchFile, sendFile } from './http-transfer.ts';
 import { DEFAULT_PATIENCE_MS, patiently } from './patience.ts';
@@ -62,7 +68,12 @@ export class NodeArtifacts implements ArtifactLink {
     return this.#options.request({ type: 'artifact_find', lease: this.#proof(lease), ...which });
   }
 
-  async fetch(lease: Lease, artifact: Artifact, path: string, { signal, onProgress }: TransferCall = {}): Promise<void> {
+  async fetch(
+    lease: Lease,
+    artifact: Artifact,
+    path: string,
+    { signal, onProgress }: TransferCall = {},
+  ): Promise<void> {
     const { request } = this.#options;
     await this.#patiently(artifact.name, 'read', signal, async () => {
       const transfer = await request({ type: 'artifact_fetch', lease: this.#proof(lease), artifact: artifact.id });

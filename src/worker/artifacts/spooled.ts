@@ -22,7 +22,11 @@ export async function spooled(path: string, what: string | Uint8Array | Readable
       const bytes = bytesOf(chunk);
       size += bytes.length;
       if (size > maxBytes)
-        throw fault('TOO_LARGE', { field: 'artifact', maxBytes }, { hint: 'Write it to a file, and store that: { file: path }.' });
+        throw fault(
+          'TOO_LARGE',
+          { field: 'artifact', maxBytes },
+          { hint: 'Write it to a file, and store that: { file: path }.' },
+        );
       hash.update(bytes);
       yield bytes;
     }

@@ -31,7 +31,8 @@ export function transferAddress(said: string, { node, hosts }: AddressRules): UR
   if (url.username !== '' || url.password !== '') throw refused(url.host, 'it has a name or a password in it');
   if (url.origin === own.origin) return url;
   const bare = bareHost(url);
-  if (isForbidden(bare)) throw refused(url.host, 'it is an address on the link alone, where clouds keep the secrets of a host');
+  if (isForbidden(bare))
+    throw refused(url.host, 'it is an address on the link alone, where clouds keep the secrets of a host');
   if (hosts !== undefined) {
     if (hosts.includes(url.host) || hosts.includes(bare)) return url;
     throw refused(url.host, 'this worker exchanges artifacts with its node and the hosts that it allows');
