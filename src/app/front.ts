@@ -31,6 +31,8 @@ import { CallingNodes } from '../server/rpc/calling-nodes.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
 import { GoingWebhooks } from '../server/rpc/webhook.ts';
 import type { OpenServices } from '../server/server.ts';
+import { ByteDoor } from '../server/transfers/byte-door.ts';
+import { TransferSigner } from '../server/transfers/transfer-signer.ts';
 import { BrowserSessions } from '../server/ui/browser-sessions.ts';
 import { LoginService } from '../server/ui/login-service.ts';
 import { HttpWorkers } from '../server/workers/http-workers.ts';
@@ -112,6 +114,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const leases = new LeaseTokens(secret, earlier);
   const hookSecrets = new HookSecrets(secret, hookEnvironment());
   const sessions = new SessionTokens(secret);
+  const signer = new TransferSigner(secret, () => engine.world.clock.wall());
   const { store, world } = engine;
   const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
   const release = new ServedRelease(options.release ?? releaseFolder, options.log);
@@ -161,6 +164,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     release,
     guard,
     hooks: new HookService({ engine, secrets: hookSecrets, guard }),
+    door: new ByteDoor({ artifacts: engine.artifacts, blobs: app.blobs.open, signer }),
     httpWorkers,
     steps: new LoopdWorkers({
       httpWorkers,

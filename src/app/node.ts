@@ -11,13 +11,14 @@ import { Engine } from '../engine/engine.ts';
 import { logLeases } from '../engine/lease-log.ts';
 import { type Log, SILENT } from '../engine/log.ts';
 import type { Store } from '../store/store.ts';
+import { type ArtifactOptions, BlobPlace } from './artifacts/blob-place.ts';
 import { type Cluster, type ClusterOptions, makeCluster } from './cluster.ts';
 import type { WorkTerms } from './link/direct-link.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
 import { type AppTriggerHost, lazyHost } from './triggers/host.ts';
 import { realWorld } from './world.ts';
 
-export interface NodeOptions extends Partial<StoreOptions> {
+export interface NodeOptions extends Partial<StoreOptions>, ArtifactOptions {
   /** How long a claim holds without a renewal: `30s`, or milliseconds. */
   readonly leaseMs?: Duration;
   /** How long finished tasks, events and keys are kept: `7d`, or milliseconds. */
@@ -73,6 +74,10 @@ const KNOWN: ReadonlySet<string> = new Set([
   'log',
   'traces',
   'triggerRoots',
+  'artifactStore',
+  'artifactQuota',
+  'artifactTaskQuota',
+  'artifactRetentionMs',
 ] satisfies (keyof NodeOptions)[]);
 
 /** The first tasks of a process come first. */
@@ -91,6 +96,8 @@ export interface Node {
   readonly cluster: Cluster | undefined;
   /** What it does for its triggers. */
   readonly triggerHost: AppTriggerHost;
+  /** Where the bytes of artifacts lie. */
+  readonly blobs: BlobPlace;
   close(): Promise<void>;
 }
 
@@ -109,7 +116,7 @@ export async function openNode(
   let node: Node | undefined;
   try {
     await admission?.(store);
-    node = compose(store, world, options, cluster);
+    node = compose({ store, world, blobs: new BlobPlace(url, options) }, options, cluster);
     await node.cluster?.membership.start();
     node.cluster?.watchdog.start();
     return node;
@@ -126,7 +133,18 @@ async function traced({ world = realWorld(), traces = false }: NodeOptions): Pro
   return { ...world, tracing: globalTracing(world) };
 }
 
-function compose(store: Store, world: World, options: NodeOptions, cluster: ClusterOptions | undefined): Node {
+/** What a node is made on. */
+interface Ground {
+  readonly store: Store;
+  readonly world: World;
+  readonly blobs: BlobPlace;
+}
+
+function compose(
+  { store, world, blobs }: Ground,
+  options: NodeOptions,
+  cluster: ClusterOptions | undefined,
+): Node {
   const {
     leaseMs,
     retentionMs,
@@ -134,6 +152,9 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     workerStaleMs,
     pollMs,
     cleanupMs,
+    artifactQuota,
+    artifactTaskQuota,
+    artifactRetentionMs,
     log = SILENT,
     duties = true,
   } = options;
@@ -148,6 +169,10 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     ...(auditRetentionMs === undefined ? {} : { auditRetentionMs }),
     ...(pollMs === undefined ? {} : { pollMs }),
     ...(cleanupMs === undefined ? {} : { cleanupMs }),
+    artifactQuota,
+    artifactTaskQuota,
+    ...(artifactRetentionMs === undefined ? {} : { artifactRetentionMs }),
+    ...(blobs.isKnown ? { removeBlobs: async (keys) => (await blobs.open()).remove(keys) } : {}),
   });
   triggerHost.attach(engine);
   const terms = termsOf(engine, options);
@@ -169,6 +194,7 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
     terms,
     cluster: member,
     triggerHost,
+    blobs,
     async close() {
       unwatch();
       await stopFiles();
@@ -176,6 +202,7 @@ function compose(store: Store, world: World, options: NodeOptions, cluster: Clus
       member?.watchdog.stop();
       await member?.membership.leave();
       await roster.stop();
+      await blobs.close();
       await store.close();
       // Claims and followers that still wait look again, and get `STORE_CLOSED` at once.
       engine.hint();

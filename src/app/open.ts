@@ -16,7 +16,7 @@ import { EngineSnapshot } from '../operate/engine-snapshot.ts';
 import { approvals, decide } from '../operate/operations/approvals.ts';
 import { graphRequests } from '../operate/operations/pushing.ts';
 import { signal } from '../operate/operations/waits.ts';
-import type { Caller } from '../operate/operator.ts';
+import type { Operator } from '../operate/operator.ts';
 import type { ApprovalView, ScheduleView, SignalView, TaskView } from '../operate/views.ts';
 import type { RenewalAddress } from '../protocol/link.ts';
 import type { CredentialDesk } from '../server/credentials/desk.ts';
@@ -27,6 +27,8 @@ import type { Decision } from '../worker/durable/durable-context.ts';
 import type { Vault } from '../worker/vault/vault.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AnyWorkflow } from '../worker/workflow/workflow.ts';
+import { blobReader } from './artifacts/blob-reader.ts';
+import { type AppArtifacts, CalledArtifacts } from './artifacts/library.ts';
 import { ownerBy } from './audit/owner.ts';
 import type { BuiltinOptions } from './builtin-worker.ts';
 import type { ClusterOptions } from './cluster.ts';
@@ -118,6 +120,8 @@ export class App implements Leasehold {
   readonly pools: AppPools;
   /** Triggers: what starts work when something happens. */
   readonly triggers: AppTriggers;
+  /** Files that tasks have left behind: list, look, read, save, remove. */
+  readonly artifacts: AppArtifacts;
 
   readonly #fleet: AppFleet;
   #poolWorkers: PoolWorkerOptions | undefined;
@@ -131,22 +135,24 @@ export class App implements Leasehold {
     this.#node = node;
     const inProcess = (request: LaunchRequest): Promise<string> => this.#startForPool(request);
     this.#fleet = new AppFleet({ ...fleet, engine: node.engine, log: node.log, inProcess });
-    const caller = (): Promise<Caller> => this.#operator();
+    const caller = (): Promise<Operator> => this.#operator();
     this.runs = new CalledRuns(caller);
     this.#schedules = new CalledSchedules(caller);
     this.schedules = this.#schedules;
     this.workflows = new CalledWorkflows(caller);
     this.pools = new CalledPools(caller);
     this.triggers = new CalledTriggers(caller);
+    this.artifacts = new CalledArtifacts(caller);
     this.#renewal = renewal;
     this.#url = fleet.url.startsWith('memory:') ? undefined : fleet.url;
     this.executeTriggers();
   }
 
-  async #operator(): Promise<Caller> {
+  async #operator(): Promise<Operator> {
     const { EngineOperator } = await import('../operate/engine-operator.ts');
     const [recorder, { isOwnWork }] = await Promise.all([this.#audit(), import('../operate/audit/actions.ts')]);
-    return new EngineOperator(this.engine, undefined, undefined, { recorder, actor: OWNER, skips: isOwnWork });
+    const audit = { recorder, actor: OWNER, skips: isOwnWork };
+    return new EngineOperator(this.engine, undefined, undefined, audit, undefined, blobReader(this.#node.blobs));
   }
 
   /** A program that changes nothing for others need not load what writes it down. */
@@ -163,6 +169,11 @@ export class App implements Leasehold {
   /** The engine below, for what the library does not offer. */
   get engine(): Node['engine'] {
     return this.#node.engine;
+  }
+
+  /** Where the bytes of artifacts lie. */
+  get blobs(): Node['blobs'] {
+    return this.#node.blobs;
   }
 
   /** What it asks of its workers. */

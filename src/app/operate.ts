@@ -6,6 +6,8 @@ import { Engine } from '../engine/engine.ts';
 import { SILENT } from '../engine/log.ts';
 import { AuditRecorder } from '../operate/audit/recorder.ts';
 import { EngineOperator } from '../operate/engine-operator.ts';
+import { type ArtifactPlaceOptions, BlobPlace } from './artifacts/blob-place.ts';
+import { blobReader } from './artifacts/blob-reader.ts';
 import { ownerBy } from './audit/owner.ts';
 import { safeOf } from './credentials/own-desk.ts';
 import type { SecretSource } from './data/secret-source.ts';
@@ -15,7 +17,7 @@ import { openStore } from './store-url.ts';
 import { lazyHost } from './triggers/host.ts';
 import { realWorld } from './world.ts';
 
-export interface OperateOptions {
+export interface OperateOptions extends ArtifactPlaceOptions {
   readonly store: string;
   readonly durability?: 'full' | 'normal';
   /** Whether a store that does not exist is made; commands that only read want none. */
@@ -45,7 +47,9 @@ export async function operate(options: OperateOptions): Promise<EngineOperator> 
   new AppFleet({ engine, url, log: SILENT, rounds: false, alone: true });
   const recorder = new AuditRecorder(engine, SILENT);
   const audit = { recorder, actor: ownerBy('cli-on-the-store') };
-  return new EngineOperator(engine, silence, undefined, audit, secret && (await safeOf(store, secret)));
+  const place = new BlobPlace(url, options);
+  const blobs = { ...blobReader(place), close: () => place.close() };
+  return new EngineOperator(engine, silence, undefined, audit, secret && (await safeOf(store, secret)), blobs);
 }
 
 /** The file of a store's URL. A store in memory cannot be opened from outside. */

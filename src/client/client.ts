@@ -14,6 +14,7 @@ import {
   requestOf,
   send,
 } from './request.ts';
+import { resumableBytes } from './resumable-bytes.ts';
 import { resumableStream } from './resumable-stream.ts';
 import { REAL_CLOCK, RetryBackoff, type RetryClock } from './retry-backoff.ts';
 import { Semaphore } from './semaphore.ts';
@@ -156,6 +157,30 @@ export class Client {
       silentMs: SILENT_MS,
     });
     if (!signal?.aborted) closing.throwIfAborted();
+  }
+
+  /** The bytes of an artifact, over as many connections as it takes: each begins after the last byte of the one before. */
+  bytes(
+    { id, size }: { readonly id: string; readonly size: number },
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Uint8Array> {
+    const { streamPatienceMs = STREAM_PATIENCE_MS, onAway } = this.#options;
+    const closing = this.#closing.signal;
+    let { origin } = this;
+    return resumableBytes({
+      size,
+      connect: async (start, over) => {
+        origin = this.origin;
+        const request = this.#request('readArtifact', { params: { id } });
+        const headers = { ...request.headers, accept: '*/*', ...(start === 0 ? {} : { range: `bytes=${start}-` }) };
+        return this.#send({ ...request, headers }, over);
+      },
+      backoff: new RetryBackoff(this.#clock, streamPatienceMs),
+      signal: signal === undefined ? closing : AbortSignal.any([signal, closing]),
+      onAway,
+      onBroken: () => this.#endpoints.failOver(origin),
+      silentMs: SILENT_MS,
+    });
   }
 
   async #callWithRetry(name: RouteName, ask: UntypedCall): Promise<unknown> {

@@ -40,3 +40,27 @@ export function vaultEnvironment(): {
   const session = Object.fromEntries(SESSION.map((name) => [name, process.env[name]]));
   return { credentials: process.env['CREDENTIALS_DIRECTORY'] || undefined, session };
 }
+
+/** The keys of a bucket and its region, under the names by which its own tools know them. */
+export function storageKeys(): {
+  readonly region: string | undefined;
+  readonly credentials: StorageCredentials | undefined;
+} {
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION } = process.env;
+  const region = AWS_REGION || undefined;
+  if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY) return { region, credentials: undefined };
+  return {
+    region,
+    credentials: {
+      accessKeyId: AWS_ACCESS_KEY_ID,
+      secretAccessKey: AWS_SECRET_ACCESS_KEY,
+      sessionToken: AWS_SESSION_TOKEN || undefined,
+    },
+  };
+}
+
+export interface StorageCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | undefined;
+}

@@ -1,3 +1,4 @@
+import { ARTIFACT_OPTIONS } from './options/artifacts.ts';
 import { AUDIT_OPTIONS } from './options/audit.ts';
 import { CLUSTER_OPTIONS } from './options/cluster.ts';
 import { COMMAND_OPTIONS } from './options/command.ts';
@@ -24,6 +25,7 @@ import { WORKER_OPTIONS } from './options/worker.ts';
 export const OPTIONS = Object.freeze({
   ...NODE_OPTIONS,
   ...LEASE_OPTIONS,
+  ...ARTIFACT_OPTIONS,
   ...CLUSTER_OPTIONS,
   ...WORKER_OPTIONS,
   ...POOL_OPTIONS,

@@ -80,6 +80,28 @@ export function duration(text: string, name: string): number {
   return parseDuration(text, name);
 }
 
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+};
+
+/** `2GiB`, `500MB`, or bytes. */
+export function byteSize(text: string, name: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,12}(?:\.\d{1,3})?) ?([a-z]{0,3})$/i.exec(text) ?? [];
+  const factor = UNITS[unit.toLowerCase()];
+  const bytes = count === '' || factor === undefined ? Number.NaN : Math.floor(Number(count) * factor);
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw refuse(name, `${quote(text)} is not a size such as 2GiB, 500MB or 1000000`);
+}
+
 export function atLeast(minMs: number): (input: Duration, name: string) => number {
   return (input, name) => {
     const ms = parseDuration(input, name);

@@ -1,5 +1,6 @@
 /** Types of the store, for folders that work on an engine and know no store. */
 export type {
+  ArtifactRecord,
   AttemptRecord,
   AttemptWorker,
   AuditEntry,

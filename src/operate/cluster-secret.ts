@@ -1,7 +1,7 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
 /** What keys are derived for. Two purposes never share a key. */
-export type KeyPurpose = 'worker sessions' | 'leases' | 'admin token' | 'webhooks' | 'credentials';
+export type KeyPurpose = 'worker sessions' | 'leases' | 'admin token' | 'webhooks' | 'credentials' | 'transfers';
 
 const KEY_BYTES = 32;
 const FINGERPRINT_BYTES = 16;

@@ -1,4 +1,6 @@
 import type { CallArgs, CallInput } from '../client/client.ts';
+import { verified } from '../client/verified-bytes.ts';
+import { fault } from '../core/errors.ts';
 import type { Silence } from '../core/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
@@ -8,7 +10,7 @@ import type { CredentialSafe } from './credentials/safe.ts';
 import { EngineSnapshot, numberOf } from './engine-snapshot.ts';
 import { eventView } from './operations/events.ts';
 import { OPERATIONS, type OperatedName } from './operations/operations.ts';
-import type { EventsOptions, FeedView, Operator } from './operator.ts';
+import type { EventsOptions, FeedView, Operator, WantedBytes } from './operator.ts';
 import { findRun } from './runs/find-run.ts';
 import { RunMembers } from './runs/run-members.ts';
 import type { HookSecrets } from './triggers/hook-secrets.ts';
@@ -22,6 +24,13 @@ export interface OperatorAudit {
   readonly skips?: (action: string) => boolean;
 }
 
+/** The place of the bytes of artifacts. */
+export interface BlobReader {
+  read(blob: string, signal: AbortSignal | undefined): Promise<AsyncIterable<Uint8Array>>;
+  /** With the operator, if it is the operator's own. */
+  close?(): Promise<void>;
+}
+
 /** The operator of an engine: for the routes of a node, and for a command that has the store open. */
 export class EngineOperator implements Operator {
   readonly engine: Engine;
@@ -29,20 +38,29 @@ export class EngineOperator implements Operator {
   readonly #hooks: HookSecrets | undefined;
   readonly #audit: OperatorAudit | undefined;
   readonly #safe: CredentialSafe | undefined;
+  readonly #blobs: BlobReader | undefined;
   /** Open followers. While there are some, the engine polls for changes of other processes. */
   #followers = 0;
   #unwatch = (): void => {};
 
   /**
    * `silence`: how long a node may be silent before it counts as stale, and as dead. `hooks`: of a node that takes webhooks. `audit`: where
-   * nobody else writes down who asks. `safe`: of whoever has the secret of the cluster.
+   * nobody else writes down who asks. `safe`: of whoever has the secret of the cluster. `blobs`: where it is asked for bytes.
    */
-  constructor(engine: Engine, silence?: Silence, hooks?: HookSecrets, audit?: OperatorAudit, safe?: CredentialSafe) {
+  constructor(
+    engine: Engine,
+    silence?: Silence,
+    hooks?: HookSecrets,
+    audit?: OperatorAudit,
+    safe?: CredentialSafe,
+    blobs?: BlobReader,
+  ) {
     this.engine = engine;
     this.#silence = silence;
     this.#hooks = hooks;
     this.#audit = audit;
     this.#safe = safe;
+    this.#blobs = blobs;
   }
 
   call<N extends OperatedName>(name: N, ...[ask]: CallArgs<CallInput<N>>): Promise<AnswerOf<N>> {
@@ -77,7 +95,17 @@ export class EngineOperator implements Operator {
     return this.#watched(this.engine.logs.follow(numberOf(this.engine, id), signal === undefined ? {} : { signal }));
   }
 
+  async *bytes(
+    { id }: WantedBytes,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Uint8Array> {
+    if (this.#blobs === undefined) throw fault('UNSUPPORTED', { part: 'place for the bytes of artifacts' });
+    const { blob, ...content } = await this.engine.artifacts.get(id);
+    yield* verified(await this.#blobs.read(blob, signal), content);
+  }
+
   async close(): Promise<void> {
+    await this.#blobs?.close?.();
     await this.engine.store.close();
     // Followers that wait for events read again, and get the error that the store is closed.
     this.engine.hint();

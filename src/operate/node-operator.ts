@@ -1,7 +1,8 @@
 import type { CallArgs, CallInput, Client } from '../client/client.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
+import { verified } from '../client/verified-bytes.ts';
 import type { OperatedName } from './operations/operations.ts';
-import type { EventsOptions, FeedView, Operator } from './operator.ts';
+import type { EventsOptions, FeedView, Operator, WantedBytes } from './operator.ts';
 import type { EventView, LogLineView } from './views.ts';
 
 /** A node filters events by so many tasks; with more it sends all events. */
@@ -32,6 +33,13 @@ export class NodeOperator implements Operator {
     for await (const { data } of this.#client.stream('readLog', { params: { id }, signal })) {
       yield JSON.parse(data) as LogLineView;
     }
+  }
+
+  bytes(
+    artifact: WantedBytes,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Uint8Array> {
+    return verified(this.#client.bytes(artifact, options), artifact);
   }
 
   async close(): Promise<void> {

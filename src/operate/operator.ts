@@ -1,7 +1,7 @@
 import type { CallArgs, CallInput } from '../client/client.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
 import type { OperatedName } from './operations/operations.ts';
-import type { EventView, LogLineView } from './views.ts';
+import type { ArtifactView, EventView, LogLineView } from './views.ts';
 
 export type { CallInput };
 
@@ -34,5 +34,10 @@ export interface Operator extends Caller {
   events(options: EventsOptions): AsyncIterable<FeedView>;
   /** The log of a task as it grows; ends with the task. */
   lines(id: string, options: { readonly signal?: AbortSignal | undefined }): AsyncIterable<LogLineView>;
+  /** The bytes of an artifact. It ends well only when all of them are right: `ARTIFACT_MISMATCH` otherwise. */
+  bytes(artifact: WantedBytes, options?: { readonly signal?: AbortSignal | undefined }): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
+
+/** What must be known of an artifact to read it. */
+export type WantedBytes = Pick<ArtifactView, 'id' | 'size' | 'sha256'>;

@@ -8,7 +8,7 @@ export type Role = (typeof ROLES)[number];
 export type Access = Role | 'open' | 'any';
 
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With `{name}` where a part of it varies. */
   readonly path: string;
   readonly access: Access;
@@ -33,6 +33,10 @@ export interface Route {
   readonly repeatable?: boolean;
   /** The body is read within a bound of its own and handed over as it came, since its signature is over these bytes. */
   readonly raw?: boolean;
+  /** The body is bytes of any length, which its handler reads as they come. */
+  readonly bytes?: boolean;
+  /** Its address is signed for one of these ways: who has it needs no token. It is checked before the body is read. */
+  readonly signed?: 'put' | 'get';
   /** Errors have the form of JSON-RPC. */
   readonly rpc?: boolean;
   /** Errors are `{error: TEXT}`, and a token may come without the word Bearer, as clients of loopd send and expect it. */

@@ -1,5 +1,6 @@
 import type { Answer, Body, Params, Query, Route } from './route.ts';
 import { AGENT_ROUTES } from './routes/agents.ts';
+import { ARTIFACT_ROUTES } from './routes/artifacts.ts';
 import { AUDIT_ROUTES } from './routes/audit.ts';
 import { CLUSTER_ROUTES } from './routes/cluster.ts';
 import { CREDENTIAL_ROUTES } from './routes/credentials.ts';
@@ -35,6 +36,7 @@ export const ROUTES = {
   ...TASK_ROUTES,
   ...RUN_ROUTES,
   ...RUN_GRAPH_ROUTES,
+  ...ARTIFACT_ROUTES,
   ...SCHEDULE_ROUTES,
   ...WORKFLOW_ROUTES,
   ...TRIGGER_ROUTES,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Artifact } from './shapes/artifact.ts';
 import type { AuditEntry } from './shapes/audit.ts';
 import type { Cluster, ClusterNode } from './shapes/cluster.ts';
 import type { Credential } from './shapes/credential.ts';
@@ -46,6 +47,8 @@ export type PurgedView = View<typeof Purged>;
 export type RetriedView = View<typeof Retried>;
 export type WorkerView = View<typeof Worker>;
 export type WorkerSettingView = View<typeof WorkerSetting>;
+/** A file that a task has left behind. */
+export type ArtifactView = View<typeof Artifact>;
 export type CredentialView = View<typeof Credential>;
 export type PoolView = View<typeof Pool>;
 export type PoolDetailView = View<typeof PoolDetail>;

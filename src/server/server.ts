@@ -12,7 +12,7 @@ import { aboutOf, actorOf as auditActor, audited, auditorFor, auditRefusal } fro
 import { watchClock } from './clock-watch.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
 import { MAX_HOOK_BYTES } from './hooks/hook-service.ts';
-import { EventStream, JsonText, NO_CONTENT, RawResponse } from './http/answers.ts';
+import { EventStream, FileAnswer, JsonText, NO_CONTENT, RawResponse } from './http/answers.ts';
 import { actorOf, bearerOf, checked } from './http/caller.ts';
 import { Connections, MOST_PER_ADDRESS, placeOf } from './http/connections.ts';
 import { endUnread } from './http/hang-up.ts';
@@ -27,6 +27,7 @@ import { StrangerPace, type StrangerTerms } from './http/stranger-pace.ts';
 import { loopdRoutes, loopRoutes } from './loopd/loopd-routes.ts';
 import { plainStatus, plainText } from './loopd/refusals.ts';
 import { mcpRoutes } from './mcp/routes.ts';
+import { artifactRoutes } from './routes/artifacts.ts';
 import { eventRoutes } from './routes/events.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { insightRoutes } from './routes/insight.ts';
@@ -40,6 +41,8 @@ import { workerRoutes } from './routes/workers.ts';
 import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
 import { refuseUpgrade } from './socket-ends.ts';
+import { watchStalls } from './transfers/stall-watch.ts';
+import type { SignedQuery, Way } from './transfers/transfer-signer.ts';
 import { cookieOf } from './ui/cookie.ts';
 import { opensPage, servePages } from './ui/pages.ts';
 import { httpWorkerRoutes } from './workers/http-routes.ts';
@@ -97,6 +100,8 @@ export class Server {
   #ending = false;
   readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #streams = new WeakSet<FastifyRequest>();
+  /** They came by a good signature. */
+  readonly #signed = new WeakSet<FastifyRequest>();
   /** For the audit: whose token is good, also for what they may not do; whose entry has begun; why they were refused. */
   readonly #known = new WeakMap<FastifyRequest, Principal>();
   readonly #begun = new WeakSet<FastifyRequest>();
@@ -121,6 +126,7 @@ export class Server {
         this.#refuse(this.#refusalOf(request) ?? error, request, reply);
       },
       rawBytes: (request) => (routeOf(request)?.raw === true ? MAX_HOOK_BYTES : undefined),
+      isStreamed: (request) => routeOf(request)?.bytes === true,
       callerOf: (request) => {
         const principal = this.#principals.get(request);
         return principal === undefined ? undefined : callerOf(principal);
@@ -241,6 +247,7 @@ export class Server {
         if (principal !== undefined) this.#principals.set(request, principal);
         if (this.#services?.observes() && isWrite(route)) throw fault('READ_ONLY');
         if (route.raw === true) await this.#admitHook(request);
+        if (route.signed !== undefined) this.#admitTransfer(route.signed, route, request);
       },
       handler: async (request, reply) => {
         const principal = this.#principals.get(request);
@@ -253,7 +260,7 @@ export class Server {
           address: this.publicAddress,
           params: checked('path', route.params, request.params),
           query: checked('query', route.query, request.query),
-          body: route.raw === true ? (request.body ?? '') : checked('body', route.body, request.body ?? {}),
+          body: bodyOf(route, request),
           principal,
           by,
           audited: auditorFor(services?.audit, auditActor(principal, about)),
@@ -268,6 +275,7 @@ export class Server {
         const answer = services === undefined ? await work() : await audited(services.audit, principal, about, work);
         if (answer === NO_CONTENT) return reply.code(204).send();
         if (answer instanceof RawResponse) return sendRaw(answer, reply);
+        if (answer instanceof FileAnswer) return this.#sendFile(answer, principal, reply);
         if (answer instanceof EventStream) return this.#stream(answer, principal as Principal, reply);
         if (answer instanceof JsonText) {
           return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.text);
@@ -284,6 +292,15 @@ export class Server {
   async #admitHook(request: FastifyRequest): Promise<void> {
     const { name } = request.params as { readonly name: string };
     await this.#services?.hooks.admit(name, placeOf(request.socket.remoteAddress ?? ''), request.headers);
+  }
+
+  /** By its head, too. What is signed is nobody's secret guess, so its answer need not wait. */
+  #admitTransfer(way: Way, { params, query }: Route, request: FastifyRequest): void {
+    if (this.#services === undefined) throw notOpen();
+    const { id } = checked('path', params, request.params) as { readonly id: string };
+    const asked = checked('query', query, request.query) as SignedQuery;
+    this.#services.door.admit(way, id, asked, request.headers);
+    this.#signed.add(request);
   }
 
   async #authorize(route: Route, request: FastifyRequest): Promise<Principal | undefined> {
@@ -364,6 +381,32 @@ export class Server {
     return reply;
   }
 
+  async #sendFile(file: FileAnswer, principal: Principal | undefined, reply: FastifyReply): Promise<unknown> {
+    reply.code(file.status).headers(file.headers);
+    if (file.read === undefined || reply.request.method === 'HEAD') return reply.send();
+    this.#streams.add(reply.request);
+    const bytes = await file.read();
+    const end = (): void => void bytes.destroy(new Error('its reader may read it no longer, or the node is closing'));
+    const stops = [
+      principal && this.#services?.access.onRevoked(principal, end),
+      principal && this.#services?.logins.sessions.onEnded(principal, end),
+      principal && this.#endWithSession(principal, end),
+      watchStalls({
+        socket: reply.raw.req.socket,
+        way: 'get',
+        size: Number(file.headers['content-length']),
+        isTheirTurn: () => reply.raw.writableNeedDrain,
+        onStall: end,
+      }),
+    ];
+    this.#closing.signal.addEventListener('abort', end, { once: true });
+    bytes.once('close', () => {
+      for (const stop of stops) stop?.();
+      this.#closing.signal.removeEventListener('abort', end);
+    });
+    return reply.send(bytes);
+  }
+
   async #whileAuthorized<T>(principal: Principal | undefined, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
     const end = (): void => ended.abort();
@@ -403,7 +446,7 @@ export class Server {
 
   /** Lets the answer to a stranger wait while there are many of them. */
   #keepPace(request: FastifyRequest, { raw, statusCode }: FastifyReply, done: () => void): void {
-    if (this.#principals.has(request)) return done();
+    if (this.#principals.has(request) || this.#signed.has(request)) return done();
     if (statusCode < 400) endUnread(request.raw);
     const waitMs = this.#ending ? 0 : this.#pace.waitMs(statusCode);
     if (waitMs === 0) return done();
@@ -446,6 +489,7 @@ export class Server {
       ...insightRoutes,
       ...pushRoutes,
       ...hookRoutes,
+      ...artifactRoutes,
       ...logRoutes,
       ...workerRoutes,
       ...eventRoutes,
@@ -465,6 +509,12 @@ export class Server {
     const status = reasons.length === 0 ? 'ready' : 'not ready';
     return principal === undefined || reasons.length === 0 ? { status } : { status, reasons };
   }
+}
+
+/** What is handed over as it came, or as it comes, has a form that its handler checks. */
+function bodyOf(route: Route, { body }: FastifyRequest): unknown {
+  if (route.raw === true) return body ?? '';
+  return route.bytes === true ? undefined : checked('body', route.body, body ?? {});
 }
 
 /** The `Sec-Fetch-Site` of our own pages and of an address that was typed; programs send none. */

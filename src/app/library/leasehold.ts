@@ -14,6 +14,7 @@ import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
 import type { AppWorkerOptions } from '../worker.ts';
+import type { AppArtifacts } from '../artifacts/library.ts';
 import type { AppPools } from './pools.ts';
 import type { GraphTaskInput, PushArguments, PushOptions } from './pushing.ts';
 import type { AppRuns, RunBudget } from './runs.ts';
@@ -142,6 +143,8 @@ export interface Leasehold extends AsyncDisposable {
   readonly pools: AppPools;
   /** Triggers: what starts work when something happens. */
   readonly triggers: AppTriggers;
+  /** Files that tasks have left behind. */
+  readonly artifacts: AppArtifacts;
 
   stats(queue: string): Promise<QueueStats>;
   queues(): Promise<readonly QueueRecord[]>;

@@ -28,6 +28,7 @@ import type { InputOf, ResultOf } from '../../worker/define/pushable-task.ts';
 import type { Decision } from '../../worker/durable/durable-context.ts';
 import type { Worker } from '../../worker/worker.ts';
 import type { AnyWorkflow } from '../../worker/workflow/workflow.ts';
+import { type AppArtifacts, CalledArtifacts } from '../artifacts/library.ts';
 import type { AppFeedItem, AppTree, Leasehold, RunArguments, WorkflowHandle } from '../library/leasehold.ts';
 import { type AppPools, CalledPools } from '../library/pools.ts';
 import {
@@ -73,6 +74,10 @@ const NODE_OPTIONS: readonly string[] = [
   'duties',
   'dutyMs',
   'triggerRoots',
+  'artifactStore',
+  'artifactQuota',
+  'artifactTaskQuota',
+  'artifactRetentionMs',
   'checkPool',
 ];
 const HOLD_MS = 60_000;
@@ -120,6 +125,8 @@ export class RemoteApp implements Leasehold {
   readonly pools: AppPools;
   /** Triggers: what starts work when something happens. */
   readonly triggers: AppTriggers;
+  /** Files that tasks have left behind: list, look, read, save, remove. */
+  readonly artifacts: AppArtifacts;
 
   constructor(client: Client, { token, log }: { readonly token: string | undefined; readonly log: Log }) {
     this.#client = client;
@@ -128,6 +135,7 @@ export class RemoteApp implements Leasehold {
     this.#schedules = new CalledSchedules(() => Promise.resolve(this.#operator));
     this.schedules = this.#schedules;
     this.triggers = new CalledTriggers(() => Promise.resolve(this.#operator));
+    this.artifacts = new CalledArtifacts(() => Promise.resolve(this.#operator));
     this.workflows = new CalledWorkflows(() => Promise.resolve(this.#operator));
     this.pools = new CalledPools(() => Promise.resolve(this.#operator));
     this.#completions = new CompletionWatcher(client);

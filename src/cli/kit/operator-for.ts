@@ -4,6 +4,7 @@ import { sourceOf } from '../../config/load.ts';
 import type { Config, OptionKey } from '../../config/options.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import type { Operator } from '../../operate/operator.ts';
+import { artifactStoreOf } from './artifact-place.ts';
 
 /** The options of every command that works on a store directly. */
 export const STORE_OPTIONS = ['store', 'dataDir', 'json'] as const satisfies readonly OptionKey[];
@@ -51,6 +52,7 @@ async function directly(config: Config, options: OperatorOptions): Promise<Opera
     durability,
     silence: { staleMs, deadMs },
     secret,
+    artifactStore: artifactStoreOf(config),
     ...(create === undefined ? {} : { create }),
   });
 }

@@ -14,6 +14,7 @@ import type { Display } from '../display/display.ts';
 import { JsonDisplay } from '../display/json.ts';
 import { PlainDisplay } from '../display/plain.ts';
 import { ScreenDisplay } from '../display/screen.ts';
+import { artifactOptionsOf } from '../kit/artifact-place.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { figuresOf, type TimedSnapshot } from '../kit/figures.ts';
 import { ownFolder } from '../kit/own-folder.ts';
@@ -127,6 +128,7 @@ function open(config: Config, display: Display, shown: InfoShown, { tracing }: T
     cluster: config.cluster ? clusterOf(config) : undefined,
     worker: config.worker ? workerOptions(config, hostWorkerName()) : undefined,
     triggerRoots: config.triggerRoots,
+    ...artifactOptionsOf(config),
     drainMs: config.drainTimeout,
     log: { ...(config.logLevel === 'debug' ? { debug: info } : {}), info, warn: say, error: say },
   });

@@ -14,6 +14,7 @@ import { defaultWorkerName } from '../../config/worker-name.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type SettledTask, WorkerDisplay } from '../display/worker.ts';
 import type { Command } from '../kit/command.ts';
+import { artifactOptionsOf } from '../kit/artifact-place.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { ownFolder } from '../kit/own-folder.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
@@ -190,6 +191,7 @@ async function openWorker(
     pools: !once,
     // It may run where a pool has started it: without the programs, keys and accounts that start others.
     launchers: 'local',
+    ...artifactOptionsOf(config),
     log,
     traces,
   });

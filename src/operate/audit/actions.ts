@@ -94,6 +94,7 @@ export const AUDITED: { readonly [A in Action]?: Audited } = {
   resumeLoop: { of: 'run' },
   cancelLoop: { of: 'run' },
   retryLoop: { of: 'run' },
+  removeArtifact: { answer: { task: true, name: true, size: true } },
   saveView: { of: 'view' },
   removeView: { of: 'view' },
 };
@@ -113,6 +114,7 @@ export const NOT_AUDITED: { readonly [N in RouteName]?: string } = {
   startLoop: PUSH,
   sendSignal: 'it is work: the task that waits for it is given a message',
   deliverHook: 'a delivery is no action of a person; the trigger keeps a line of each',
+  sendBytes: 'the bytes of what a worker has announced; the task and its artifacts tell of it',
   checkRun: LOOK,
   checkWorkflow: LOOK,
   registerWorker: WORKER,

@@ -1,4 +1,5 @@
 import type { RouteName } from '../../protocol/routes.ts';
+import { artifactOperations } from './artifacts.ts';
 import { auditOperations } from './audit.ts';
 import { clusterOperations } from './cluster.ts';
 import { credentialOperations } from './credentials.ts';
@@ -24,6 +25,7 @@ const ALL = {
   ...taskOperations,
   ...runOperations,
   ...runGraphOperations,
+  ...artifactOperations,
   ...scheduleOperations,
   ...workflowOperations,
   ...triggerOperations,

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Message } from '../events/sse.ts';
 
 /** An answer as server-sent events: messages until it ends, or until the signal comes. */
@@ -26,6 +27,20 @@ export class JsonText {
   constructor(text: string, status = 200) {
     this.text = text;
     this.status = status;
+  }
+}
+
+/** A file, or a part of one, that goes out as it is read. Its reader is opened when it is sent. */
+export class FileAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined: there is nothing to send but the headers. */
+  readonly read: (() => Promise<Readable>) | undefined;
+
+  constructor(status: number, headers: Readonly<Record<string, string>>, read: FileAnswer['read']) {
+    this.status = status;
+    this.headers = headers;
+    this.read = read;
   }
 }
 

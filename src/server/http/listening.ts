@@ -6,7 +6,7 @@ import { BodyBudget } from './body-budget.ts';
 import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES, MAX_OPEN_PARTS, readBody } from './body-reader.ts';
 import { isLoopback } from './hosts.ts';
 import { parseBody } from './json-body.ts';
-import { refuseBytes } from './refusals.ts';
+import { notJson, refuseBytes } from './refusals.ts';
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
@@ -59,13 +59,15 @@ export interface RequestHooks {
   readonly refuse: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
   /** The bound of a body that is handed over as it came; undefined: it is parsed here. */
   readonly rawBytes: (request: FastifyRequest) => number | undefined;
+  /** Whether its handler reads the body itself, as it comes. */
+  readonly isStreamed: (request: FastifyRequest) => boolean;
   /** The key of an authenticated caller; undefined: it has no token. */
   readonly callerOf: (request: FastifyRequest) => string | undefined;
 }
 
 export function makeFastify(
   { tls, timeouts = { headersMs: HEADERS_MS, requestMs: REQUEST_MS } }: ListenOptions,
-  { refuse, callerOf, rawBytes }: RequestHooks,
+  { refuse, callerOf, rawBytes, isStreamed }: RequestHooks,
 ): FastifyInstance {
   const options = {
     // For what is read without our own parser. A caller with a token has a larger bound there.
@@ -84,7 +86,13 @@ export function makeFastify(
     : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;
   fastify.removeAllContentTypeParsers();
   const budget = new BodyBudget();
+  // Any other type, or none.
+  fastify.addContentTypeParser('*', (request, payload, done) => {
+    if (isStreamed(request)) done(null, payload);
+    else done(notJson());
+  });
   fastify.addContentTypeParser(['application/json', 'application/a2a+json'], (request, payload, done) => {
+    if (isStreamed(request)) return done(null, payload);
     const caller = callerOf(request);
     const rawMost = rawBytes(request);
     const maxBytes = rawMost ?? (caller === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES);

@@ -12,7 +12,7 @@ export function errorOf(thrown: unknown): EngineError {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return fault('TOO_LARGE', { field: 'body', maxBytes: MAX_OPEN_BODY_BYTES });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return fault('INVALID_INPUT', { field: 'Content-Type', problem: 'a body is application/json' });
+      return notJson();
     default: {
       const refused = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
       return refused
@@ -20,6 +20,10 @@ export function errorOf(thrown: unknown): EngineError {
         : fault('INTERNAL', { problem: 'the request could not be answered' }, { cause: thrown, hint: IN_THE_LOG });
     }
   }
+}
+
+export function notJson(): EngineError {
+  return fault('INVALID_INPUT', { field: 'Content-Type', problem: 'a body is application/json' });
 }
 
 /**

@@ -16,10 +16,11 @@ import type { LoopdRuns } from '../loopd/loopd-runs.ts';
 import type { LoopdWorkers } from '../loopd/loopd-workers.ts';
 import type { ServedRelease } from '../release/served-release.ts';
 import type { RpcService } from '../rpc/rpc-service.ts';
+import type { ByteDoor } from '../transfers/byte-door.ts';
 import type { LoginService } from '../ui/login-service.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
-import type { EventStream, JsonText, NO_CONTENT, RawResponse } from './answers.ts';
+import type { EventStream, FileAnswer, JsonText, NO_CONTENT, RawResponse } from './answers.ts';
 
 /** The services that route handlers use. */
 export interface Services {
@@ -36,6 +37,8 @@ export interface Services {
   readonly loops: LoopdRuns;
   readonly guard: PushGuard;
   readonly hooks: HookService;
+  /** The way of bytes through this node. */
+  readonly door: ByteDoor;
   readonly rpc: RpcService;
   readonly insight: InsightService;
   readonly logins: LoginService;
@@ -76,7 +79,13 @@ export interface Call<N extends RouteName> extends Services {
   readonly closing: AbortSignal;
 }
 
-type Answered<N extends RouteName> = AnswerOf<N> | EventStream | RawResponse | JsonText | typeof NO_CONTENT;
+type Answered<N extends RouteName> =
+  | AnswerOf<N>
+  | EventStream
+  | RawResponse
+  | JsonText
+  | FileAnswer
+  | typeof NO_CONTENT;
 export type Handler<N extends RouteName> = (call: Call<N>) => Answered<N> | Promise<Answered<N>>;
 
 export type Handlers<N extends RouteName> = { readonly [K in N]: Handler<K> };

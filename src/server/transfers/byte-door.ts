@@ -1,0 +1,220 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
+import type { Content } from '../../core/artifact/artifact.ts';
+import { fault } from '../../core/errors.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ArtifactRecord } from '../../engine/records.ts';
+import { FileAnswer } from '../http/answers.ts';
+import { letTakeItsTime } from '../http/request-timeout.ts';
+import { type ByteRange, rangeOf } from './byte-range.ts';
+import { etagOf, fileHeaders } from './file-headers.ts';
+import { type StallTerms, watchStalls } from './stall-watch.ts';
+import type { SignedQuery, TransferSigner, Way } from './transfer-signer.ts';
+import type { BlobPlace } from './transfers.ts';
+
+/** The part of an engine that knows artifacts: `get` refuses one that is not whole with `NOT_FOUND`. */
+export type KnownArtifacts = Pick<Engine['artifacts'], 'get' | 'pending'>;
+
+export interface ByteDoorOptions {
+  readonly artifacts: KnownArtifacts;
+  readonly blobs: BlobPlace;
+  readonly signer: TransferSigner;
+  /** Uploads and downloads at a time. Each holds a file, a connection and some buffers. */
+  readonly most?: number | undefined;
+  readonly terms?: StallTerms | undefined;
+}
+
+export interface Incoming {
+  readonly id: string;
+  readonly query: SignedQuery;
+  readonly request: IncomingMessage;
+  /** Comes when the node stops. */
+  readonly closing: AbortSignal;
+}
+
+export interface Asked {
+  readonly headers: IncomingMessage['headers'];
+  readonly inline: boolean;
+}
+
+const MOST = 256;
+/** What lies between the line and the place. */
+const BUFFER = 256 * 1024;
+
+/** The way of bytes through this node. It keeps none of them: they go on as they come, and no faster than the slower side takes them. */
+export class ByteDoor {
+  readonly #options: ByteDoorOptions;
+  #open = 0;
+
+  constructor(options: ByteDoorOptions) {
+    this.#options = options;
+  }
+
+  /** Transfers that are under way. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Refuses by the head of a request. Nothing of its body is read, and no store is asked. */
+  admit(way: Way, id: string, query: SignedQuery, headers: IncomingMessage['headers']): void {
+    this.#options.signer.check(way, id, query);
+    if (way === 'put') checkLength(headers, query);
+  }
+
+  /** Takes the bytes of an artifact that was begun and is not whole. A repeat is answered as the first time. */
+  async receive({ id, query, request, closing }: Incoming): Promise<void> {
+    const { artifacts, blobs } = this.#options;
+    const pending = await artifacts.pending(id);
+    if (pending === undefined) return this.#repeated(id, query, request);
+    requireSame(id, pending, query);
+    const leave = this.#enter();
+    try {
+      const place = await blobs();
+      await this.#through(request, query, closing, (bytes, signal) =>
+        place.put(pending.blob, bytes, { size: query.size, sha256: query.sha256 }, { signal }),
+      );
+    } finally {
+      leave();
+    }
+  }
+
+  /** For somebody who may read artifacts. */
+  async sendKnown(id: string, asked: Asked): Promise<FileAnswer> {
+    return this.#send(await this.#options.artifacts.get(id), asked);
+  }
+
+  /** At an address that is signed for a worker. */
+  async sendSigned(id: string, query: SignedQuery, headers: IncomingMessage['headers']): Promise<FileAnswer> {
+    const record = await this.#options.artifacts.get(id);
+    requireSame(id, record, query);
+    return this.#send(record, { headers, inline: false });
+  }
+
+  /** The answer with a file, or with a range of it. */
+  #send(record: ArtifactRecord, { headers, inline }: Asked): FileAnswer {
+    const { size, sha256, blob } = record;
+    const head = fileHeaders(record, { inline });
+    const etag = etagOf(sha256);
+    if (headers['if-none-match'] === etag) return new FileAnswer(304, { ...head }, undefined);
+    const wanted = headers['if-range'] === undefined || headers['if-range'] === etag ? headers.range : undefined;
+    const range = rangeOf(wanted, size);
+    if (range === 'none') {
+      return new FileAnswer(416, { ...head, 'content-range': `bytes */${size}`, 'content-length': '0' }, undefined);
+    }
+    const { start, end } = range ?? { start: 0, end: size };
+    return new FileAnswer(
+      range === undefined ? 200 : 206,
+      {
+        ...head,
+        'content-length': String(end - start),
+        ...(range === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
+      },
+      () => this.#read(blob, range),
+    );
+  }
+
+  async #read(blob: string, range: ByteRange | undefined): Promise<Readable> {
+    const leave = this.#enter();
+    try {
+      const place = await this.#options.blobs();
+      const bytes = await place.get(blob, range ?? {});
+      bytes.once('close', leave);
+      return bytes;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Whole already: the bytes that come again are thrown away, so that their sender can read the answer. */
+  async #repeated(id: string, query: SignedQuery, request: IncomingMessage): Promise<void> {
+    requireSame(id, await this.#options.artifacts.get(id), query);
+    await this.#through(request, query, undefined, async (bytes) => {
+      for await (const _ of bytes);
+    });
+  }
+
+  /**
+   * Leads the body of a request to somebody who takes it. It goes through a stream of its own: who takes it may destroy that one, and the connection
+   * stays open for the answer.
+   */
+  async #through(
+    request: IncomingMessage,
+    { size }: Content,
+    closing: AbortSignal | undefined,
+    take: (bytes: Readable, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    letTakeItsTime(request.socket);
+    const bytes = new PassThrough({ highWaterMark: BUFFER });
+    const over = new AbortController();
+    const end = (error: Error): void => {
+      request.unpipe(bytes);
+      over.abort(error);
+      bytes.destroy(error);
+    };
+    const onGone = (): void => {
+      if (!request.complete) end(incomplete('it ended before it was complete'));
+    };
+    const onClosing = (): void => end(fault('STORE_UNAVAILABLE', { problem: 'this node is closing' }));
+    const unwatch = watchStalls(
+      {
+        socket: request.socket,
+        way: 'put',
+        size,
+        isTheirTurn: () => !request.complete && request.readableLength === 0 && !bytes.writableNeedDrain,
+        onStall: () => end(incomplete('it came too slowly')),
+      },
+      this.#options.terms,
+    );
+    request.once('close', onGone).once('error', onGone);
+    closing?.addEventListener('abort', onClosing, { once: true });
+    // Whoever takes the bytes is told by its own promise.
+    bytes.on('error', () => {});
+    try {
+      request.pipe(bytes);
+      await take(bytes, over.signal);
+    } catch (error) {
+      throw over.signal.aborted ? over.signal.reason : error;
+    } finally {
+      unwatch();
+      request.unpipe(bytes);
+      request.off('close', onGone).off('error', onGone);
+      closing?.removeEventListener('abort', onClosing);
+      bytes.destroy();
+    }
+  }
+
+  #enter(): () => void {
+    const { most = MOST } = this.#options;
+    if (this.#open >= most) throw fault('TOO_MANY', { problem: `${most} transfers go through this node already` });
+    this.#open += 1;
+    let left = false;
+    return () => {
+      if (!left) this.#open -= 1;
+      left = true;
+    };
+  }
+}
+
+/** HTTP itself sees to it that no more and no fewer bytes come than were declared. */
+function checkLength({ 'content-length': length }: IncomingMessage['headers'], { size }: Content): void {
+  if (length === undefined) {
+    throw fault('INVALID_INPUT', { field: 'Content-Length', problem: 'it is needed: bytes come in one piece here' });
+  }
+  if (Number(length) === size) return;
+  throw fault('ARTIFACT_MISMATCH', { problem: `${length} bytes are declared, and ${size} were announced` });
+}
+
+function requireSame(id: string, artifact: Content, query: Content): void {
+  if (artifact.size === query.size && artifact.sha256 === query.sha256) return;
+  throw unknown(id);
+}
+
+/** Never begun, whole under other bytes, or of an attempt that is over. */
+function unknown(id: string): Error {
+  return fault('NOT_FOUND', { kind: 'artifact', id: id.slice(0, 40) });
+}
+
+function incomplete(problem: string): Error {
+  return fault('INVALID_INPUT', { field: 'body', problem });
+}

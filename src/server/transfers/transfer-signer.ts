@@ -1,0 +1,62 @@
+import { createHmac, type KeyObject } from 'node:crypto';
+import type { SignedTransfer } from '../../artifacts/blob-store.ts';
+import type { Content } from '../../core/artifact/artifact.ts';
+import { fault } from '../../core/errors.ts';
+import type { ClusterSecret } from '../../operate/cluster-secret.ts';
+import { isSame } from '../workers/lease-tokens.ts';
+
+/** Up to a node, or down from it. An address is good for one of them. */
+export type Way = 'put' | 'get';
+
+/** What such an address says besides the id. */
+export interface SignedQuery extends Content {
+  /** Calendar time in milliseconds. */
+  readonly until: number;
+  readonly sig: string;
+}
+
+/** Within this time the transfer must begin. It may take as long as it takes. */
+export const GOOD_FOR_MS = 10 * 60_000;
+
+/**
+ * Addresses of bytes, for somebody without a token: good for one artifact, one way, these bytes and some minutes. Size and hash are part of the
+ * address, so that one that we have not signed is refused without a look into the store. Every node of the cluster accepts it.
+ */
+export class TransferSigner {
+  readonly #key: KeyObject;
+  readonly #now: () => number;
+
+  constructor(secret: Pick<ClusterSecret, 'key'>, now: () => number) {
+    this.#key = secret.key('transfers');
+    this.#now = now;
+  }
+
+  /** The URL is a path on the node that is asked. */
+  sign(way: Way, id: string, { size, sha256 }: Content, forMs = GOOD_FOR_MS): SignedTransfer {
+    const until = Math.floor(this.#now()) + forMs;
+    const sig = this.#signature(way, id, { size, sha256 }, until);
+    const query = new URLSearchParams({ size: String(size), sha256, until: String(until), sig });
+    return {
+      method: way === 'put' ? 'PUT' : 'GET',
+      url: `/api/v1/artifacts/${id}/bytes?${query}`,
+      headers: way === 'put' ? { 'content-type': 'application/octet-stream', 'content-length': String(size) } : {},
+    };
+  }
+
+  /** Refuses an address that is not ours, or no longer good. Every refusal is the same. */
+  check(way: Way, id: string, { size, sha256, until, sig }: SignedQuery): void {
+    const isOurs = isSame(sig, this.#signature(way, id, { size, sha256 }, until));
+    if (isOurs && this.#now() < until) return;
+    throw fault(
+      'FORBIDDEN',
+      { problem: 'this address is not signed for that, or its time is over' },
+      { hint: 'Ask for a new address: one is good for some minutes, for one artifact and one way.' },
+    );
+  }
+
+  #signature(way: Way, id: string, { size, sha256 }: Content, until: number): string {
+    // Each part has a fixed form without a line break, and the id comes last: no two of these read alike.
+    const text = [way, size, sha256, until, id].join('\n');
+    return createHmac('sha256', this.#key).update(text).digest('base64url');
+  }
+}
