@@ -33,7 +33,8 @@ export async function sendFile(
   rules: AddressRules,
   { signal, onProgress }: TransferCall = {},
 ): Promise<void> {
-  const headers = { ...transfer.headers, 'content-length': file.size };
+  const given = Object.entries(transfer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const headers = { ...Object.fromEntries(given), 'content-length': file.size };
   const { request, answered } = call(transfer, 'PUT', rules, { headers, ...(signal === undefined ? {} : { signal }) });
   const sending = pipeline(Readable.from(announcedBytes(file.path, file, onProgress), { objectMode: false }), request);
   // A server may answer before it has read everything. Its answer says more than the broken pipe that follows.
@@ -126,6 +127,8 @@ const CODES: ReadonlySet<unknown> = new Set([
 function requireOk({ statusCode = 0 }: IncomingMessage, text: string, wantsBody = false): void {
   if (!wantsBody && statusCode >= 200 && statusCode < 300) return;
   const error = refusalIn(text);
+  // The connection came to an end on its way there.
+  const isCut = error?.code === 'INVALID_INPUT' && error.details?.['field'] === 'body';
   if (error !== undefined && CODES.has(error.code)) throw fault(error.code, error.details ?? {});
   const reason =
     error?.message ??
@@ -137,7 +140,7 @@ function requireOk({ statusCode = 0 }: IncomingMessage, text: string, wantsBody 
   if (statusCode >= 300 && statusCode < 400)
     throw new TransferError(`${problem} (redirects are not followed)`, 'never');
   if (statusCode === 401 || statusCode === 403 || statusCode === 410) throw new TransferError(problem, 'renewed');
-  const isPassing = statusCode >= 500 || statusCode === 429 || statusCode === 408;
+  const isPassing = statusCode >= 500 || statusCode === 429 || statusCode === 408 || isCut;
   throw new TransferError(problem, isPassing ? 'again' : 'never');
 }
 
