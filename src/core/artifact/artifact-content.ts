@@ -4,15 +4,15 @@ import type { ArtifactKind, Content } from './artifact.ts';
 /** What the largest object of a bucket has. */
 export const MAX_ARTIFACT_BYTES = 5 * 2 ** 40;
 
-const KINDS: Readonly<Record<ArtifactKind, true>> = {
-  file: true,
-  log: true,
-  output: true,
-  result: true,
-  diff: true,
-  bundle: true,
-};
-export const ARTIFACT_KINDS: readonly ArtifactKind[] = Object.keys(KINDS) as ArtifactKind[];
+/** Stored by position: only append. */
+export const ARTIFACT_KINDS = [
+  'file',
+  'log',
+  'output',
+  'result',
+  'diff',
+  'bundle',
+] as const satisfies readonly ArtifactKind[];
 
 const SHA256 = /^[0-9a-f]{64}$/;
 // A type, a subtype and a few parameters without quotes: nothing in it can end a header or begin another one.
@@ -35,7 +35,8 @@ export function checkMediaType(type: unknown): string {
 }
 
 export function checkArtifactKind(kind: unknown): ArtifactKind {
-  if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return kind as ArtifactKind;
+  const known = ARTIFACT_KINDS.find((one) => one === kind);
+  if (known !== undefined) return known;
   throw refuse('kind', `it is one of ${ARTIFACT_KINDS.join(', ')}`);
 }
 

@@ -10,6 +10,8 @@ export interface Quotas {
   /** In bytes; undefined: no bound. */
   readonly taskQuota?: number | undefined;
   readonly quota?: number | undefined;
+  /** How many artifacts a task may have, in place of the bound that holds for all. */
+  readonly taskEntries?: number | undefined;
 }
 
 /** What there is no room for: bytes of the task, bytes of all, or another artifact of the task. */
@@ -23,12 +25,13 @@ export interface Full {
 export function fullFor(
   size: number,
   taken: { readonly task: RoomTaken; readonly all: RoomTaken },
-  { taskQuota, quota }: Quotas,
+  { taskQuota, quota, taskEntries = MAX_TASK_ARTIFACTS }: Quotas,
 ): Full | undefined {
   const { task, all } = taken;
-  if (task.entries >= MAX_TASK_ARTIFACTS) return { of: 'entries', used: task.entries, quota: MAX_TASK_ARTIFACTS };
-  if (taskQuota !== undefined && task.bytes + size > taskQuota)
+  if (task.entries >= taskEntries) return { of: 'entries', used: task.entries, quota: taskEntries };
+  if (taskQuota !== undefined && task.bytes + size > taskQuota) {
     return { of: 'task', used: task.bytes, quota: taskQuota };
+  }
   if (quota !== undefined && all.bytes + size > quota) return { of: 'all', used: all.bytes, quota };
   return undefined;
 }

@@ -1,7 +1,7 @@
 import { fault } from '../errors.ts';
 
 const ID = /^art_[0-9a-f]{32}$/;
-const KEY = /^sha256\/([0-9a-f]{2})\/([0-9a-f]{64})(?:-[0-9a-f]{32})?$/;
+const KEY = /^sha256\/([0-9a-f]{2})\/([0-9a-f]{64})-[0-9a-f]{32}$/;
 
 /** A new id: 128 bits of chance, 16 at a time. */
 export function newArtifactId(random: () => number): string {
@@ -27,14 +27,12 @@ export function checkArtifactId(text: unknown): string {
   );
 }
 
-/** Where these bytes lie when all that have the same ones may share them. */
-export function sharedBlobKey(sha256: string): string {
-  return `sha256/${sha256.slice(0, 2)}/${sha256}`;
-}
-
-/** Where they lie when they are of this artifact alone. */
-export function ownBlobKey(sha256: string, id: string): string {
-  return `${sharedBlobKey(sha256)}-${id.slice('art_'.length)}`;
+/**
+ * Where the bytes of an artifact lie, unless it shares those of another one: by their hash, and by the id of the first artifact that has them. So a key
+ * whose bytes were deleted never comes again, and a deletion that arrives late can only hit what nobody refers to.
+ */
+export function blobKey(sha256: string, id: string): string {
+  return `sha256/${sha256.slice(0, 2)}/${sha256}-${id.slice('art_'.length)}`;
 }
 
 /** A key that was made here: it leads to no other place, whatever the blobs lie in. */

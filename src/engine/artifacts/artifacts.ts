@@ -19,7 +19,7 @@ export interface ArtifactRequest extends Content {
 }
 
 export interface BeginOptions {
-  /** Its bytes are checked by nobody but their maker, as in a direct upload: they lie under a key of their own and are never shared. */
+  /** Its bytes are checked by nobody but their maker, as in a direct upload: no other artifact shares them. */
   readonly own?: boolean | undefined;
 }
 

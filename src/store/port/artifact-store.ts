@@ -26,10 +26,10 @@ export interface ArtifactStore {
   artifactRemove(params: { readonly ids: readonly string[] }): Promise<number>;
   /**
    * One step of the duty, under its epoch. It gives up what was begun by attempts that are over, or is older than `pendingMs`. It removes what belongs to
-   * tasks that ended, they and the root of their tree, longer than `retentionMs` ago, or are no longer kept; the walk over them goes on where the step
-   * before has stopped. Then it answers removed ones, each with the blob that nothing else refers to, for the caller to delete. Until `artifactSwept` the
-   * same ones are answered again, and no `artifactBegin` uses these blobs. What was given up is answered `pendingMs` after it was begun: until then
-   * somebody may still be sending it.
+   * trees whose last task ended longer than `retentionMs` ago, or that are no longer kept; the walk over them goes on where the step before has stopped.
+   * Then it answers what was removed, each with the blob that no other artifact refers to, for the caller to delete: nobody will refer to it again.
+   * Until `artifactSwept` the same ones are answered again. What was given up is answered `pendingMs` after it was begun: until then somebody may
+   * still be sending it.
    */
   artifactSweep(params: SweepQuery): Promise<Sweep>;
   /** Their bytes are gone: the rows go too. Under the epoch of the duty. */
@@ -43,11 +43,14 @@ export interface NewArtifact extends Lease, Content, Quotas {
   readonly name: string;
   readonly type: string;
   readonly kind: ArtifactKind;
-  /** Whose bytes nobody but their maker has checked lie under a key of their own: they are never shared. */
+  /** Nobody but their maker has checked the bytes: no other artifact shares them. */
   readonly own: boolean;
 }
 
-/** `full`: there is no room; nothing was written. `blob` is where its bytes belong. */
+/**
+ * `blob` is where its bytes belong: with those of another artifact that has the same ones, or under a key that nobody has had. `full`: there is no room,
+ * and it was not begun.
+ */
 export type BeginAnswer =
   | { readonly kind: 'done'; readonly blob: string }
   | { readonly kind: 'lost' }

@@ -1,3 +1,4 @@
+import { artifactStatements } from './statements/admin/artifacts.ts';
 import { credentialStatements } from './statements/admin/credentials.ts';
 import { auditStatements } from './statements/audit.ts';
 import { browserSessionStatements } from './statements/browser-sessions.ts';
@@ -75,6 +76,7 @@ export function statements(schema: string) {
     ...browserSessionStatements(all),
     ...auditStatements(all),
     ...credentialStatements(all),
+    ...artifactStatements(all),
     ...nodeStatements(all),
     ...documentStatements(all),
     ...insightStatements(all),

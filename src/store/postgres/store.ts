@@ -92,7 +92,7 @@ export function postgresStore(parts: PostgresParts, wakeups: PostgresWakeups, cl
     ...auditStore(shared),
     ...credentialStore(shared),
     ...tagStore(shared),
-    ...artifactStore(),
+    ...artifactStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

@@ -1,3 +1,4 @@
+import { ARTIFACT_STATEMENTS } from './statements/admin/artifacts.ts';
 import { CREDENTIAL_STATEMENTS } from './statements/admin/credentials.ts';
 import { AUDIT_STATEMENTS } from './statements/audit.ts';
 import { BROWSER_SESSION_STATEMENTS } from './statements/browser-sessions.ts';
@@ -65,6 +66,7 @@ export const STATEMENTS = {
   ...BROWSER_SESSION_STATEMENTS,
   ...AUDIT_STATEMENTS,
   ...CREDENTIAL_STATEMENTS,
+  ...ARTIFACT_STATEMENTS,
   ...LIMIT_STATEMENTS,
   ...DUTY_STATEMENTS,
   ...NODE_STATEMENTS,

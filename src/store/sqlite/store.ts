@@ -84,7 +84,7 @@ export function sqliteStore(parts: SqliteParts): SqliteStore {
     ...auditStore(shared),
     ...credentialStore(shared),
     ...tagStore(shared),
-    ...artifactStore(),
+    ...artifactStore(shared),
     ...nodeStore(shared),
     ...documentStore(shared),
     ...insightStore(shared),

@@ -49,6 +49,8 @@ import { STAGE } from '../tasks/stage.ts';
 import { SUSPECTS } from '../tasks/suspects.ts';
 import { TRANSITIONS_TABLE } from '../tasks/transitions.ts';
 import { UNIQUE } from '../tasks/unique.ts';
+import { ARTIFACT_SWEEPS } from '../trees/artifact-sweeps.ts';
+import { ARTIFACTS } from '../trees/artifacts.ts';
 import { BUDGETS } from '../trees/budgets.ts';
 import { CIRCLES } from '../trees/circles.ts';
 import { DOCUMENTS } from '../trees/documents.ts';
@@ -132,6 +134,8 @@ export const TOPICS: readonly Topic[] = [
   RUNS,
   BUDGETS,
   RESULTS,
+  ARTIFACTS,
+  ARTIFACT_SWEEPS,
   TOKENS,
   TOKEN_EXCHANGE,
   BROWSER_SESSIONS,

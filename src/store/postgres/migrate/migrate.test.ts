@@ -202,6 +202,7 @@ for (const { what, version: newest, tables } of [
   { what: 'credentials', version: 23, tables: ['credential', 'credential_holding', 'credential_signer'] },
   { what: 'the audit', version: 24, tables: ['audit_entry'] },
   { what: 'tags', version: 25, tables: ['tag'] },
+  { what: 'artifacts', version: 26, tables: ['artifact', 'artifact_room'] },
 ])
   test(`${what} only add to what a program of the version before works on`, async () => {
     const here = place();

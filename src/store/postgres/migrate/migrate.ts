@@ -36,6 +36,7 @@ export const MIGRATIONS: readonly PostgresMigration[] = [
   { version: 23, file: '023-credentials.sql', compatibleFrom: 17 },
   { version: 24, file: '024-audit.sql', compatibleFrom: 17 },
   { version: 25, file: '025-tags.sql', compatibleFrom: 17 },
+  { version: 26, file: '026-artifacts.sql', compatibleFrom: 17 },
 ];
 
 export interface PostgresMigration extends Migration {

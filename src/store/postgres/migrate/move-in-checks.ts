@@ -71,6 +71,12 @@ export const CHECKS: readonly Check[] = [
   both('holdings of credentials', 'count(*), sum(status), sum(wanted), sum(acked), sum(level)', 'credential_holding'),
   both('signers', 'count(*), sum(length(sealed))', 'credential_signer'),
   both('tags', 'count(*), sum(at), sum(length(name)), sum(length(author))', 'tag'),
+  both(
+    'artifacts',
+    'count(*), max(n), sum(task), sum(root), sum(attempt), sum(state), sum(size), sum(length(name)), sum(length(blob))',
+    'artifact',
+  ),
+  both('room of artifacts', 'count(*), sum(root), sum(task), sum(entries), sum(bytes)', 'artifact_room'),
   both('log lines', 'count(*), sum(seq), max(at)', 'log'),
   both('waits', 'count(*), sum(gen), sum(state), sum(length(key)), sum(length(body))', 'wait'),
   both('signals', 'count(*), max(id), sum(length(body))', 'signal'),

@@ -1,4 +1,5 @@
 /** How rows of a SQLite store become rows in Postgres. The one place that knows both schemas, but for move-in-fleet.ts. */
+import { ARTIFACT_TRANSFERS } from './move-in-artifacts.ts';
 import { list, numbers, type Transfer, texts, truth } from './move-in-columns.ts';
 import {
   AUDIT_TRANSFERS,
@@ -313,6 +314,7 @@ export const TRANSFERS: readonly Transfer[] = [
   ...CREDENTIAL_TRANSFERS,
   ...AUDIT_TRANSFERS,
   ...TAG_TRANSFERS,
+  ...ARTIFACT_TRANSFERS,
   {
     table: 'run',
     columns: [
@@ -438,6 +440,7 @@ export const HIGHS: Readonly<Record<string, string>> = {
   spec: 'SELECT max(id) FROM spec',
   worker: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'worker'",
   audit_entry: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'audit_entry'",
+  'artifact.n': "SELECT max(seq) FROM sqlite_sequence WHERE name = 'artifact'",
   entry_token: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'entry_token'",
   'pool_tickets.n': 'SELECT max(n) FROM pool_tickets',
   browser_session: "SELECT max(seq) FROM sqlite_sequence WHERE name = 'browser_session'",

@@ -1,21 +1,33 @@
-import { fault } from '../../../core/errors.ts';
+import { ALL } from '../../rows/artifact-rows.ts';
 import type { ArtifactStore } from '../../store.ts';
+import { sweepArtifacts, sweptArtifacts } from '../verbs/admin/artifact-sweep.ts';
+import { once } from '../verbs/queue/once.ts';
+import {
+  beginArtifact,
+  endArtifact,
+  getArtifacts,
+  listArtifacts,
+  pendingArtifact,
+  removeArtifacts,
+  roomTaken,
+} from '../verbs/trees/artifact.ts';
+import type { StoreParts } from './store-parts.ts';
 
-const no = async (): Promise<never> => {
-  throw fault('UNSUPPORTED', { part: 'artifacts' });
-};
-
-/** Comes with the next commits of this branch. */
-export function artifactStore(): ArtifactStore {
+export function artifactStore({ calls, dedup }: StoreParts): ArtifactStore {
   return {
-    artifactBegin: no,
-    artifactEnd: no,
-    artifactGet: no,
-    artifactPending: no,
-    artifactList: no,
-    artifactRemove: no,
-    artifactSweep: no,
-    artifactSwept: no,
-    artifactUsage: no,
+    artifactBegin: (item) => calls.transaction((session) => beginArtifact(session, item)),
+    artifactEnd: (item) => calls.transaction((session) => endArtifact(session, item)),
+    artifactGet: ({ ids }) => calls.run((session) => getArtifacts(session, ids)),
+    artifactPending: ({ id }) => calls.run((session) => pendingArtifact(session, id)),
+    artifactList: (query) => calls.run((session) => listArtifacts(session, query)),
+    artifactRemove({ ids }) {
+      const flushId = dedup.next();
+      return calls.transaction((session) =>
+        once(session, 'artifactRemove', flushId, () => removeArtifacts(session, ids)),
+      );
+    },
+    artifactSweep: (query) => calls.transaction((session) => sweepArtifacts(session, query)),
+    artifactSwept: ({ duty, ids }) => calls.transaction((session) => sweptArtifacts(session, duty, ids)),
+    artifactUsage: () => calls.run((session) => roomTaken(session, ALL)),
   };
 }

@@ -32,6 +32,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 21, file: '021-credentials.sql', compatibleFrom: 15 },
   { version: 22, file: '022-audit.sql', compatibleFrom: 15 },
   { version: 23, file: '023-tags.sql', compatibleFrom: 15 },
+  { version: 24, file: '024-artifacts.sql', compatibleFrom: 15 },
 ];
 
 export const SCHEMA_VERSION = knownVersion(MIGRATIONS);

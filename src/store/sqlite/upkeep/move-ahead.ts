@@ -98,7 +98,7 @@ function shift(db: DatabaseSync, by: number, own: Highs, now: number): void {
     db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined;
   db.exec(`UPDATE task SET attempt = attempt + ${by}; UPDATE attempt SET attempt = attempt + ${by};
     UPDATE duty SET epoch = epoch + ${by}, until = 0`);
-  if (has('log')) db.exec(`UPDATE log SET attempt = attempt + ${by}`);
+  for (const table of ['log', 'artifact'].filter(has)) db.exec(`UPDATE ${table} SET attempt = attempt + ${by}`);
   if (has('wait')) db.exec(`UPDATE wait SET gen = gen + ${by}`);
   for (const table of ['checkpoint', 'journal'].filter(has)) db.exec(`UPDATE ${table} SET attempt = attempt + ${by}`);
   if (has('dep')) db.exec(`UPDATE dep SET gen = gen + ${by}`);
