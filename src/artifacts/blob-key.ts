@@ -1,19 +1,17 @@
+import { isBlobKey } from '../core/artifact/blob-key.ts';
 import { fault } from '../core/errors.ts';
 
-const KEY = /^sha256\/([0-9a-f]{2})\/(\1[0-9a-f]{62}(?:\.[0-9a-f]{1,64})?)$/;
-
-/** The places of a key below the root of a store: `sha256/ab/<64 hex>`, with `.<hex>` behind it where only the maker has checked the bytes. */
+/** Where a blob lies below the root of a store. */
 export interface KeyPlace {
+  /** Two hex digits, below `sha256`. */
   readonly folder: string;
+  /** 64 hex digits, with those of its maker behind them where it is of one artifact alone. */
   readonly file: string;
 }
 
-/** Nothing else is a key: no other segment, no dot, no slash and no byte of a name that somebody gave reaches a disk or a bucket. */
+/** Nothing but keys that were made here goes on: no dot, no segment and no byte of a name that somebody gave reaches a disk or a bucket. */
 export function placeOf(key: string): KeyPlace {
-  const found = typeof key === 'string' ? KEY.exec(key) : null;
-  const [, folder, file] = found ?? [];
-  // `$` also matches before a newline at the end in other dialects: the length is the second look.
-  if (folder === undefined || file === undefined || key.length !== 'sha256/ab/'.length + file.length)
-    throw fault('INVALID_INPUT', { field: 'key of a blob', problem: 'it is not sha256/ab/<64 hex digits>' });
+  const [, folder = '', file = ''] = typeof key === 'string' && isBlobKey(key) ? key.split('/') : [];
+  if (file === '') throw fault('INVALID_INPUT', { field: 'key of a blob', problem: 'it has not the form of one' });
   return { folder, file };
 }

@@ -6,13 +6,10 @@ export interface Range {
 }
 
 /** From `start` up to and without `end`, as numbers that fit the blob; an end behind the last byte is that of the blob. */
-export function rangeWithin(
-  size: number,
-  { start = 0, end = size }: Range,
-): { readonly start: number; readonly end: number } {
-  checkRange({ start, end });
-  const last = Math.min(end, size);
-  return { start: Math.min(start, last), end: last };
+export function rangeWithin(size: number, range: Range): { readonly start: number; readonly end: number } {
+  checkRange(range);
+  const end = Math.min(range.end ?? size, size);
+  return { start: Math.min(range.start ?? 0, end), end };
 }
 
 export function checkRange({ start = 0, end = start }: Range): void {

@@ -9,7 +9,8 @@ export interface S3Request {
   /** For people, when it fails. */
   readonly doing: string;
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  readonly key: string;
+  /** Undefined: the bucket itself. */
+  readonly key: string | undefined;
   readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;

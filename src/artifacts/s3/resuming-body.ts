@@ -21,6 +21,8 @@ export class ResumingBody extends Readable {
   #answer: IncomingMessage | undefined;
   #from: number;
   #left: number;
+  /** What this answer is to bring. */
+  #whole = 0;
   #done = 0;
   #silence: NodeJS.Timeout | undefined;
 
@@ -49,6 +51,7 @@ export class ResumingBody extends Readable {
 
   #take(answer: IncomingMessage): void {
     this.#answer = answer;
+    this.#whole = this.#left;
     // A slow reader lets the connection rest: only time in which it waits for bytes counts.
     answer.socket?.setTimeout(0);
     answer.pause();
@@ -78,8 +81,9 @@ export class ResumingBody extends Readable {
     if (this.#left === 0) {
       clearTimeout(this.#silence);
       this.#answer = undefined;
-      // Its end is in the same packets as a rule; read to it, the connection is good for the next call.
-      answer.resume();
+      // Its end is in the same packets as a rule; read to it, the connection is good for the next call. A server that sends more than it was asked for is cut off.
+      if (Number(answer.headers['content-length']) === this.#whole) answer.resume();
+      else answer.destroy();
       this.push(null);
     } else if (more) this.#listen(answer);
     else {

@@ -1,0 +1,12 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { blobStoreContract } from '../conformance.ts';
+import { openLocalStore } from './local-store.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'leasehold-blobs-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const store = await openLocalStore(folder);
+
+blobStoreContract('local', () => ({ store, leftovers: () => readdirSync(join(folder, 'uploads')) }));
