@@ -1,3 +1,5 @@
+export type { AppArtifacts, ArtifactListOptions } from './app/artifacts/library.ts';
+export type { SaveOptions } from './app/artifacts/save.ts';
 export { graphs } from './app/graphs/graph-handler.ts';
 export { type AgentFunction, type AgentsOptions, type AgentTask, agents } from './app/library/agents.ts';
 export { TaskHandle } from './app/library/handle.ts';
@@ -42,6 +44,7 @@ export type { HeldLease } from './engine/settle/settles.ts';
 export type { CancelAct, RetryAct, TreeAnswer, TreeOptions, TreeProgress, TreeTask } from './engine/trees/trees.ts';
 export type {
   ApprovalView as Approval,
+  ArtifactView,
   RunDetailView,
   RunStepDetailView,
   RunStepView,

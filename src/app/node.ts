@@ -140,11 +140,7 @@ interface Ground {
   readonly blobs: BlobPlace;
 }
 
-function compose(
-  { store, world, blobs }: Ground,
-  options: NodeOptions,
-  cluster: ClusterOptions | undefined,
-): Node {
+function compose({ store, world, blobs }: Ground, options: NodeOptions, cluster: ClusterOptions | undefined): Node {
   const {
     leaseMs,
     retentionMs,

@@ -94,6 +94,31 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  artifacts: {
+    doc: 'See, fetch and remove the files that tasks have left behind',
+    commands: {
+      list: {
+        doc: 'List artifacts, the newest first',
+        load: async () => (await import('./artifacts/list.ts')).list,
+      },
+      show: {
+        doc: 'Show what is known of an artifact, without its bytes',
+        load: async () => (await import('./artifacts/show.ts')).show,
+      },
+      get: {
+        doc: 'Fetch the bytes of an artifact into a file, which is there only when all of them are right',
+        load: async () => (await import('./artifacts/get.ts')).get,
+      },
+      remove: {
+        doc: 'Remove artifacts; their bytes go a little later',
+        load: async () => (await import('./artifacts/remove.ts')).remove,
+      },
+      usage: {
+        doc: 'Say how many artifacts there are, and how much room they take',
+        load: async () => (await import('./artifacts/usage.ts')).usage,
+      },
+    },
+  },
   signal: {
     doc: 'Wake the task that has waited longest on a channel, or keep the signal for the next one',
     load: async () => (await import('./tasks/signal.ts')).signal,

@@ -6,7 +6,10 @@ export interface Promised {
 }
 
 /** Passes bytes on and checks them on their way. Whoever gets to the end has had the right ones; until then they are worth nothing. */
-export async function* verified(bytes: AsyncIterable<Uint8Array>, { size, sha256 }: Promised): AsyncGenerator<Uint8Array> {
+export async function* verified(
+  bytes: AsyncIterable<Uint8Array>,
+  { size, sha256 }: Promised,
+): AsyncGenerator<Uint8Array> {
   // Not by an import: pages of the web UI bundle this folder, and have no such module.
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   let count = 0;

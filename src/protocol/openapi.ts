@@ -59,7 +59,9 @@ function operation(name: string, route: Route, shapes: Shapes): Schema {
       : {
           requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input', shapes) } } },
         }),
-    ...(route.bytes === true ? { requestBody: { required: true, content: { [TEXT_TYPES.bytes]: { schema: {} } } } } : {}),
+    ...(route.bytes === true
+      ? { requestBody: { required: true, content: { [TEXT_TYPES.bytes]: { schema: {} } } } }
+      : {}),
     responses: {
       [status]: { description: 'Fine', ...(status === 204 ? {} : { content: contentOf(route, shapes) }) },
       '4XX': { $ref: `#/components/responses/${problem}` },

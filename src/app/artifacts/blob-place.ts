@@ -74,7 +74,9 @@ export class BlobPlace {
     throw fault(
       'INVALID_INPUT',
       { field: 'artifactStore', problem: 'a store on Postgres has no folder beside it' },
-      { hint: 'Say where files of tasks lie: --artifact-store URL, LEASEHOLD_ARTIFACT_STORE, or the option artifactStore.' },
+      {
+        hint: 'Say where files of tasks lie: --artifact-store URL, LEASEHOLD_ARTIFACT_STORE, or the option artifactStore.',
+      },
     );
   }
 }

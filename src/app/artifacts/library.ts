@@ -1,16 +1,12 @@
 /** Artifacts for programs, on a store or on a node. */
 import { Readable } from 'node:stream';
 import { isEngineError } from '../../core/errors.ts';
+import type { ArtifactFilter } from '../../operate/calls/artifact-calls.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { ArtifactView } from '../../operate/views.ts';
 import type { SaveOptions } from './save.ts';
 
-export interface ArtifactFilter {
-  /** Only those of this task, by its id. */
-  readonly task?: string | undefined;
-  /** Only those of the tasks of this run, by its id or name. */
-  readonly run?: string | undefined;
-  readonly name?: string | undefined;
+export interface ArtifactListOptions extends ArtifactFilter {
   /** Default 100. */
   readonly limit?: number | undefined;
 }
@@ -18,7 +14,7 @@ export interface ArtifactFilter {
 /** Files that tasks have left behind. */
 export interface AppArtifacts {
   /** The newest first. */
-  list(filter?: ArtifactFilter): Promise<readonly ArtifactView[]>;
+  list(options?: ArtifactListOptions): Promise<readonly ArtifactView[]>;
   /** Undefined: there is none of that id. */
   get(id: string): Promise<ArtifactView | undefined>;
   /** Its bytes. The stream ends well only when all of them are right, and with `ARTIFACT_MISMATCH` otherwise. */
@@ -32,7 +28,6 @@ export interface AppArtifacts {
 }
 
 const DEFAULT_LIMIT = 100;
-const PER_CALL = 500;
 
 export class CalledArtifacts implements AppArtifacts {
   readonly #operator: () => Promise<Operator>;
@@ -42,17 +37,10 @@ export class CalledArtifacts implements AppArtifacts {
     this.#operator = operator;
   }
 
-  async list({ limit = DEFAULT_LIMIT, ...filter }: ArtifactFilter = {}): Promise<readonly ArtifactView[]> {
+  async list({ limit = DEFAULT_LIMIT, ...filter }: ArtifactListOptions = {}): Promise<readonly ArtifactView[]> {
     const operator = await this.#operator();
-    const found: ArtifactView[] = [];
-    for (let cursor: string | undefined; found.length < limit; ) {
-      const query = { ...filter, limit: Math.min(PER_CALL, limit - found.length), cursor };
-      const page = await operator.call('listArtifacts', { query });
-      found.push(...page.artifacts);
-      ({ cursor } = page);
-      if (cursor === undefined) break;
-    }
-    return found;
+    const { listArtifacts } = await import('../../operate/calls/artifact-calls.ts');
+    return listArtifacts(operator, filter, limit);
   }
 
   async get(id: string): Promise<ArtifactView | undefined> {

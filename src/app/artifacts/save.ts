@@ -12,7 +12,11 @@ export interface SaveOptions {
 }
 
 /** Writes beside the path, and takes its name when all is there: a reader of the path sees the whole file or none. */
-export async function saveBytes(bytes: AsyncIterable<Uint8Array>, path: string, options: SaveOptions = {}): Promise<void> {
+export async function saveBytes(
+  bytes: AsyncIterable<Uint8Array>,
+  path: string,
+  options: SaveOptions = {},
+): Promise<void> {
   const { onProgress, overwrite = false } = options;
   const beside = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomUUID()}.part`);
   const file = await open(beside, 'wx').catch((cause: unknown) => {

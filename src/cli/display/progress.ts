@@ -11,6 +11,8 @@ export interface ProgressOptions {
   readonly columns: number;
   readonly write: (text: string) => void;
   readonly now: () => number;
+  /** How an amount is written; default: as a count. */
+  readonly amount?: ((amount: number) => string) | undefined;
 }
 
 const DRAW_MS = 100;
@@ -65,12 +67,13 @@ export class Progress {
   }
 
   #line(now: number): string {
-    const { verb, total } = this.#options;
+    const { verb, total, amount } = this.#options;
+    const show = amount ?? formatCount;
     const seconds = (now - this.#startedAt) / 1000;
     const rate = seconds > 0 ? this.#done / seconds : 0;
     const parts = [
-      `${verb} ${formatCount(this.#done)}${total === undefined ? '' : ` of ${formatCount(total)}`}`,
-      formatRate(rate),
+      `${verb} ${show(this.#done)}${total === undefined ? '' : ` of ${show(total)}`}`,
+      amount === undefined ? formatRate(rate) : `${show(rate)}/s`,
     ];
     if (total !== undefined && rate > 0 && this.#done < total) {
       parts.push(`${formatUptime(((total - this.#done) / rate) * 1000)} left`);

@@ -12,6 +12,9 @@ export const STORE_OPTIONS = ['store', 'dataDir', 'json'] as const satisfies rea
 /** The options of every command that uses a node where there is one. */
 export const OPERATOR_OPTIONS = ['server', 'token', ...STORE_OPTIONS] as const satisfies readonly OptionKey[];
 
+/** The options of a command that reads the bytes of artifacts. */
+export const BYTES_OPTIONS = ['artifactStore', ...OPERATOR_OPTIONS] as const satisfies readonly OptionKey[];
+
 export interface OperatorOptions {
   /** Whether a missing store is created. */
   readonly create?: boolean;

@@ -13,8 +13,8 @@ import type { Config } from '../../config/options.ts';
 import { defaultWorkerName } from '../../config/worker-name.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { type SettledTask, WorkerDisplay } from '../display/worker.ts';
-import type { Command } from '../kit/command.ts';
 import { artifactOptionsOf } from '../kit/artifact-place.ts';
+import type { Command } from '../kit/command.ts';
 import { EXIT, exitCodeOfSignal } from '../kit/exit.ts';
 import { ownFolder } from '../kit/own-folder.ts';
 import { onStopSignals } from '../kit/stop-signals.ts';
@@ -44,6 +44,10 @@ export const worker: Command = {
     'durability',
     'leaseDuration',
     'pollInterval',
+    'artifactStore',
+    'artifactQuota',
+    'artifactTaskQuota',
+    'artifactRetention',
     ...WORKER_OPTIONS,
     'otlpEndpoint',
     'serviceName',
