@@ -65,6 +65,8 @@ export class Attempt implements RunHost {
   readonly #redactor: Redactor | undefined;
   /** Made at the first use: most runs store nothing. */
   #artifacts: AttemptArtifacts | undefined;
+  /** Of a result that is too large for its row. */
+  #storing: AttemptArtifacts | undefined;
   #log: LazyLog | undefined;
   #running: StoppableRun | undefined;
   #listener: AttemptListener | undefined;
@@ -127,14 +129,18 @@ export class Attempt implements RunHost {
 
   /** The files of its task. */
   get artifacts(): AttemptArtifacts {
-    const { session, artifacts: stock } = this.#deps;
-    this.#artifacts ??= new AttemptArtifacts({
-      link: session.artifacts,
-      lease: this.assignment,
-      stock,
-      onLost: () => this.stop('lost'),
-    });
+    if (this.#artifacts === undefined) {
+      this.#artifacts = this.#makeArtifacts();
+      // A handler that goes on after its end stores nothing more.
+      if (this.#ended || this.#yielded !== undefined) this.#artifacts.drop();
+    }
     return this.#artifacts;
+  }
+
+  #makeArtifacts(): AttemptArtifacts {
+    const { session, artifacts: stock } = this.#deps;
+    const { assignment: lease } = this;
+    return new AttemptArtifacts({ link: session.artifacts, lease, stock, onLost: () => this.stop('lost') });
   }
 
   /**
@@ -251,6 +257,7 @@ export class Attempt implements RunHost {
     if (why === 'lost' || why === 'away') {
       this.#session?.drop();
       this.#artifacts?.drop();
+      this.#storing?.drop();
     }
     if (why === 'lost') this.#log?.abandon();
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
@@ -264,6 +271,7 @@ export class Attempt implements RunHost {
   async settle(ended: RunOutcome, refusal?: Error): Promise<AttemptOutcome> {
     try {
       if (this.credentials !== undefined) await this.#removeFiles(this.credentials);
+      if (this.#artifacts !== undefined) await this.#removeArtifactFiles(this.#artifacts);
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
@@ -277,7 +285,6 @@ export class Attempt implements RunHost {
       if (ended.kind === 'done' && this.#stopped === undefined) return await this.#done(ended);
       return await this.#patiently(() => this.#record(ended));
     } finally {
-      if (this.#artifacts !== undefined) await this.#removeArtifactFiles(this.#artifacts);
       this.#trace?.end(this.#stopped ?? ended.kind, 'error' in ended ? ended.error : undefined);
       this.#drop();
     }
@@ -377,11 +384,10 @@ export class Attempt implements RunHost {
   async #unkept(refusal: unknown, ended: RunOutcome): Promise<AttemptOutcome> {
     if (!isEngineError(refusal, 'INVALID_INPUT') && !isEngineError(refusal, 'TOO_LARGE')) throw refusal;
     const { session } = this.#deps;
-    const link = session.artifacts;
     const stored =
-      link === undefined || ended.kind !== 'done'
-        ? ({ kind: 'giveUp', error: refusal } as const)
-        : await largeOutcome(ended.result, refusal, this.artifacts);
+      ended.kind === 'done'
+        ? await this.#storeLarge(ended.result, refusal)
+        : ({ kind: 'giveUp', error: refusal } as const);
     if (isEngineError('error' in stored ? stored.error : undefined, 'LEASE_LOST')) return 'lost';
     return this.#patiently(async () => {
       if (stored.kind === 'done') {
@@ -393,6 +399,17 @@ export class Attempt implements RunHost {
       await session.fail(this.assignment, error, { giveUp: true });
       return 'failed';
     });
+  }
+
+  async #storeLarge(result: unknown, refusal: unknown): ReturnType<typeof largeOutcome> {
+    if (this.#deps.session.artifacts === undefined) return { kind: 'giveUp', error: refusal };
+    const artifacts = this.#makeArtifacts();
+    this.#storing = artifacts;
+    try {
+      return await largeOutcome(result, refusal, artifacts);
+    } finally {
+      await this.#removeArtifactFiles(artifacts);
+    }
   }
 
   async #failed(error: unknown): Promise<AttemptOutcome> {

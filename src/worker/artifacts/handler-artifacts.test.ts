@@ -8,8 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { dies, large, refuses, stores } from '../../../test/support/artifact-tasks.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import type { Leasehold } from '../../app/library/leasehold.ts';
-import { open } from '../../app/open.ts';
-import { openApp } from '../../index.ts';
+import { type NodeUrl, open } from '../../app/open.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { AnyTask } from '../define/definition.ts';
 import { task } from '../define/task.ts';
@@ -32,13 +31,14 @@ async function onStore(t: TestContext, tasks: readonly AnyTask[]): Promise<Lease
 
 async function atNode(t: TestContext, tasks: readonly AnyTask[]): Promise<Leasehold> {
   const node = await nodeScene(t, { artifactStore: folderHere() });
-  const app = await openApp(node.service.address, { token: node.admin });
+  const app = await open(node.service.address as NodeUrl, { token: node.admin });
   t.after(() => app.close());
   await app.worker({ tasks, slots: 2, artifactSpool: SPOOL }).start();
   return app;
 }
 
-const inlineOf = <T extends AnyTask>(definition: T): T => Object.freeze({ ...definition, isolation: 'inline' as const });
+const inlineOf = <T extends AnyTask>(definition: T): T =>
+  Object.freeze({ ...definition, isolation: 'inline' as const });
 const asIs = <T extends AnyTask>(definition: T): T => definition;
 
 for (const [how, change, where] of [
@@ -106,7 +106,10 @@ for (const [how, change, where] of [
     const handle = await app.push(one, { bytes });
     assert.deepEqual(await handle.result(), { text: 'x'.repeat(bytes), end: 'ü' });
     const [artifact, ...more] = await app.artifacts.list({ task: handle.id });
-    assert.deepEqual([artifact?.name, artifact?.kind, artifact?.type, more], ['result.json', 'result', 'application/json', []]);
+    assert.deepEqual(
+      [artifact?.name, artifact?.kind, artifact?.type, more],
+      ['result.json', 'result', 'application/json', []],
+    );
     const small = await app.push(one, { bytes: 10 });
     assert.deepEqual(await small.result(), { text: 'x'.repeat(10), end: 'ü' });
     assert.deepEqual(await app.artifacts.list({ task: small.id }), []);
@@ -127,7 +130,10 @@ test('a result that is too large also as an artifact, or has no room, fails the 
   t.after(() => app.close());
   const huge = task('huge', { run: () => 'x'.repeat(65 * 2 ** 20) });
   await app.worker({ tasks: [inlineOf(large), huge] }).start();
-  await assert.rejects((await app.push(inlineOf(large), { bytes: 2 ** 21 }, { maxAttempts: 1 })).result(), /ARTIFACT_QUOTA|no room/);
+  await assert.rejects(
+    (await app.push(inlineOf(large), { bytes: 2 ** 21 }, { maxAttempts: 1 })).result(),
+    /ARTIFACT_QUOTA|no room/,
+  );
   await assert.rejects((await app.push(huge)).result(), /too large/);
 });
 
