@@ -19,6 +19,8 @@ export interface Job {
 
 export interface Measured {
   readonly seconds: number;
+  /** Of a put: until the last part had arrived. */
+  readonly sent: number;
   /** In MiB; 0: not known. */
   readonly rss: number;
 }
@@ -30,12 +32,14 @@ const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
 const store = await openBlobStore(place, { credentials, reserve: 0 });
 const begun = performance.now();
 const source = () => createReadStream(file, { highWaterMark: 256 * 1024 });
-if (how === 'put') await store.put(key, source(), content);
+let sent = 0;
+const onProgress = (): void => void (sent = (performance.now() - begun) / 1000);
+if (how === 'put') await store.put(key, source(), content, { onProgress });
 else if (how === 'get') await pipeline(await store.get(key), createWriteStream(out));
 else await signedPut();
 const seconds = (performance.now() - begun) / 1000;
 const rss = Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1024;
-process.stdout.write(JSON.stringify({ seconds, rss } satisfies Measured));
+process.stdout.write(JSON.stringify({ seconds, sent, rss } satisfies Measured));
 await store.close();
 
 async function signedPut(): Promise<void> {

@@ -1,5 +1,6 @@
 /**
- * `npm run bench:artifacts`: one large blob up and down through each store, in a process of its own, beside curl with the same file and the same server.
+ * `npm run bench:artifacts`: one large blob up and down through each store, in a process of its own, beside curl with the same file and the same server,
+ * and beside cp.
  *
  *     node bench/artifacts/main.ts [--size 268435456] [--rounds 3] [--no-record]
  */
@@ -47,9 +48,13 @@ try {
 async function main(): Promise<void> {
   const content = writeSample();
   mkdirSync(join(folder, 's3'));
-  server = spawn(process.execPath, [join(import.meta.dirname, 'server-child.ts'), join(folder, 's3')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  server = spawn(
+    process.execPath,
+    [join(import.meta.dirname, '../../test/support/s3/server-child.ts'), join(folder, 's3')],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   const [said] = (await once(server.stdout ?? process.stdin, 'data')) as [Buffer];
   const bucket = `s3://${BUCKET}?endpoint=${said.toString().trim()}`;
   const local = join(folder, 'local');
@@ -66,13 +71,21 @@ async function main(): Promise<void> {
 
     await timed('bucket, up: curl -T', '', () => curl(['-T', file, '-H', 'Expect:', ...headers, signedPut.url]));
     await timed('bucket, up: signed address', 'bucket, up: curl -T', () => child(job('signed put', bucket, 2)));
-    await timed('bucket, up: put', 'bucket, up: curl -T', () => child(job('put', bucket, 3)));
+    const put = await timed('bucket, up: put', 'bucket, up: curl -T', () => child(job('put', bucket, 3)));
+    // The server copies all parts once more when it puts them together.
+    await timed('– until its last part is there', 'bucket, up: curl -T', async () => ({
+      seconds: put.sent,
+      sent: 0,
+      rss: 0,
+    }));
     await timed('bucket, down: curl -o', '', () => curl(['-o', out, signedGet.url]));
     await timed('bucket, down: get', 'bucket, down: curl -o', () => child(job('get', bucket, 3)));
-    await timed('folder, up: curl -T', '', () => curl(['-T', file, `file://${join(folder, 'copy')}`]));
-    await timed('folder, up: put', 'folder, up: curl -T', () => child(job('put', local, 4)));
-    await timed('folder, down: curl -o', '', () => curl(['-o', out, `file://${join(folder, 'copy')}`]));
-    await timed('folder, down: get', 'folder, down: curl -o', () => child(job('get', local, 4)));
+    await timed('folder, up: sha256sum, cp, sync', '', () =>
+      shell('sha256sum "$1" >/dev/null && cp "$1" "$2" && sync "$2"', [file, join(folder, 'copy')]),
+    );
+    await timed('folder, up: put', 'folder, up: sha256sum, cp, sync', () => child(job('put', local, 4)));
+    await timed('folder, down: cp', '', () => shell('cp "$1" "$2"', [join(folder, 'copy'), out]));
+    await timed('folder, down: get', 'folder, down: cp', () => child(job('get', local, 4)));
     await s3.remove([key(1), key(2), key(3)]);
     await (await openBlobStore(local)).remove([key(4)]);
   }
@@ -96,13 +109,15 @@ function writeSample(): Content {
   return { size: SIZE, sha256: hash.digest('hex') };
 }
 
-async function timed(row: string, beside: string, run: () => Promise<Measured>): Promise<void> {
-  const { seconds, rss } = await run();
+async function timed(row: string, beside: string, run: () => Promise<Measured>): Promise<Measured> {
+  const measured = await run();
+  const { seconds, rss } = measured;
   const kept = rows.get(row) ?? { beside, seconds: [], rss: 0 };
   kept.seconds.push(seconds);
   kept.rss = Math.max(kept.rss, rss);
   rows.set(row, kept);
-  process.stderr.write(`  ${row.padEnd(28)} ${(SIZE / 1024 ** 2 / seconds).toFixed(0).padStart(6)} MiB/s\n`);
+  process.stderr.write(`  ${row.padEnd(32)} ${(SIZE / 1024 ** 2 / seconds).toFixed(0).padStart(6)} MiB/s\n`);
+  return measured;
 }
 
 /** Timed by itself, so that its start does not count. */
@@ -110,7 +125,13 @@ async function curl(args: readonly string[]): Promise<Measured> {
   const said = execFileSync('curl', ['-sS', '--fail', '--noproxy', '*', '-w', '\\n%{time_total}', ...args], {
     encoding: 'utf8',
   });
-  return { seconds: Number(said.trim().split('\n').at(-1)), rss: 0 };
+  return { seconds: Number(said.trim().split('\n').at(-1)), sent: 0, rss: 0 };
+}
+
+async function shell(script: string, args: readonly string[]): Promise<Measured> {
+  const begun = performance.now();
+  execFileSync('bash', ['-c', script, 'bash', ...args]);
+  return { seconds: (performance.now() - begun) / 1000, sent: 0, rss: 0 };
 }
 
 async function child(job: Job): Promise<Measured> {
@@ -132,7 +153,7 @@ function tableOf(): string {
       other === undefined ? '–' : median(seconds.map((own, i) => (other[i] ?? Number.NaN) / own)).toFixed(2);
     return `| ${row} | ${mib(median(seconds))} | ${ratio} | ${rss === 0 ? '–' : rss.toFixed(0)} |`;
   });
-  return [`| ${ROUNDS} rounds | MiB/s | × curl | most RSS, MiB |`, '|---|---|---|---|', ...lines].join('\n');
+  return [`| ${ROUNDS} rounds | MiB/s | × curl or cp | most RSS, MiB |`, '|---|---|---|---|', ...lines].join('\n');
 }
 
 function median(numbers: readonly number[]): number {

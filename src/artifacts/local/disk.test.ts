@@ -24,7 +24,7 @@ import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { scaled } from '../../../test/support/scale.ts';
 import { type EngineError, isEngineError } from '../../core/errors.ts';
-import { sampleOf, streamOf } from '../conformance.ts';
+import { sampleOf, streamOf } from '../conformance/suite.ts';
 import { openLocalStore } from './local-store.ts';
 
 function folderOf(t: TestContext): string {

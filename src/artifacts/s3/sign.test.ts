@@ -4,7 +4,7 @@ import { S3Gate } from '../../../test/support/s3/s3-gate.ts';
 import { BUCKET, CREDENTIALS, S3Server } from '../../../test/support/s3/s3-server.ts';
 import { isEngineError } from '../../core/errors.ts';
 import type { SignedTransfer } from '../blob-store.ts';
-import { sampleOf, streamOf } from '../conformance.ts';
+import { sampleOf, streamOf } from '../conformance/suite.ts';
 import { openBlobStore } from '../open-blob-store.ts';
 import { addressOf, type Bucket, signAddress, signHeaders } from './bucket.ts';
 

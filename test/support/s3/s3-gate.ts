@@ -145,10 +145,8 @@ export class S3Gate {
           return;
         }
         answer.writeHead(got.statusCode ?? 500, got.headers);
-        const bound: { readonly cutAnswerAfter?: number; readonly stallAnswerAfter?: number } =
-          typeof fate === 'object' ? fate : {};
-        const cut = bound.cutAnswerAfter;
-        const stall = bound.stallAnswerAfter;
+        const cut = typeof fate === 'object' && 'cutAnswerAfter' in fate ? fate.cutAnswerAfter : undefined;
+        const stall = typeof fate === 'object' && 'stallAnswerAfter' in fate ? fate.stallAnswerAfter : undefined;
         let left: number = cut ?? stall ?? Number.POSITIVE_INFINITY;
         answer.on('close', () => got.destroy());
         got.on('data', (chunk: Buffer) => {

@@ -4,10 +4,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import type { Content } from '../core/artifact/artifact.ts';
-import { ownBlobKey, sharedBlobKey } from '../core/artifact/blob-key.ts';
-import { isEngineError } from '../core/errors.ts';
-import type { BlobStore } from './blob-store.ts';
+import type { Content } from '../../core/artifact/artifact.ts';
+import { ownBlobKey, sharedBlobKey } from '../../core/artifact/blob-key.ts';
+import { isEngineError } from '../../core/errors.ts';
+import type { BlobStore } from '../blob-store.ts';
 
 export interface BlobScene {
   readonly store: BlobStore;
