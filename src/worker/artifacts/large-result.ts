@@ -30,7 +30,8 @@ export async function largeOutcome(
   try {
     return { kind: 'done', result: await storeLargeResult(result, artifacts) };
   } catch (error) {
-    if (isEngineError(error, 'UNSUPPORTED') || isEngineError(error, 'NODE_TOO_OLD')) return { kind: 'giveUp', error: refusal };
+    if (isEngineError(error, 'UNSUPPORTED') || isEngineError(error, 'NODE_TOO_OLD'))
+      return { kind: 'giveUp', error: refusal };
     return { kind: isEngineError(error) && error.retryable ? 'failed' : 'giveUp', error };
   }
 }
