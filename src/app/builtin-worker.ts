@@ -37,6 +37,10 @@ export interface BuiltinOptions {
   readonly idleExitMs?: number | undefined;
   readonly onSettled?: NonNullable<AppWorkerOptions['onSettled']>;
   readonly demands?: AppWorkerOptions['demands'];
+  /** How long a transfer of an artifact is tried again; default five minutes. */
+  readonly artifactPatienceMs?: number | undefined;
+  /** Of a joined worker: the only hosts beside its node that bytes of artifacts go to and come from. */
+  readonly artifactHosts?: readonly string[] | undefined;
 }
 
 /** The names of the built-in handlers. */
@@ -65,6 +69,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     idleExitMs,
     onSettled,
     demands,
+    artifactPatienceMs,
   } = options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const only = ['aggregate', 'echo', 'http', ...allow] as const;
@@ -104,6 +109,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     ...(idleExitMs === undefined ? {} : { idleExit: idleExitMs }),
     ...(onSettled === undefined ? {} : { onSettled }),
     ...(demands === undefined ? {} : { demands }),
+    ...(artifactPatienceMs === undefined ? {} : { artifactPatience: artifactPatienceMs }),
     env: { ...environment(), ...settings },
   };
 }

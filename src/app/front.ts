@@ -33,6 +33,7 @@ import { GoingWebhooks } from '../server/rpc/webhook.ts';
 import type { OpenServices } from '../server/server.ts';
 import { ByteDoor } from '../server/transfers/byte-door.ts';
 import { TransferSigner } from '../server/transfers/transfer-signer.ts';
+import { Transfers } from '../server/transfers/transfers.ts';
 import { BrowserSessions } from '../server/ui/browser-sessions.ts';
 import { LoginService } from '../server/ui/login-service.ts';
 import { HttpWorkers } from '../server/workers/http-workers.ts';
@@ -109,12 +110,14 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const settings = new WorkerSettings(engine, engine.world);
   const place: NamePlace = { process: cluster?.membership.incarnation ?? randomUUID(), node: cluster?.membership.id };
   const givenTo: GivenTo = (name) => settings.recent(name);
-  const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo, place });
   const { secret, earlier } = options.signing;
+  const signer = new TransferSigner(secret, () => engine.world.clock.wall());
+  const blobs = app.blobs.open;
+  const artifacts = app.blobs.isKnown ? { blobs, transfers: new Transfers({ signer, blobs }) } : undefined;
+  const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo, place, artifacts });
   const leases = new LeaseTokens(secret, earlier);
   const hookSecrets = new HookSecrets(secret, hookEnvironment());
   const sessions = new SessionTokens(secret);
-  const signer = new TransferSigner(secret, () => engine.world.clock.wall());
   const { store, world } = engine;
   const browserSessions = new BrowserSessions({ store, access, adminKey: secret.key('admin token'), world });
   const release = new ServedRelease(options.release ?? releaseFolder, options.log);
@@ -164,13 +167,14 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     release,
     guard,
     hooks: new HookService({ engine, secrets: hookSecrets, guard }),
-    door: new ByteDoor({ artifacts: engine.artifacts, blobs: app.blobs.open, signer }),
+    door: new ByteDoor({ artifacts: engine.artifacts, blobs, signer }),
     httpWorkers,
     steps: new LoopdWorkers({
       httpWorkers,
       leases,
       settingOf: (name) => settings.of(name),
       numberOf: (step) => engine.parseId(step),
+      checkRefs: (task, refs) => engine.artifacts.checkRefs(task, refs),
       runsOf: (tasks) => stepsOfRuns(new EngineSnapshot(engine), tasks),
       clock: engine.world.clock,
     }),

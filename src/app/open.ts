@@ -49,12 +49,12 @@ import { type AppSchedules, CalledSchedules, type ScheduleOptions } from './libr
 import { type AppWorkflows, CalledWorkflows } from './library/stored-workflows.ts';
 import { type AppTriggers, CalledTriggers } from './library/triggers.ts';
 import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
-import { DirectLink } from './link/direct-link.ts';
+import { DirectLink, type DirectLinkOptions } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
 import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
 import type { RemoteApp, RemoteOptions } from './remote/remote-app.ts';
 import { type Recovered, recoverStale } from './upkeep/recover.ts';
-import { type AppWorkerOptions, makeWorker, type PoolWorkerOptions } from './worker.ts';
+import { type AppWorkerOptions, artifactPatienceOf, makeWorker, type PoolWorkerOptions } from './worker.ts';
 import { realWorld } from './world.ts';
 
 export type { GraphTaskInput, PushOptions } from './library/pushing.ts';
@@ -124,6 +124,7 @@ export class App implements Leasehold {
   readonly artifacts: AppArtifacts;
 
   readonly #fleet: AppFleet;
+  readonly #caller = (): Promise<Operator> => this.#operator();
   #poolWorkers: PoolWorkerOptions | undefined;
   #desk: CredentialDesk | undefined;
 
@@ -135,7 +136,7 @@ export class App implements Leasehold {
     this.#node = node;
     const inProcess = (request: LaunchRequest): Promise<string> => this.#startForPool(request);
     this.#fleet = new AppFleet({ ...fleet, engine: node.engine, log: node.log, inProcess });
-    const caller = (): Promise<Operator> => this.#operator();
+    const caller = this.#caller;
     this.runs = new CalledRuns(caller);
     this.#schedules = new CalledSchedules(caller);
     this.schedules = this.#schedules;
@@ -191,14 +192,18 @@ export class App implements Leasehold {
       options?.tx === undefined
         ? await this.engine.push(request)
         : ((await this.engine.pushIn(options.tx, [request]))[0] as Pushed);
-    return new TaskHandle<ResultOf<T>>(this.engine, pushed);
+    return new TaskHandle<ResultOf<T>>(this.engine, pushed, this.#caller);
   }
 
   /** Starts a run of a workflow, or goes on with the one that has the execution id. */
   async run<W extends AnyWorkflow>(workflow: W, ...args: RunArguments<W>): Promise<WorkflowHandle<ResultOf<W>>> {
     const [input, options = {}] = args;
     const started = await startWorkflow(workflow, input, options, startOver(await this.#operator()));
-    const handle = new TaskHandle<ResultOf<W>>(this.engine, { ...started, task: this.engine.parseId(started.id) });
+    const handle = new TaskHandle<ResultOf<W>>(
+      this.engine,
+      { ...started, task: this.engine.parseId(started.id) },
+      this.#caller,
+    );
     return workflowHandle(handle, options.executionId, (channel, body) => this.signal(channel, body));
   }
 
@@ -212,14 +217,16 @@ export class App implements Leasehold {
     const pushed = await (options.tx === undefined
       ? this.engine.pushMany(requests)
       : this.engine.pushIn(options.tx, requests));
-    return pushed.map((one) => new TaskHandle<ResultOf<T>>(this.engine, one));
+    return pushed.map((one) => new TaskHandle<ResultOf<T>>(this.engine, one, this.#caller));
   }
 
   /** Tasks that wait for each other, all or nothing; cycles and unknown names are refused. Answers handles by name. */
   async pushGraph(graph: readonly GraphTaskInput[]): Promise<Readonly<Record<string, TaskHandle>>> {
     const requests = await graphOf(graph);
     const pushed = await this.engine.pushGraph(graphRequests(this.engine, requests));
-    return Object.fromEntries(pushed.map((one, i) => [requests[i]?.name, new TaskHandle(this.engine, one)]));
+    return Object.fromEntries(
+      pushed.map((one, i) => [requests[i]?.name, new TaskHandle(this.engine, one, this.#caller)]),
+    );
   }
 
   /** Wakes the task that has waited longest on the channel. If none waits, the signal is kept for the next one. */
@@ -271,7 +278,7 @@ export class App implements Leasehold {
     const name = defaultWorkerName();
     const desk = this.#desk;
     const worker = makeWorker(options, {
-      link: new DirectLink(engine, this.#renewal, { ...this.terms, desk }),
+      link: new DirectLink(engine, this.#renewal, { ...this.terms, desk, ...this.#artifactPlace(options) }),
       world: engine.world,
       log,
       name,
@@ -281,6 +288,11 @@ export class App implements Leasehold {
     this.#workers.add(worker);
     void worker.ended.then(() => this.#workers.delete(worker));
     return worker;
+  }
+
+  #artifactPlace(options: AppWorkerOptions): DirectLinkOptions {
+    if (!this.blobs.isKnown) return {};
+    return { artifacts: { blobs: this.blobs.open, patienceMs: artifactPatienceOf(options) } };
   }
 
   /** Workers that this process makes from now on are given the credentials that they are chosen for. */
@@ -321,7 +333,7 @@ export class App implements Leasehold {
 
   /** A handle for a task of which only the id is known. */
   handle(id: string): TaskHandle {
-    return new TaskHandle(this.engine, { id, task: this.engine.parseId(id), fresh: false });
+    return new TaskHandle(this.engine, { id, task: this.engine.parseId(id), fresh: false }, this.#caller);
   }
 
   async get(id: string): Promise<TaskView | undefined> {

@@ -56,6 +56,10 @@ export interface AppWorkerOptions {
   readonly onSettled?: NonNullable<WorkerOptions['onSettled']>;
   /** What it demands of every task before it runs it, whoever gives it; default nothing. */
   readonly demands?: Demands;
+  /** How long storing or fetching an artifact is tried again while its place is out of reach; default 5 min. */
+  readonly artifactPatience?: Duration;
+  /** What a text, bytes or a stream may hold that is stored as an artifact, in bytes; default 8 GiB. A file has no such bound. */
+  readonly artifactSpool?: number;
 }
 
 /** What a worker of a pool is made of; the rest is said by the pool. */
@@ -90,6 +94,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'env',
   'onSettled',
   'demands',
+  'artifactPatience',
+  'artifactSpool',
 ] satisfies (keyof AppWorkerOptions)[]);
 
 const MAX_SLOTS = 10_000;
@@ -158,6 +164,11 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
     ...parts.upgrades,
     ...(parts.vault === undefined ? {} : { vault: parts.vault, path: environment().PATH }),
+    ...(options.artifactSpool === undefined
+      ? {}
+      : {
+          artifactFiles: { maxSpoolBytes: whole('artifactSpool', options.artifactSpool, 1, Number.MAX_SAFE_INTEGER) },
+        }),
     ...(once ? { once } : {}),
     ...(options.idleExit === undefined ? {} : { idleExitMs: parseDuration(options.idleExit, 'idleExit') }),
     ...(options.lookahead === undefined ? {} : { lookahead: whole('lookahead', options.lookahead, 0, 10_000) }),
@@ -246,4 +257,11 @@ function ladderOf({ abortGrace = DEFAULT_GRACE_MS, killGrace = DEFAULT_GRACE_MS 
 
 function refuse(field: string, problem: string): Error {
   return fault('INVALID_INPUT', { field, problem });
+}
+
+/** How long a transfer is tried again; undefined: as long as by default. */
+export function artifactPatienceOf({
+  artifactPatience,
+}: Pick<AppWorkerOptions, 'artifactPatience'>): number | undefined {
+  return artifactPatience === undefined ? undefined : parseDuration(artifactPatience, 'artifactPatience');
 }

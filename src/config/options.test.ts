@@ -62,6 +62,8 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   artifactQuota: ['50GiB', 53_687_091_200],
   artifactTaskQuota: ['2.5MB', 2_500_000],
   artifactRetention: ['3d', 259_200_000],
+  artifactPatience: ['90s', 90_000],
+  artifactHosts: ['s3.internal,10.0.0.7', ['s3.internal', '10.0.0.7']],
   ofTask: ['42', '42'],
   ofRun: ['nightly/7', 'nightly/7'],
   saveAs: ['report.pdf', 'report.pdf'],

@@ -108,3 +108,53 @@ test('what goes into headers and files has one line', () => {
   assert.equal(JoinedAnswer.safeParse({ worker: 'w', session: 'abc', leaseMs: 1000, more: 1 }).success, true);
   assert.equal(EnrolledAnswer.safeParse({ name: 'box', secret: 'a\nb' }).success, false);
 });
+
+test('an artifact is what it says, and one of another form is refused', () => {
+  const asked: NewRequest = { type: 'artifact_find', lease: LEASE, name: 'a' };
+  const artifact = {
+    id: `art_${'0'.repeat(32)}`,
+    task: 1,
+    attempt: 1,
+    name: 'out/ä.txt',
+    type: 'text/plain',
+    kind: 'file',
+    size: 1,
+    sha256: '0'.repeat(64),
+    createdAt: 1,
+  };
+  assert.deepEqual(answerOf(asked, { ...artifact, more: 1 }), artifact);
+  assert.equal(answerOf(asked, { ...artifact, kind: 'hologram' }).kind, 'file', 'a kind of a newer node');
+  const wrong = [
+    { id: '../x' },
+    { size: -1 },
+    { size: 1.5 },
+    { sha256: 'f' },
+    { name: 'a\nb' },
+    { name: '' },
+    { type: 'a\r\nb' },
+  ];
+  for (const one of wrong) assert.throws(() => answerOf(asked, { ...artifact, ...one }), JSON.stringify(one));
+  const many = Array.from({ length: 1001 }, () => artifact);
+  assert.throws(() => answerOf({ type: 'artifact_list', lease: LEASE }, many));
+});
+
+test('a transfer has one line for each header, and none that speaks for the worker', () => {
+  const asked: NewRequest = { type: 'artifact_fetch', lease: LEASE, artifact: `art_${'0'.repeat(32)}` };
+  const transfer = {
+    method: 'GET',
+    url: '/api/v1/artifacts/x/bytes?sig=y',
+    headers: { 'x-amz-checksum-sha256': 'abc=' },
+  };
+  assert.deepEqual(answerOf(asked, transfer), transfer);
+  for (const headers of [
+    { authorization: 'Bearer x' },
+    { host: 'a' },
+    { cookie: 'a' },
+    { 'transfer-encoding': 'chunked' },
+    { 'x-amz-a': 'b\r\nhost: c' },
+  ])
+    assert.throws(() => answerOf(asked, { ...transfer, headers }), JSON.stringify(headers));
+  for (const url of ['a b', 'http://x/\n', `/${'x'.repeat(8192)}`])
+    assert.throws(() => answerOf(asked, { ...transfer, url }));
+  assert.throws(() => answerOf(asked, { ...transfer, method: 'DELETE' }));
+});

@@ -3,7 +3,7 @@ import { CATALOGUE, type ErrorCode } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import { STATES } from '../core/task/task.ts';
 import type { CredentialOrder, Envelope } from './credential-envelope.ts';
-import { MAX_ANSWER_BYTES, MOST_ENDS, type NewRequest } from './frames.ts';
+import { ARTIFACT_KINDS, MAX_ANSWER_BYTES, MOST_ENDS, type NewRequest } from './frames.ts';
 
 /**
  * What a worker believes of its node. A node may be malicious, broken or newer than the worker: ids are numbers and short
@@ -24,6 +24,7 @@ const MAX_DETAILS = 50;
 const MAX_LEASES = 20_000;
 /** Entries of a journal or results of tasks; the bytes are bounded before. */
 const MAX_ROWS = 1_000_000;
+const MOST_ARTIFACTS = 1000;
 
 const number = z.number().int().min(1).max(MAX_ID);
 const attempt = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
@@ -141,6 +142,7 @@ export const JoinedAnswer = z.object({
   // It has the handlers of the worker in it.
   session: z.string().regex(/^[\x21-\x7e]{1,12000}$/),
   leaseMs: Terms.leaseMs,
+  can: Can,
   leftOut: LeftOut,
   signer: Signer,
 });
@@ -183,6 +185,42 @@ const TaskResult = z.object({
   id: word.optional(),
   state: z.enum([...STATES, 'gone']),
   result: text.optional(),
+});
+
+const ArtifactAnswer = z.object({
+  id: z.string().regex(/^art_[0-9a-f]{32}$/),
+  task: number,
+  attempt,
+  name: z
+    .string()
+    .min(1)
+    .max(1024)
+    .regex(/^\P{Cc}+$/u),
+  type: word,
+  // A kind that this version does not know is a file.
+  kind: z.enum(ARTIFACT_KINDS).catch('file'),
+  size: count,
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  createdAt: z.number(),
+});
+
+/** Headers that only say what the bytes are, or prove that they may travel: none that would speak for the worker. */
+const TRANSFER_HEADER = /^(content-(type|length|md5|encoding|disposition)|x-(amz|leasehold)-[a-z0-9-]{1,64})$/i;
+const TransferAnswer = z.object({
+  method: z.enum(['PUT', 'GET']),
+  url: z
+    .string()
+    .max(8192)
+    .regex(/^[\x21-\x7e]+$/),
+  headers: z
+    .record(
+      z.string().regex(TRANSFER_HEADER),
+      z
+        .string()
+        .max(4096)
+        .regex(/^[\x20-\x7e]*$/),
+    )
+    .refine((headers) => Object.keys(headers).length <= MAX_DETAILS),
 });
 
 /** A task whose end was taken down, in whichever words. A state that this version does not know says nothing. */
@@ -232,6 +270,11 @@ const ANSWERS = {
     .object({ id: word, result: text.optional() })
     .nullish()
     .transform((kept) => kept ?? undefined),
+  artifact_begin: z.object({ id: ArtifactAnswer.shape.id, transfer: TransferAnswer }),
+  artifact_end: ArtifactAnswer,
+  artifact_find: ArtifactAnswer,
+  artifact_list: z.array(ArtifactAnswer).max(MOST_ARTIFACTS),
+  artifact_fetch: TransferAnswer,
   lease_renew: z.array(z.enum(['held', 'cancel', 'lost'])).max(MAX_LEASES),
   cancels: z.array(z.object({ task: number, attempt })).max(MAX_LEASES),
 } as const satisfies Record<NewRequest['type'], z.ZodType>;

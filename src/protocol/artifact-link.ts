@@ -34,3 +34,30 @@ export interface TransferCall {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
+
+/** Where bytes travel beside the link: one request, as it is said here, and no other. */
+export interface Transfer {
+  readonly method: 'PUT' | 'GET';
+  /** Without a host it is at the node. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What a node does for a worker that has joined it: it says where bytes go, and looks whether they have come. Fenced as `ArtifactLink` is. */
+export interface ArtifactTransfers {
+  /** `again`: one that this lease has begun before, whose address is good no more. */
+  begin(lease: Lease, file: AnnouncedFile, again?: string): Promise<BegunTransfer>;
+  /** Refused with `ARTIFACT_MISMATCH` while its bytes have not arrived. */
+  end(lease: Lease, id: string): Promise<Artifact>;
+  find(lease: Lease, which: WhichArtifact): Promise<Artifact>;
+  list(lease: Lease, task?: string): Promise<readonly Artifact[]>;
+  fetch(lease: Lease, id: string): Promise<Transfer>;
+}
+
+/** A file before its bytes travel. */
+export type AnnouncedFile = Omit<OutgoingFile, 'path'>;
+
+export interface BegunTransfer {
+  readonly id: string;
+  readonly transfer: Transfer;
+}

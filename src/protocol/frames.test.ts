@@ -35,6 +35,6 @@ test('words that a newer worker says are ignored, at the beginning and in every 
 });
 
 test('a node names everything that it can be asked', () => {
-  assert.equal(REQUEST_TYPES.length, 21);
+  assert.equal(REQUEST_TYPES.length, 26);
   assert.ok(REQUEST_TYPES.includes('task_turn') && REQUEST_TYPES.includes('lease_renew'));
 });

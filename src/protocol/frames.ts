@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ArtifactKind } from '../core/artifact/artifact.ts';
 import type { ErrorBody } from '../core/errors.ts';
 import { AFTER_FAILURE } from '../core/graph/graph.ts';
 import { MAX_AMOUNT, UNITS } from '../core/limits/budget.ts';
@@ -187,6 +188,25 @@ const LogEntries = z.array(
   }),
 );
 
+const artifact = z.string().regex(/^art_[0-9a-f]{32}$/);
+/** The kinds of what workers leave behind. */
+export const ARTIFACT_KINDS = [
+  'file',
+  'log',
+  'output',
+  'result',
+  'diff',
+  'bundle',
+] as const satisfies readonly ArtifactKind[];
+/** What a worker says of bytes before they travel. */
+const AnnouncedFile = {
+  name: z.string().min(1).max(1024),
+  media: z.string().min(1).max(255),
+  kind: z.enum(ARTIFACT_KINDS).optional(),
+  size: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+};
+
 /** Ends that a worker may report together: as many as the engine puts into one commit. */
 export const MOST_ENDS = 250;
 /** A lease of an earlier start reports its end by itself. */
@@ -234,6 +254,18 @@ export const WorkerRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('definition'), n, lease: LeaseProof, hash: z.string().max(128) }),
   z.object({ type: z.literal('reusable'), n, lease: LeaseProof }),
   z.object({ type: z.literal('keep'), n, lease: LeaseProof, result: text.optional() }),
+  z.object({ type: z.literal('artifact_begin'), n, lease: LeaseProof, ...AnnouncedFile, again: artifact.optional() }),
+  z.object({ type: z.literal('artifact_end'), n, lease: LeaseProof, artifact }),
+  z.object({
+    type: z.literal('artifact_find'),
+    n,
+    lease: LeaseProof,
+    artifact: artifact.optional(),
+    name: z.string().max(1024).optional(),
+    task: z.string().max(200).optional(),
+  }),
+  z.object({ type: z.literal('artifact_list'), n, lease: LeaseProof, task: z.string().max(200).optional() }),
+  z.object({ type: z.literal('artifact_fetch'), n, lease: LeaseProof, artifact }),
   z.object({ type: z.literal('lease_renew'), n, leases: z.array(LeaseProof) }),
   z.object({ type: z.literal('cancels'), n }),
   z.object({ type: z.literal('credential_ack'), n, ...CredentialAck.shape }),

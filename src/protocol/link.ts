@@ -5,6 +5,7 @@ import type { Lease } from '../core/task/lease.ts';
 import type { LogEntry } from '../core/task/log.ts';
 import type { TaskRequest } from '../core/task/push.ts';
 import type { TaskState } from '../core/task/task.ts';
+import type { ArtifactLink, ArtifactTransfers } from './artifact-link.ts';
 import type { CredentialFeed, VaultReport } from './credential-envelope.ts';
 import type { ReleaseReport, UpgradeOrder } from './frames.ts';
 
@@ -303,6 +304,10 @@ export interface Session {
   readonly logPaceMs?: number | undefined;
   /** The credentials that the worker is given; undefined: this link brings none. */
   readonly credentials?: CredentialFeed | undefined;
+  /** The files that tasks leave behind; undefined: this link stores none. */
+  readonly artifacts?: ArtifactLink | undefined;
+  /** The same for the node that serves this session to a worker elsewhere. */
+  readonly artifactTransfers?: ArtifactTransfers | undefined;
 
   claim(request: ClaimRequest): Promise<readonly Assignment[]>;
   complete(lease: Assignment, result: unknown): Promise<void>;

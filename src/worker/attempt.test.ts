@@ -4,6 +4,7 @@ import { fault } from '../core/errors.ts';
 import type { TaskState } from '../core/task/task.ts';
 import type { Assignment, Reusable, Session, TurnEntry, Turned } from '../protocol/link.ts';
 import { VirtualWorld } from '../testing.ts';
+import { artifactStock } from './artifacts/attempt-artifacts.ts';
 import { Attempt, type AttemptOutcome } from './attempt.ts';
 import type { Renewal } from './renewal/renewal.ts';
 import type { LogSink, Runner, RunOutcome, StopReason } from './runner/runner.ts';
@@ -90,7 +91,7 @@ function rig(assignment: Partial<Assignment> = {}) {
     close: async () => {},
   };
   const attempt = new Attempt(
-    { session, renewal, world, ladder: { abortMs: 1, termMs: 1 } },
+    { session, renewal, world, ladder: { abortMs: 1, termMs: 1 }, artifacts: artifactStock() },
     { ...ASSIGNMENT, ...assignment },
   );
   return {

@@ -4,6 +4,8 @@ import type { RunTrace } from '../core/task/trace.ts';
 import type { World } from '../core/world.ts';
 import type { Assignment, Failing, Session } from '../protocol/link.ts';
 import { openSigned } from '../protocol/signed-task.ts';
+import { type ArtifactStock, AttemptArtifacts } from './artifacts/attempt-artifacts.ts';
+import { largeOutcome } from './artifacts/large-result.ts';
 import { AttemptCredentials, type CredentialStock } from './credentials/attempt-credentials.ts';
 import { LeaseSession, type Yielded } from './lease-session.ts';
 import { LazyLog, type LazyLogDeps } from './logs/lazy-log.ts';
@@ -30,6 +32,8 @@ export interface AttemptDeps {
   readonly warn?: LazyLogDeps['warn'];
   /** Undefined: this worker keeps none. */
   readonly credentials?: CredentialStock | undefined;
+  /** Where its temporary files are. */
+  readonly artifacts: ArtifactStock;
 }
 
 /** Hears how a run ended that was begun without a promise. */
@@ -59,6 +63,10 @@ export class Attempt implements RunHost {
   /** Those that the task names, of a worker that keeps some. */
   readonly credentials: AttemptCredentials | undefined;
   readonly #redactor: Redactor | undefined;
+  /** Made at the first use: most runs store nothing. */
+  #artifacts: AttemptArtifacts | undefined;
+  /** Of a result that is too large for its row. */
+  #storing: AttemptArtifacts | undefined;
   #log: LazyLog | undefined;
   #running: StoppableRun | undefined;
   #listener: AttemptListener | undefined;
@@ -119,6 +127,22 @@ export class Attempt implements RunHost {
     return this.#session;
   }
 
+  /** The files of its task. */
+  get artifacts(): AttemptArtifacts {
+    if (this.#artifacts === undefined) {
+      this.#artifacts = this.#makeArtifacts();
+      // A handler that goes on after its end stores nothing more.
+      if (this.#ended || this.#yielded !== undefined) this.#artifacts.drop();
+    }
+    return this.#artifacts;
+  }
+
+  #makeArtifacts(): AttemptArtifacts {
+    const { session, artifacts: stock } = this.#deps;
+    const { assignment: lease } = this;
+    return new AttemptArtifacts({ link: session.artifacts, lease, stock, onLost: () => this.stop('lost') });
+  }
+
   /**
    * As `run`, with a call of the listener instead of a promise. False: this attempt needs more than that, because it is traced,
    * looks for a kept result first, or its runner has promises only.
@@ -149,6 +173,13 @@ export class Attempt implements RunHost {
     await credentials
       .close()
       .catch((error: unknown) => this.#deps.warn?.('a file with a secret could not be removed', error));
+  }
+
+  /** Its temporary files, not what it has stored. */
+  async #removeArtifactFiles(artifacts: AttemptArtifacts): Promise<void> {
+    await artifacts
+      .close()
+      .catch((error: unknown) => this.#deps.warn?.('temporary files of artifacts could not be removed', error));
   }
 
   /** Without the secrets that the run has read. */
@@ -223,7 +254,11 @@ export class Attempt implements RunHost {
   stop(why: Why, ladder: Ladder = this.#deps.ladder): void {
     if (this.#yielded !== undefined) return;
     if (why === 'lost' || (this.#stopped === undefined && !this.#ended)) this.#stopped = why;
-    if (why === 'lost' || why === 'away') this.#session?.drop();
+    if (why === 'lost' || why === 'away') {
+      this.#session?.drop();
+      this.#artifacts?.drop();
+      this.#storing?.drop();
+    }
     if (why === 'lost') this.#log?.abandon();
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
   }
@@ -236,13 +271,14 @@ export class Attempt implements RunHost {
   async settle(ended: RunOutcome, refusal?: Error): Promise<AttemptOutcome> {
     try {
       if (this.credentials !== undefined) await this.#removeFiles(this.credentials);
+      if (this.#artifacts !== undefined) await this.#removeArtifactFiles(this.#artifacts);
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
       if (refusal !== undefined) {
         return await this.#patiently(
           () => this.#record(ended),
-          () => this.#unkept(refusal),
+          () => this.#unkept(refusal, ended),
         );
       }
       // Most runs end well: the short way saves them three promises.
@@ -257,7 +293,7 @@ export class Attempt implements RunHost {
   /** A plain end: all that is left is to complete the task, which can be done together with others. */
   isPlain(outcome: RunOutcome): outcome is RunOutcome & { readonly kind: 'done' } {
     if (outcome.kind !== 'done' || this.#keeps || this.#trace !== undefined) return false;
-    if (this.credentials !== undefined) return false;
+    if (this.credentials !== undefined || this.#artifacts !== undefined) return false;
     return this.#stopped === undefined && this.#yielded === undefined && !this.#log?.used;
   }
 
@@ -283,7 +319,7 @@ export class Attempt implements RunHost {
     } catch (error) {
       return this.#patiently(
         () => this.#record(ended),
-        () => this.#unkept(error),
+        () => this.#unkept(error, ended),
       );
     }
   }
@@ -337,15 +373,43 @@ export class Attempt implements RunHost {
       await this.#deps.session.complete(this.assignment, result);
       return 'completed';
     } catch (error) {
-      return this.#unkept(error);
+      return this.#unkept(error, { kind: 'done', result });
     }
   }
 
-  /** A result that cannot be stored is the handler's fault, and the next try would give the same. */
-  async #unkept(error: unknown): Promise<AttemptOutcome> {
-    if (!isEngineError(error, 'INVALID_INPUT') && !isEngineError(error, 'TOO_LARGE')) throw error;
-    await this.#deps.session.fail(this.assignment, error.toJSON(), { giveUp: true });
-    return 'failed';
+  /**
+   * A result that cannot be stored is the handler's fault, and the next try would give the same. One that is too large becomes an artifact, where there
+   * is a place for them.
+   */
+  async #unkept(refusal: unknown, ended: RunOutcome): Promise<AttemptOutcome> {
+    if (!isEngineError(refusal, 'INVALID_INPUT') && !isEngineError(refusal, 'TOO_LARGE')) throw refusal;
+    const { session } = this.#deps;
+    const stored =
+      ended.kind === 'done'
+        ? await this.#storeLarge(ended.result, refusal)
+        : ({ kind: 'giveUp', error: refusal } as const);
+    if (isEngineError('error' in stored ? stored.error : undefined, 'LEASE_LOST')) return 'lost';
+    return this.#patiently(async () => {
+      if (stored.kind === 'done') {
+        await session.complete(this.assignment, stored.result);
+        return 'completed';
+      }
+      const error = isEngineError(stored.error) ? stored.error.toJSON() : stored.error;
+      if (stored.kind === 'failed') return this.#failed(error);
+      await session.fail(this.assignment, error, { giveUp: true });
+      return 'failed';
+    });
+  }
+
+  async #storeLarge(result: unknown, refusal: unknown): ReturnType<typeof largeOutcome> {
+    if (this.#deps.session.artifacts === undefined) return { kind: 'giveUp', error: refusal };
+    const artifacts = this.#makeArtifacts();
+    this.#storing = artifacts;
+    try {
+      return await largeOutcome(result, refusal, artifacts);
+    } finally {
+      await this.#removeArtifactFiles(artifacts);
+    }
   }
 
   async #failed(error: unknown): Promise<AttemptOutcome> {

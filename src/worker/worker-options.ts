@@ -29,6 +29,8 @@ export interface WorkerOptions {
   readonly release?: (() => ReleaseReport) | undefined;
   /** Called when the node wants it to come back as another release; it may be called again. */
   readonly onUpgrade?: ((order: UpgradeOrder) => void) | undefined;
+  /** Where temporary files of artifacts go, and how much one of them may hold; default the folder of the system, and 8 GiB. */
+  readonly artifactFiles?: { readonly folder?: string; readonly maxSpoolBytes?: number } | undefined;
   /** Where programs of the system are. */
   readonly path?: string | undefined;
   /** Claims one task, runs it, and ends. */

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
 import { fault, isEngineError } from '../core/errors.ts';
 import type { Hello, Session } from '../protocol/link.ts';
+import { artifactStock, sweepArtifactFolders } from './artifacts/attempt-artifacts.ts';
 import type { AttemptDeps } from './attempt.ts';
 import type { CredentialStock } from './credentials/attempt-credentials.ts';
 import { forbidCoreFiles } from './credentials/core-files.ts';
@@ -126,7 +127,11 @@ export class Worker {
     renewal.start();
     // With one task to come, the start of the thread would only delay its claim.
     if (this.#options.once !== true) renewal.prepare();
-    const deps = { session, renewal, world, ladder, warn: this.#warn, credentials: this.#stock() };
+    const artifacts = artifactStock(this.#options.artifactFiles);
+    sweepArtifactFolders(artifacts).catch((error: unknown) =>
+      this.#warn('temporary files are left by an earlier process', error),
+    );
+    const deps = { session, renewal, world, ladder, warn: this.#warn, credentials: this.#stock(), artifacts };
     this.#deps = deps;
     this.#slots.idleSince = world.clock.monotonic();
     this.#beginRounds(session);

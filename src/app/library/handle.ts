@@ -4,6 +4,8 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type Reason, type TaskState } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { CancelAct, RetryAct, TreeAnswer, TreeOptions } from '../../engine/trees/trees.ts';
+import { isReference, wholeResult } from '../../operate/large-result.ts';
+import type { Operator } from '../../operate/operator.ts';
 import type { CancelAnswer, TaskRecord } from '../../store/store.ts';
 import type { AppEvent, FollowOptions, Handle } from './leasehold.ts';
 
@@ -17,9 +19,16 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
   /** False when a unique key or an operation id led to an existing task. */
   readonly fresh: boolean;
   readonly #engine: Engine;
+  readonly #operator: (() => Promise<Operator>) | undefined;
 
-  constructor(engine: Engine, pushed: { id: string; task: number; fresh: boolean }) {
+  /** `operator`: reads a result that was too large for its row. */
+  constructor(
+    engine: Engine,
+    pushed: { id: string; task: number; fresh: boolean },
+    operator?: () => Promise<Operator>,
+  ) {
     this.#engine = engine;
+    this.#operator = operator;
     this.id = pushed.id;
     this.task = pushed.task;
     this.fresh = pushed.fresh;
@@ -29,7 +38,9 @@ export class TaskHandle<Result = unknown> implements Handle<Result> {
   async result(options: FollowOptions = {}): Promise<Result> {
     const record = await this.#engine.finished(this.task, options.signal);
     if (record.state === 'completed') {
-      return (record.result === undefined ? undefined : JSON.parse(record.result)) as Result;
+      const result: unknown = record.result === undefined ? undefined : JSON.parse(record.result);
+      if (!isReference(result) || this.#operator === undefined) return result as Result;
+      return (await wholeResult(await this.#operator(), result, options.signal)) as Result;
     }
     const { state, reason, result } = record;
     const error = result === undefined ? undefined : (JSON.parse(result) as unknown);

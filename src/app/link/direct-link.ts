@@ -37,6 +37,7 @@ import type {
 import type { CredentialDesk, DeskSession } from '../../server/credentials/desk.ts';
 import type { Grant, TaskRecord } from '../../store/store.ts';
 import { bounded, type ClaimFilter } from './claim-filter.ts';
+import { type ArtifactPlace, DirectArtifacts } from './direct-artifacts.ts';
 import { assignmentOf, type DirectAssignment, heldOf, type SpecTerms } from './direct-assignment.ts';
 import { type NamedTask, ReadableTasks } from './readable-tasks.ts';
 import { SlotBound } from './slot-bound.ts';
@@ -60,6 +61,8 @@ export interface DirectLinkOptions extends WorkTerms {
   readonly place?: NamePlace;
   /** Gives workers on the store itself the credentials that they were chosen for. Joined ones are given theirs by their gateway. */
   readonly desk?: CredentialDesk | undefined;
+  /** Where the bytes of artifacts lie; undefined: this process keeps none. */
+  readonly artifacts?: ArtifactPlace | undefined;
 }
 
 /** The shortest link: to the engine of this process. */
@@ -71,11 +74,12 @@ export class DirectLink implements Link {
   readonly #givenTo: GivenTo;
   readonly #place: NamePlace | undefined;
   readonly #desk: CredentialDesk | undefined;
+  readonly #artifacts: ArtifactPlace | undefined;
 
   constructor(
     engine: Engine,
     renewal: RenewalAddress | undefined,
-    { admit = () => undefined, givenTo = nothingGiven, place, desk, ...terms }: DirectLinkOptions = {},
+    { admit = () => undefined, givenTo = nothingGiven, place, desk, artifacts, ...terms }: DirectLinkOptions = {},
   ) {
     this.#engine = engine;
     this.#renewal = renewal;
@@ -84,6 +88,7 @@ export class DirectLink implements Link {
     this.#givenTo = givenTo;
     this.#place = place;
     this.#desk = desk;
+    this.#artifacts = artifacts;
   }
 
   async open(hello: Hello): Promise<Session> {
@@ -123,6 +128,7 @@ export class DirectLink implements Link {
       admit,
       givenTo: this.#givenTo,
       credentials,
+      artifacts: this.#artifacts,
     });
   }
 }
@@ -141,6 +147,7 @@ type SessionTerms = WorkTerms & {
   readonly admit: (queue: string) => Promise<void> | undefined;
   readonly givenTo: GivenTo;
   readonly credentials: DeskSession | undefined;
+  readonly artifacts: ArtifactPlace | undefined;
 };
 
 /** For a worker that signed in with a token. */
@@ -157,6 +164,8 @@ class DirectSession implements Session {
   readonly renewal: RenewalAddress | undefined;
   readonly claimsApart: boolean;
   readonly credentials: DeskSession | undefined;
+  readonly artifacts: DirectArtifacts | undefined;
+  readonly artifactTransfers: DirectArtifacts | undefined;
   readonly #engine: Engine;
   readonly #worker: number;
   /** For a worker that signed in with a token; other workers work on the store itself. */
@@ -175,7 +184,7 @@ class DirectSession implements Session {
     renewal: RenewalAddress | undefined,
     worker: number,
     { name, handlers, anyHandler = false, queues, token }: Hello,
-    { heartbeatMs, runTimeoutMs, admit, givenTo, credentials }: SessionTerms,
+    { heartbeatMs, runTimeoutMs, admit, givenTo, credentials, artifacts }: SessionTerms,
   ) {
     this.credentials = credentials;
     this.#engine = engine;
@@ -193,6 +202,13 @@ class DirectSession implements Session {
       const bound = new SlotBound(engine, worker);
       this.#joined = { policy, granted: async () => (await givenTo(name)).grant, bound };
     }
+    if (artifacts !== undefined)
+      this.artifacts = new DirectArtifacts({
+        engine,
+        place: artifacts,
+        mayRead: (lease, named) => this.#mayRead(lease, named),
+      });
+    this.artifactTransfers = this.artifacts;
     this.#filter = {
       ...(anyHandler ? {} : { handlers }),
       ...(queues === undefined ? {} : { queues }),
@@ -358,6 +374,13 @@ class DirectSession implements Session {
     );
     const unreadable = refs.find((ref) => !known.has(this.#numberOf(ref)));
     if (unreadable !== undefined) throw fault('NOT_FOUND', { kind: 'task', id: unreadable });
+  }
+
+  /** What the results of are told: of its own run, of children, of what its input names, and of what it depends on. */
+  async #mayRead({ task }: Lease, named: NamedTask): Promise<boolean> {
+    if (this.#readable === undefined) return true;
+    if ((await this.#readable.among(task, [named])).has(named.task)) return true;
+    return (await this.#engine.dependencies(task)).some((one) => one.task === named.task);
   }
 
   #named(ref: TaskRef): NamedTask {

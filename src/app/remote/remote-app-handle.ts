@@ -4,6 +4,7 @@ import type { LogEntry } from '../../core/task/log.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
 import type { CancelAct, RetryAct, TreeOptions } from '../../engine/trees/trees.ts';
 import { cancelOne, cancelTree, linesOf, PAGE, retryTree } from '../../operate/calls/calls.ts';
+import { isReference, wholeResult } from '../../operate/large-result.ts';
 import type { Operator } from '../../operate/operator.ts';
 import type { CancelAnswer } from '../../store/store.ts';
 import { failureOf } from '../library/handle.ts';
@@ -31,7 +32,10 @@ export class RemoteHandle<Result = unknown> implements Handle<Result> {
   async result({ signal }: FollowOptions = {}): Promise<Result> {
     const task = await this.#completions.wait(this.id, signal);
     if (task === undefined) throw fault('NOT_FOUND', { kind: 'task', id: this.id });
-    if (task.state === 'completed') return task.result as Result;
+    if (task.state === 'completed') {
+      const { result } = task;
+      return (isReference(result) ? await wholeResult(this.#operator, result, signal) : result) as Result;
+    }
     throw failureOf(this.id, task);
   }
 

@@ -6,7 +6,7 @@ import { checkName } from '../../core/names.ts';
 import type { Log } from '../../engine/log.ts';
 import type { Hello, Link, Session } from '../../protocol/link.ts';
 import type { Worker } from '../../worker/worker.ts';
-import { type AppWorkerOptions, makeWorker } from '../worker.ts';
+import { type AppWorkerOptions, artifactPatienceOf, makeWorker } from '../worker.ts';
 import { realWorld } from '../world.ts';
 
 export interface RemoteWorkerOptions extends AppWorkerOptions {
@@ -14,6 +14,8 @@ export interface RemoteWorkerOptions extends AppWorkerOptions {
   readonly secret?: string;
   /** Instead of both: a code that is good once. The secret that it gives is kept in memory only. */
   readonly code?: string;
+  /** The only hosts beside its node that bytes of artifacts go to and come from; default: any by https, and this host. */
+  readonly artifactHosts?: readonly string[];
 }
 
 interface Rights {
@@ -27,7 +29,7 @@ const GRACE = '1h';
 
 /** A worker of this process for a remote node. Its name and secret are settled when it starts. */
 export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { log, mayRule }: Rights): Worker {
-  const { secret, code, ...rest } = options;
+  const { secret, code, artifactHosts: hosts, ...rest } = options;
   if (secret !== undefined && code !== undefined) {
     throw fault('INVALID_INPUT', { field: 'code', problem: 'a secret is given as well; give one of them' });
   }
@@ -46,12 +48,13 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
   // Other processes may have the same host name and process id, in containers for instance.
   const name = rest.name ?? `${defaultWorkerName().slice(0, 54)}-${randomUUID().slice(0, 8)}`;
   const world = realWorld();
+  const artifacts = { patienceMs: artifactPatienceOf(rest), hosts };
   const link = new EnrollingLink(async (hello, signal) => {
     const identity = await credentials(client, { name: checkName('worker name', name), secret, code }, hello, signal);
     // Loaded here: a program that only pushes needs no WebSocket.
     const { WsLink } = await import('../../worker/links/ws-link.ts');
     const [url, ...others] = client.origins;
-    const session = await new WsLink({ url, others, secret: identity.secret, world, log }).open(
+    const session = await new WsLink({ url, others, secret: identity.secret, world, log, artifacts }).open(
       { ...hello, name: identity.name },
       signal,
     );

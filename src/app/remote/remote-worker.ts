@@ -57,7 +57,8 @@ export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker 
   const { urls, credentials, dataDir, http, log, world = realWorld(), vault: wish = {}, upgrades } = joining;
   const { name, secret } = credentials;
   const [url, ...others] = urls;
-  const linkOptions = { url, others, secret, world, log, spool: join(dataDir, SPOOL) };
+  const artifacts = { patienceMs: options.artifactPatienceMs, hosts: options.artifactHosts };
+  const linkOptions = { url, others, secret, world, log, spool: join(dataDir, SPOOL), artifacts };
   const link = http ? new HttpLink(linkOptions) : new WsLink(linkOptions);
   const vault = async (): Promise<Vault> => {
     const place = { ...wish, environment: vaultEnvironment(), now: world.clock.wall };

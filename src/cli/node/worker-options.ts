@@ -17,12 +17,14 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
   'loopRoots',
   'requireSigned',
   'allowCommand',
+  'artifactPatience',
+  'artifactHosts',
 ];
 
 /** `unnamed` is the default name. */
 export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
   const { name = unnamed, slots, tag, workerPriority, queue, handlers, allow, allowHttp, allowEnv, host } = config;
-  const { loopRoots } = config;
+  const { loopRoots, artifactPatience, artifactHosts } = config;
   const demands = demandsOf(config);
   return {
     name,
@@ -37,6 +39,8 @@ export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
     allowEnv,
     loopRoots: rootsIn(loopRoots),
     root: process.cwd(),
+    artifactPatienceMs: artifactPatience,
+    ...(artifactHosts.length === 0 ? {} : { artifactHosts }),
     ...(demands === undefined ? {} : { demands }),
   };
 }

@@ -1,4 +1,5 @@
 import { loadCall } from '../../config/load.ts';
+import { isReference, wholeResult } from '../../operate/large-result.ts';
 import { outFor } from '../display/out.ts';
 import { describeTask } from '../display/task-page.ts';
 import type { Command } from '../kit/command.ts';
@@ -24,7 +25,10 @@ export const show: Command = {
     const { config, args: words } = loadCall(show, args);
     const [id] = words as [string];
     const out = outFor(config);
-    const task = await withOperator(config, (operator) => operator.call('getTask', { params: { id } }));
+    const task = await withOperator(config, async (operator) => {
+      const found = await operator.call('getTask', { params: { id } });
+      return isReference(found.result) ? { ...found, result: await wholeResult(operator, found.result) } : found;
+    });
     if (out.mode === 'json') out.json(task);
     else for (const line of describeTask(task, out, Date.now())) out.line(line);
     return EXIT.fine;

@@ -1,4 +1,4 @@
-import { byteSize, duration, filled } from '../parse.ts';
+import { byteSize, commaList, duration, filled, networkPlace } from '../parse.ts';
 import type { OptionTable } from './option.ts';
 
 /** Where files of tasks lie, and how much room they have. */
@@ -34,6 +34,24 @@ export const ARTIFACT_OPTIONS = {
     env: ['LEASEHOLD_ARTIFACT_RETENTION'],
     fallback: () => undefined,
     fallbackDoc: 'as long as finished tasks',
+  },
+  artifactPatience: {
+    doc: 'How long a worker tries to store or fetch a file while its place is out of reach; then the attempt fails with ARTIFACT_FAILED',
+    value: 'TIME',
+    parse: duration,
+    env: ['LEASEHOLD_ARTIFACT_PATIENCE'],
+    fallback: () => 300_000,
+    fallbackDoc: '5m',
+  },
+  artifactHosts: {
+    doc: 'The only hosts beside its node that a joined worker sends files to and fetches them from; a comma between two',
+    flag: 'artifact-host',
+    value: 'HOSTS',
+    many: true,
+    parse: commaList(networkPlace),
+    env: ['LEASEHOLD_ARTIFACT_HOSTS'],
+    fallback: () => [],
+    fallbackDoc: 'whichever the node says, by https',
   },
   ofTask: {
     doc: 'Only those of this task',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { begun, left } from '../../../test/support/artifact-scene.ts';
 import { type NodeScene, nodeScene, type Wire } from '../../../test/support/node-scene.ts';
 
 interface LoopdWorker {
@@ -223,6 +224,26 @@ test('everything that a worker says with the end of a step is kept and shown', a
   const large = await next();
   const body = { lease_token: large.lease_token, status: 'failed', error: 'x'.repeat(1_048_576) };
   assert.equal((await post(`/steps/${large.step_id}/complete`, body)).status, 413, 'and nothing is dropped in silence');
+});
+
+test('a step that refers to an artifact of ours must have left it, whole; other references are texts of their own', async (t) => {
+  const { scene, post, step } = await running(t);
+  const lease = { task: scene.engine.parseId(step.step_id), attempt: step.attempt };
+  const [{ id: whole }, { id: half }, { id: strange }] = [
+    await left(scene, { lease, name: 'out' }),
+    await begun(scene, { lease, name: 'half' }),
+    await left(scene),
+  ];
+  const body = { lease_token: step.lease_token, status: 'completed' };
+  for (const ref of [half, strange, `art_${'0'.repeat(32)}`, 'art_none']) {
+    const refused = await post(`/steps/${step.step_id}/complete`, { ...body, artifact_refs: [whole, ref] });
+    assert.deepEqual([refused.status, refused.body.error.code], [409, 'ARTIFACT_UNKNOWN'], ref);
+  }
+  assert.equal((await scene.engine.get(lease.task))?.state, 'running');
+  const artifact_refs = [whole, 's3://b/a', { uri: 'art_like' }];
+  assert.equal((await post(`/steps/${step.step_id}/complete`, { ...body, artifact_refs })).status, 200);
+  const { result } = await scene.call('getTask', `/api/v1/tasks/${step.step_id}`);
+  assert.deepEqual(result.artifact_refs, artifact_refs);
 });
 
 test('what a worker says of itself with a heartbeat is kept and shown, until it says something else', async (t) => {

@@ -10,7 +10,7 @@ import type { Principal } from '../auth/access.ts';
 import type { HttpWorkers } from '../workers/http-workers.ts';
 import { holderOf, type LeaseTokens } from '../workers/lease-tokens.ts';
 import type { WorkerSession } from '../workers/session-tokens.ts';
-import { cancellationOf, failureOf, resultOf } from './step-outcome.ts';
+import { artifactsIn, cancellationOf, failureOf, resultOf } from './step-outcome.ts';
 
 export interface LoopdWorkersOptions {
   readonly httpWorkers: HttpWorkers;
@@ -18,6 +18,8 @@ export interface LoopdWorkersOptions {
   /** The settings of a worker's name. */
   readonly settingOf: (name: string) => Promise<{ readonly enabled: boolean }>;
   readonly numberOf: (step: string) => number;
+  /** Refuses what is no whole artifact of the tree of the task. */
+  readonly checkRefs: (task: number, refs: readonly string[]) => Promise<void>;
   /** The runs of tasks, and the phases of those that are loops. */
   readonly runsOf: (tasks: readonly number[]) => Promise<ReadonlyMap<number, StepOfRun>>;
   readonly clock: Clock;
@@ -125,6 +127,7 @@ export class LoopdWorkers {
   ): Promise<AnswerOf<'completeStep'>> {
     const lease = this.#requireLease(session, step, body.lease_token);
     const link = await this.#options.httpWorkers.open(session);
+    await this.#options.checkRefs(lease.task, artifactsIn(body));
     switch (body.status) {
       case 'succeeded':
       case 'completed':

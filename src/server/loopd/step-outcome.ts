@@ -32,6 +32,12 @@ export function failureOf(completion: Completion): Record<string, unknown> {
   return failure;
 }
 
+/** The artifacts of ours among what it refers to. Everything else is a text of its own, for whoever reads it. */
+export function artifactsIn({ artifact_refs: refs = [] }: Completion): readonly string[] {
+  const ours = refs.filter((ref): ref is string => typeof ref === 'string' && ref.startsWith('art_'));
+  return [...new Set(ours)];
+}
+
 /** Undefined: nothing was said. */
 export function cancellationOf(completion: Completion): Record<string, unknown> | undefined {
   const said = everything(completion);

@@ -56,6 +56,7 @@ export const READS: ReadonlySet<WorkerRequest['type']> = new Set([
   'dependencies',
   'definition',
   'reusable',
+  'artifact_list',
 ]);
 
 /**

@@ -16,6 +16,7 @@ import { turnOf } from '../../protocol/turn-message.ts';
 import type { DeskSession } from '../credentials/desk.ts';
 import { parseBody } from '../http/json-body.ts';
 import { errorOf } from '../http/refusals.ts';
+import { answerArtifact } from './artifact-requests.ts';
 import { holderOf, isSame, type LeaseTokens } from './lease-tokens.ts';
 import type { SendRoom } from './send-buffer.ts';
 import { WaitingClaim } from './waiting-claim.ts';
@@ -300,6 +301,12 @@ export class WorkerService {
         return session.reusable(lease);
       case 'keep':
         return session.keep(lease, parsed(request.result));
+      case 'artifact_begin':
+      case 'artifact_end':
+      case 'artifact_find':
+      case 'artifact_list':
+      case 'artifact_fetch':
+        return answerArtifact(session.artifactTransfers, lease, request);
     }
   }
 

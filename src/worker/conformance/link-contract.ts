@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ARTIFACTS } from './artifacts.ts';
 import { CANCELLING } from './cancelling.ts';
 import { CLAIMING } from './claiming.ts';
 import { CREDENTIALS } from './credentials.ts';
@@ -22,7 +23,7 @@ export interface LinkContractOptions {
   readonly open: () => Promise<LinkSetting>;
   /** Cases that this link cannot pass, by their names, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>;
-  /** Only these topics; default all but that of credentials, which needs a setting that has some. */
+  /** Only these topics; default all but those of credentials and artifacts, which need a setting that has some. */
   readonly topics?: readonly string[];
 }
 
@@ -41,7 +42,11 @@ export const LINK_TOPICS: readonly LinkTopic[] = [
   TURNS,
   REUSING,
   CREDENTIALS,
+  ARTIFACTS,
 ];
+
+/** They need more of a setting. */
+const BY_NAME: ReadonlySet<string> = new Set([CREDENTIALS.name, ARTIFACTS.name]);
 
 /** A case that hangs fails after this time. */
 const TIMEOUT_MS = 20_000;
@@ -51,7 +56,7 @@ export function linkContract(options: LinkContractOptions): void {
   checkOptions(options);
   describe(`link contract: ${options.name}`, () => {
     for (const { name: topic, cases } of LINK_TOPICS) {
-      if (!(options.topics?.includes(topic) ?? topic !== CREDENTIALS.name)) continue;
+      if (!(options.topics?.includes(topic) ?? !BY_NAME.has(topic))) continue;
       describe(topic, () => {
         for (const [sentence, run] of Object.entries(cases)) {
           test(sentence, { skip: options.skip?.[sentence] ?? false, timeout: TIMEOUT_MS }, async () => {

@@ -109,6 +109,14 @@ export interface LinkCredentials {
   acksOf(worker: string): Promise<readonly CredentialAck[]>;
 }
 
+/** The place of the bytes of artifacts, which can be made to fail. */
+export interface LinkArtifacts {
+  /** So many transfers fail in a way that may pass. */
+  failNext(transfers: number): void;
+  /** The next upload stays on its way: it has arrived there, and goes on only when it is told. */
+  holdNext(): { readonly arrived: Promise<void>; go(): void };
+}
+
 /** A new, empty cluster in a world of its own, seen from both sides of a link. */
 export interface LinkSetting {
   readonly link: Link;
@@ -118,6 +126,8 @@ export interface LinkSetting {
   readonly world: LinkWorld;
   /** Undefined: the link brings no credentials, and the topic of that name is left out. */
   readonly credentials?: LinkCredentials;
+  /** Undefined: the link stores no artifacts, and the topic of that name is left out. */
+  readonly artifacts?: LinkArtifacts;
   readonly close: () => Promise<void>;
 }
 
@@ -130,10 +140,12 @@ export class LinkScene {
   readonly world: LinkWorld;
   readonly tick: LinkSetting['tick'];
   readonly #credentials: LinkCredentials | undefined;
+  readonly #artifacts: LinkArtifacts | undefined;
   readonly #link: Link;
   readonly #sessions: Session[] = [];
 
-  constructor({ link, operator, tick, world, credentials }: LinkSetting) {
+  constructor({ link, operator, tick, world, credentials, artifacts }: LinkSetting) {
+    this.#artifacts = artifacts;
     this.#credentials = credentials;
     this.#link = link;
     this.operator = operator;
@@ -144,6 +156,25 @@ export class LinkScene {
   get credentials(): LinkCredentials {
     assert.ok(this.#credentials, 'the setting says nothing of credentials');
     return this.#credentials;
+  }
+
+  get artifacts(): LinkArtifacts {
+    assert.ok(this.#artifacts, 'the setting says nothing of artifacts');
+    return this.#artifacts;
+  }
+
+  /** Lets time pass until the promise is settled: for what waits between its tries, and has work outside of this world in between. */
+  async passing<T>(promise: Promise<T>): Promise<T> {
+    let pending = true;
+    const over = (): void => {
+      pending = false;
+    };
+    promise.then(over, over);
+    for (;;) {
+      for (let turn = 0; turn < 20 && pending; turn++) await new Promise<void>((resolve) => void setImmediate(resolve));
+      if (!pending) return promise;
+      await this.world.advance(10);
+    }
   }
 
   /** A session for the handler `send` and all queues, unless the case says otherwise. */

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readlinkSync } from 'node:fs';
-import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bornOf, isAlive } from '../spool/owner.ts';
+import { ProcessFolders } from '../spool/process-folders.ts';
 import { wipeFile } from '../vault/files.ts';
 
 /** Memory that looks like a disk: nothing of it is left after a power failure. */
@@ -18,18 +17,15 @@ export interface AttemptFiles {
  * has such a place. What a killed process has left is removed when the next one starts.
  */
 export class SecretFiles {
-  readonly #base: string;
-  readonly #own: string;
-  #ready: Promise<void> | undefined;
+  readonly #folders: ProcessFolders;
 
   /** `fallback`: the folder for temporary files. */
   constructor(fallback: string, memory = MEMORY) {
-    this.#base = join(isShown(memory) ? memory : fallback, `leasehold-secrets-${process.getuid?.() ?? 'user'}`);
-    this.#own = join(this.#base, [process.pid, bornOf(process.pid) ?? '', namespaceHere()].join('.'));
+    this.#folders = new ProcessFolders(isShown(memory) ? memory : fallback, 'leasehold-secrets');
   }
 
   forAttempt(): AttemptFiles {
-    const folder = join(this.#own, randomUUID());
+    const folder = join(this.#folders.own, randomUUID());
     let files = 0;
     const made: Promise<void>[] = [];
     return {
@@ -48,31 +44,14 @@ export class SecretFiles {
   }
 
   /** Removes what processes have left that are gone. */
-  async sweep(): Promise<void> {
-    for (const name of await readdir(this.#base).catch(() => [])) {
-      const [pid = '', born, namespace] = name.split('.');
-      // A process in another namespace has another number there.
-      if (namespace !== namespaceHere()) continue;
-      const owner = { url: '', name: '', incarnation: '', pid: Number(pid), ...(born === '' ? {} : { born }) };
-      if (join(this.#base, name) !== this.#own && !isAlive(owner)) await wipeAll(join(this.#base, name));
-    }
+  sweep(): Promise<void> {
+    return this.#folders.sweep(wipeAll);
   }
 
   async #write(folder: string, path: string, text: string): Promise<void> {
-    this.#ready ??= this.#prepare();
-    await this.#ready;
+    await this.#folders.ready();
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await writeFile(path, text, { mode: 0o600, flag: 'wx' });
-  }
-
-  /** Everybody may make folders there: only one that is this user's, and nobody else's business, is used. */
-  async #prepare(): Promise<void> {
-    await mkdir(this.#base, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-    const stat = await lstat(this.#base);
-    if (!stat.isDirectory() || stat.uid !== process.getuid?.() || (stat.mode & 0o077) !== 0)
-      throw new Error(`${this.#base} is not a folder of this user alone`);
   }
 }
 
@@ -87,13 +66,5 @@ function isShown(path: string): boolean {
     return process.getBuiltinModule('node:fs').statSync(path).isDirectory();
   } catch {
     return false;
-  }
-}
-
-function namespaceHere(): string {
-  try {
-    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '';
-  } catch {
-    return '';
   }
 }

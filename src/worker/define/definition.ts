@@ -4,6 +4,8 @@ import type { Permissions } from '../../core/placement/permissions.ts';
 import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
+import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
+import type { TaskArtifacts } from '../artifacts/handler-artifacts.ts';
 import type { CredentialReader, TaskCredentials } from '../credentials/handler-credentials.ts';
 import type { DurableContext } from '../durable/durable-context.ts';
 import type { AttemptSession, RunOutcome, RunRequest } from '../runner/runner.ts';
@@ -27,6 +29,8 @@ export interface TaskContext extends DurableContext {
   readonly traceparent?: string | undefined;
   /** The credentials that the placement of the task names. */
   readonly credentials: TaskCredentials;
+  /** The files of the task: what it leaves behind, and what others of its tree have left. */
+  readonly artifacts: TaskArtifacts;
   /** Adds a line to the task's log. */
   log(message: string): void;
   /** Reports progress: any JSON value, such as 0.4 or { done: 4, of: 10 }. */
@@ -88,6 +92,8 @@ export interface DrivenAttempt {
   readonly progress: (value: unknown) => void;
   /** Undefined: it may read none. */
   readonly credentials?: CredentialReader | undefined;
+  /** Undefined: it can store none. */
+  readonly artifacts?: ArtifactReader | undefined;
 }
 
 /** Any definition: `never` accepts every input type, as with parameters of functions. */

@@ -32,7 +32,7 @@ export class HttpCaller {
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
-    const url = new URL(path, this.#url);
+    const url = new URL(path, this.url);
     const options = {
       method: 'POST',
       agent: this.#agent,
@@ -63,12 +63,13 @@ export class HttpCaller {
     this.#agent.destroy();
   }
 
-  get #url(): string {
+  /** The address of the node in use. */
+  get url(): string {
     return this.#urls[this.#at % this.#urls.length] as string;
   }
 
   #fresh(): Agent {
-    return this.#url.startsWith('https:') ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+    return this.url.startsWith('https:') ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
   }
 }
 

@@ -59,7 +59,7 @@ async function setting(): Promise<LinkSetting> {
   const node = await openNode('memory:', { world, duties: false, housekeeping: false, dutyMs: 86_400_000 });
   const server = await Server.listen({ host: '127.0.0.1', port: 0, version: '0' });
   const { engine } = node;
-  const front = frontOf({ engine, duties: () => [] } as unknown as App, {
+  const front = frontOf({ engine, duties: () => [], blobs: node.blobs } as unknown as App, {
     adminToken: newSecret('admin'),
     signing: { secret: new ClusterSecret('the secret of the test', engine.store.clusterKey), earlier: undefined },
     log: SILENT,

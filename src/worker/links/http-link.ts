@@ -58,6 +58,7 @@ class HttpSession extends NodeSession {
   #closed: Error | undefined;
   readonly #credentials: CredentialBeat | undefined;
   #signer: string | undefined;
+  #can: readonly string[] = [];
   #worker = '';
   #token = '';
   #entering: Promise<void> | undefined;
@@ -107,8 +108,9 @@ class HttpSession extends NodeSession {
     const { anyHandler: _, token: _token, address: _address, release, ...fields } = this.#hello;
     const own = { host: hostname(), pid: process.pid, ...(release === undefined ? {} : { release: release() }) };
     const hello = { ...fields, ...own } as BodyOf<'joinWorker'>;
-    const { worker, session, leaseMs, leftOut, signer } = await this.#join(JSON.stringify(hello));
+    const { worker, session, leaseMs, leftOut, signer, can = [] } = await this.#join(JSON.stringify(hello));
     this.#signer = signer;
+    this.#can = can;
     this.leftOut.tell(leftOut);
     this.#worker = worker;
     this.#token = session;
@@ -200,6 +202,14 @@ class HttpSession extends NodeSession {
       (leases) => leases.forEach(({ task }) => this.notifyCancel(task)),
       () => {},
     );
+  }
+
+  protected get address(): string {
+    return this.#caller.url;
+  }
+
+  protected canAsk(type: NewRequest['type']): boolean {
+    return this.#can.includes(type);
   }
 
   protected get connected(): boolean {

@@ -26,6 +26,7 @@ import type {
   WorkerState,
 } from '../../protocol/link.ts';
 import { messageOf } from '../../protocol/turn-message.ts';
+import { type ArtifactReach, NodeArtifacts } from '../artifacts/node-artifacts.ts';
 import type { WorkerLog } from '../logs/worker-log.ts';
 import { type LogRequest, Outbox } from '../spool/outbox.ts';
 import { replay } from '../spool/replay.ts';
@@ -59,6 +60,8 @@ export interface NodeSessionOptions {
   readonly log?: WorkerLog | undefined;
   /** A folder for ends and logs that the node has not acknowledged; without one they are in memory only. */
   readonly spool?: string | undefined;
+  /** How it exchanges the bytes of artifacts. */
+  readonly artifacts?: ArtifactReach | undefined;
 }
 
 /** Log lines are sent together, because each shipment is a message. */
@@ -74,6 +77,7 @@ export abstract class NodeSession implements Session {
   protected readonly holding: HeldLeases<LeaseProof>;
   readonly logPaceMs = LOG_PACE_MS;
   readonly claimsApart = true;
+  readonly artifacts: NodeArtifacts;
   readonly #listeners = new Set<(task: number) => void>();
   readonly #upgrades = new Set<(order: UpgradeOrder) => void>();
   readonly #options: NodeSessionOptions;
@@ -88,6 +92,14 @@ export abstract class NodeSession implements Session {
     this.#options = options;
     this.holding = new HeldLeases(world.clock.monotonic);
     this.leftOut = new LeftOut(name, log);
+    this.artifacts = new NodeArtifacts({
+      ...options.artifacts,
+      world,
+      request: (request) => this.request(request),
+      proofOf: (lease) => this.holding.get(lease),
+      node: () => this.address,
+      offered: () => this.canAsk('artifact_begin'),
+    });
     if (folder === undefined) return;
     const spool = new Spool({ folder, owner: { url, name, incarnation }, log });
     this.#spool = spool;
@@ -109,6 +121,10 @@ export abstract class NodeSession implements Session {
   abstract claim(request: ClaimRequest): Promise<readonly Assignment[]>;
   /** The answer as it came. */
   protected abstract send(request: NewRequest): Promise<unknown>;
+  /** Of the node in use. */
+  protected abstract get address(): string;
+  /** Whether the node can be asked for this. */
+  protected abstract canAsk(type: NewRequest['type']): boolean;
   /** The connection is up, as far as is known. */
   protected abstract get connected(): boolean;
   protected abstract disconnect(): Promise<void>;

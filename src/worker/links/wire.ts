@@ -147,13 +147,14 @@ export class Wire {
     this.#pending.refuseAll(error);
   }
 
-  get #url(): string {
+  /** The address in use. */
+  get url(): string {
     const { urls } = this.#options;
     return urls[this.#at % urls.length] as string;
   }
 
   #dial(): void {
-    const socket = new WebSocket(addressOf(this.#url), {
+    const socket = new WebSocket(addressOf(this.url), {
       perMessageDeflate: false,
       maxPayload: MAX_ANSWER_BYTES,
       handshakeTimeout: tryMs(this.#outage, this.#tookMs),

@@ -99,7 +99,7 @@ class WsSession extends NodeSession {
 
   /** None at a node of a version that cannot be asked for it. */
   get completeMany(): Session['completeMany'] {
-    return this.#wire.terms.can?.includes('tasks_complete') === true ? this.#completeMany : undefined;
+    return this.canAsk('tasks_complete') ? this.#completeMany : undefined;
   }
 
   readonly #completeMany = (ends: readonly Completion[]) => this.completeTogether(ends);
@@ -136,6 +136,14 @@ class WsSession extends NodeSession {
     }
     await super.beat(state);
     this.#lastBeat = { state, connections };
+  }
+
+  protected get address(): string {
+    return this.#wire.url;
+  }
+
+  protected canAsk(type: NewRequest['type']): boolean {
+    return this.#wire.terms.can?.includes(type) === true;
   }
 
   protected get connected(): boolean {

@@ -1,4 +1,5 @@
 import type { Timers } from '../../core/world.ts';
+import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../credentials/handler-credentials.ts';
 import type { AnyTask } from '../define/definition.ts';
 import { jsonSchemaOf } from '../define/schema.ts';
@@ -123,6 +124,10 @@ class InlineRun implements StoppableRun, HandlerRun {
 
   get credentials(): CredentialReader | undefined {
     return this.#sessions?.credentials;
+  }
+
+  get artifacts(): ArtifactReader | undefined {
+    return this.#sessions?.artifacts;
   }
 
   /** The first end counts; the later result of an abandoned handler is dropped. */

@@ -1,5 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import { plainInput } from '../../flow/workflow/forked.ts';
+import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
+import { HandlerArtifacts, type TaskArtifacts } from '../artifacts/handler-artifacts.ts';
 import { type CredentialReader, HandlerCredentials, type TaskCredentials } from '../credentials/handler-credentials.ts';
 import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
@@ -15,6 +17,8 @@ export interface ContextParts {
   readonly session?: AttemptSession | undefined;
   /** Undefined: the run may read none. */
   readonly credentials?: CredentialReader | undefined;
+  /** Undefined: the run can store none. */
+  readonly artifacts?: ArtifactReader | undefined;
 }
 
 /** A run of a handler: the parts of its context, and who hears of its end. */
@@ -68,12 +72,12 @@ async function driven(
   drive: NonNullable<AnyTask['drive']>,
   input: unknown,
   request: RunRequest,
-  { session, signal, log, progress, credentials }: HandlerRun,
+  { session, signal, log, progress, credentials, artifacts }: HandlerRun,
 ): Promise<RunOutcome> {
   try {
     if (session === undefined)
       throw fault('CONFLICT', { problem: 'this handler needs a worker, and this run has none' });
-    return await drive(input, { request, session, signal, log, progress, credentials });
+    return await drive(input, { request, session, signal, log, progress, credentials, artifacts });
   } catch (error) {
     return { kind: 'failed', error };
   }
@@ -101,6 +105,7 @@ class Context implements TaskContext {
   readonly #parts: ContextParts;
   #durable: DurableRuntime | undefined;
   #credentials: TaskCredentials | undefined;
+  #artifacts: TaskArtifacts | undefined;
 
   constructor(request: RunRequest, parts: ContextParts) {
     const { id, queue, attempt, tries, maxTries } = request;
@@ -135,6 +140,11 @@ class Context implements TaskContext {
   get credentials(): TaskCredentials {
     this.#credentials ??= new HandlerCredentials(this.#parts.credentials);
     return this.#credentials;
+  }
+
+  get artifacts(): TaskArtifacts {
+    this.#artifacts ??= new HandlerArtifacts(this.#parts.artifacts);
+    return this.#artifacts;
   }
 
   get step(): DurableRuntime['step'] {

@@ -9,6 +9,7 @@ import type {
   Waited,
 } from '../../protocol/link.ts';
 import type { SignedTask } from '../../protocol/signed-task.ts';
+import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../credentials/handler-credentials.ts';
 
 /** One attempt as a runner sees it: the assignment without the proof and the time of its lease. */
@@ -58,6 +59,8 @@ export interface SessionProvider {
   readonly session: AttemptSession;
   /** Undefined: the run may read none. */
   readonly credentials?: CredentialReader | undefined;
+  /** The files of its task; undefined: there is no worker behind it. */
+  readonly artifacts?: ArtifactReader | undefined;
 }
 
 /** Why a run is told to stop. `parked`: it gave its lease back in order to wait, and will run again. */

@@ -1,4 +1,5 @@
 import { encodePayload } from '../../../core/task/payload.ts';
+import { largeOutcome } from '../../artifacts/large-result.ts';
 import type { AnyTask } from '../../define/definition.ts';
 import { jsonSchemaOf } from '../../define/schema.ts';
 import { StopError } from '../inline-runner.ts';
@@ -14,7 +15,7 @@ import { LoadError, loadTasks } from './load.ts';
 import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
 import { OutputCapture } from './output-capture.ts';
 import { findOwnPackage } from './own-package.ts';
-import { RemoteCredentials, RemoteSession } from './remote-session.ts';
+import { RemoteArtifacts, RemoteCredentials, RemoteSession } from './remote-session.ts';
 import { SpawnWatch } from './spawn-watch.ts';
 
 // The entry of a child process: loads the modules once, then runs one task at a time for the worker that started it.
@@ -26,6 +27,7 @@ interface Current {
   stopped: StopReason | undefined;
   abort: AbortController | undefined;
   session: RemoteSession | undefined;
+  artifacts: RemoteArtifacts | undefined;
 }
 
 findOwnPackage();
@@ -111,7 +113,7 @@ async function serve(run: number, request: RunRequest): Promise<void> {
   // Sent first: a task that kills its process in its first line counts as started all the same.
   send(run);
   outbox.begin(run);
-  current = { run, stopped: undefined, abort: undefined, session: undefined };
+  current = { run, stopped: undefined, abort: undefined, session: undefined, artifacts: undefined };
   // oxlint-disable-next-line node/no-process-env, no-restricted-properties -- written, not read: it is how the processes that the task starts are marked
   process.env[LEASE_MARK] = leaseOf(request);
   const ended = await performHere(request, current);
@@ -142,8 +144,12 @@ async function performHere(request: RunRequest, mine: Current): Promise<RunOutco
     ...(request.credentials === undefined
       ? {}
       : { credentials: new RemoteCredentials(request.credentials, (question) => ask(mine, question)) }),
+    get artifacts(): RemoteArtifacts {
+      mine.artifacts ??= new RemoteArtifacts((question) => ask(mine, question));
+      return mine.artifacts;
+    },
   };
-  return portable(await runHandler(definition, request, parts));
+  return portable(await runHandler(definition, request, parts), request, parts);
 }
 
 /** Made at the first use: most short handlers never look at it. */
@@ -183,14 +189,21 @@ function report(mine: Current, value: unknown): void {
 }
 
 /** The outcome as plain values that reach the worker unchanged. A result that cannot be sent is final: a retry would give the same. */
-function portable(ended: RunOutcome): RunOutcome {
+async function portable(
+  ended: RunOutcome,
+  { credentials }: RunRequest,
+  { artifacts }: { readonly artifacts: RemoteArtifacts },
+): Promise<RunOutcome> {
   switch (ended.kind) {
     case 'done':
       try {
         if (ended.result !== undefined) encodePayload(ended.result, { field: 'result' });
         return ended;
       } catch (error) {
-        return { kind: 'giveUp', error: plainError(error) };
+        // What a run with credentials says must pass its worker, which hides them: a file would not.
+        if (credentials !== undefined) return { kind: 'giveUp', error: plainError(error) };
+        const large = await largeOutcome(ended.result, error, artifacts);
+        return 'error' in large ? { kind: large.kind, error: plainError(large.error) } : large;
       }
     case 'parked':
       return ended;

@@ -1,5 +1,6 @@
 import type { EngineErrorInit } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
+import type { ArtifactReader } from '../../artifacts/attempt-artifacts.ts';
 import type { AttemptSession, RunOutcome, RunRequest, StopReason } from '../runner.ts';
 
 /** Messages from the worker to a child process. */
@@ -73,9 +74,12 @@ export type Verb = keyof AttemptSession;
 /** What a run in a child process asks of credentials. */
 export type CredentialVerb = 'credential' | 'credentialFile';
 
+/** What a run in a child process asks of artifacts: files go by their paths. */
+export type ArtifactVerb = `artifact.${keyof ArtifactReader}`;
+
 /** A call of the attempt's session, made by a run in a child process. */
 export interface Question {
-  readonly verb: Verb | CredentialVerb;
+  readonly verb: Verb | CredentialVerb | ArtifactVerb;
   readonly args: readonly unknown[];
 }
 

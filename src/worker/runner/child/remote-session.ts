@@ -1,10 +1,13 @@
+import type { Artifact } from '../../../core/artifact/artifact.ts';
 import type { CredentialValue } from '../../../core/credential/value.ts';
 import { EngineError } from '../../../core/errors.ts';
+import type { OutgoingFile, WhichArtifact } from '../../../protocol/artifact-link.ts';
 import type { JournalValue, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
 import { messageOf } from '../../../protocol/turn-message.ts';
+import type { ArtifactReader, ArtifactRoom } from '../../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../../credentials/handler-credentials.ts';
 import type { AttemptSession } from '../runner.ts';
-import type { Answer, Question, Verb } from './messages.ts';
+import type { Answer, ArtifactVerb, Question, Verb } from './messages.ts';
 
 /** The attempt's session as a handler in a child process sees it: each call is one question to the worker, as plain values. */
 export class RemoteSession implements AttemptSession {
@@ -64,6 +67,39 @@ export class RemoteCredentials implements CredentialReader {
 
   file(name: string): Promise<string> {
     return answered(this.#ask({ verb: 'credentialFile', args: [name] }));
+  }
+}
+
+/** Artifacts as a handler in a child process reaches them: its worker sends and fetches the files. */
+export class RemoteArtifacts implements ArtifactReader {
+  readonly #ask: (question: Question) => Promise<Answer>;
+
+  constructor(ask: (question: Question) => Promise<Answer>) {
+    this.#ask = ask;
+  }
+
+  room(): Promise<ArtifactRoom> {
+    return this.#get('artifact.room');
+  }
+
+  put(file: OutgoingFile): Promise<Artifact> {
+    return this.#get('artifact.put', file);
+  }
+
+  find(which: WhichArtifact): Promise<Artifact> {
+    return this.#get('artifact.find', which);
+  }
+
+  fetch(artifact: Artifact, path: string): Promise<void> {
+    return this.#get('artifact.fetch', artifact, path);
+  }
+
+  list(task?: string): Promise<readonly Artifact[]> {
+    return this.#get('artifact.list', ...(task === undefined ? [] : [task]));
+  }
+
+  #get<T>(verb: ArtifactVerb, ...args: unknown[]): Promise<T> {
+    return answered(this.#ask({ verb, args }));
   }
 }
 

@@ -1,7 +1,17 @@
+import type { Artifact } from '../../../core/artifact/artifact.ts';
 import { fault, isEngineError } from '../../../core/errors.ts';
+import type { OutgoingFile, WhichArtifact } from '../../../protocol/artifact-link.ts';
 import { type TurnMessage, turnOf } from '../../../protocol/turn-message.ts';
+import type { ArtifactReader } from '../../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../../credentials/handler-credentials.ts';
-import { type Answer, type CredentialVerb, plainError, type Question, type Verb } from '../child/messages.ts';
+import {
+  type Answer,
+  type ArtifactVerb,
+  type CredentialVerb,
+  plainError,
+  type Question,
+  type Verb,
+} from '../child/messages.ts';
 import type { SessionProvider } from '../runner.ts';
 
 const VERBS: readonly Verb[] = ['journal', 'turn', 'waited', 'results', 'dependencies', 'cancelChildren', 'definition'];
@@ -12,6 +22,7 @@ export async function answerQuestion(question: Question, host: SessionProvider |
     const { verb, args } = question;
     if (verb === 'credential' || verb === 'credentialFile')
       return { ok: true, value: await credential(verb, args, host?.credentials) };
+    if (isOfArtifacts(verb)) return { ok: true, value: await artifact(verb, args, host?.artifacts) };
     const session = host?.session;
     if (session === undefined)
       throw fault('CONFLICT', { problem: 'durable calls need a worker, and this run has none' });
@@ -24,6 +35,24 @@ export async function answerQuestion(question: Question, host: SessionProvider |
     const { code, message, retryable, status, details, hint } = error;
     return { ok: false, ours: { code, message, retryable, status, details, hint } };
   }
+}
+
+function isOfArtifacts(verb: unknown): verb is ArtifactVerb {
+  return typeof verb === 'string' && verb.startsWith('artifact.');
+}
+
+/** What it says is looked at where it is used: a child may say anything. */
+async function artifact(verb: ArtifactVerb, args: unknown, artifacts: ArtifactReader | undefined): Promise<unknown> {
+  if (artifacts === undefined)
+    throw fault('UNSUPPORTED', {}, { hint: 'Artifacts need a worker, and this run has none.' });
+  const [first, second] = Array.isArray(args) ? (args as readonly unknown[]) : [];
+  const isRecord = typeof first === 'object' && first !== null;
+  if (verb === 'artifact.room') return artifacts.room();
+  if (verb === 'artifact.put' && isRecord) return artifacts.put(first as OutgoingFile);
+  if (verb === 'artifact.find' && isRecord) return artifacts.find(first as WhichArtifact);
+  if (verb === 'artifact.fetch' && isRecord) return artifacts.fetch(first as Artifact, second as string);
+  if (verb === 'artifact.list' && (first === undefined || typeof first === 'string')) return artifacts.list(first);
+  throw fault('INVALID_INPUT', { field: 'question' });
 }
 
 function credential(verb: CredentialVerb, args: unknown, reader: CredentialReader | undefined): Promise<unknown> {
