@@ -183,7 +183,7 @@ async function adminFolders({
   );
 }
 
-async function headBranch({ git }: Repository, dir: string): Promise<string | undefined> {
+export async function headBranch({ git }: Repository, dir: string): Promise<string | undefined> {
   const { code, out } = await git.run(['symbolic-ref', '--quiet', 'HEAD'], { dir, codes: [1, 128] });
   return code === 0 ? out.trim().replace(/^refs\/heads\//, '') : undefined;
 }
