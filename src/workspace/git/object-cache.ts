@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { access, glob, mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fault } from '../../core/errors.ts';
 import { isCommit, readBranch } from '../../core/workspace/ref.ts';
 import type { RemoteRepo } from '../../core/workspace/repo-address.ts';
 import type { Clock } from '../../core/world.ts';
@@ -92,6 +93,7 @@ export class ObjectCache {
     const found: Array<{ readonly place: string; readonly usedAt: number; readonly bytes: number }> = [];
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const place = join(this.#folder, name);
+      if (!(await isThere(join(place, 'repo.git')))) continue;
       const usedAt = (await stat(join(place, 'used')).catch(() => stat(place))).mtimeMs;
       if (!busy.has(name)) found.push({ place, usedAt, bytes: await sizeOf(place) });
     }
@@ -113,10 +115,7 @@ export class ObjectCache {
   async #open(place: string): Promise<Repository> {
     const dir = join(place, 'repo.git');
     const repository = { git: this.#git, dir };
-    const there = await access(join(dir, 'HEAD')).then(
-      () => true,
-      () => false,
-    );
+    const there = await isThere(join(dir, 'HEAD'));
     if (there) {
       await removeLeftovers(dir);
       return repository;
@@ -139,10 +138,15 @@ export class ObjectCache {
       '--no-auto-maintenance',
       '--no-recurse-submodules',
     ];
-    await git.run(
-      [...fetch, '--prune', '--', address.url, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'],
-      call,
-    );
+    const refs = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
+    await git.run([...fetch, '--prune', '--', address.url, ...refs], call).catch(async (error: unknown) => {
+      const tooMuch = await hasFullFile(dir, git.caps.maxBytes);
+      // At once: nobody may ask for this repository again.
+      await removeLeftovers(dir);
+      throw tooMuch
+        ? fault('WORKSPACE_FAILED', { problem: `more came than the ${git.caps.maxBytes} bytes that this worker takes` })
+        : error;
+    });
     // Of a commit that no branch has; many servers give it to who knows its name.
     if (commit !== undefined && isCommit(commit) && (await commitOf(repository, commit)) === undefined)
       await git.run([...fetch, '--', address.url, `${commit}:refs/asked/${commit}`], { ...call, codes: [1, 128] });
@@ -172,6 +176,19 @@ async function removeLeftovers(dir: string): Promise<void> {
     { cwd: dir },
   ))
     await rm(join(dir, name), { recursive: true, force: true });
+}
+
+export const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Whether a fetch has ended at the bound of its file; the program that wrote it dies without a word. */
+async function hasFullFile(dir: string, maxBytes: number): Promise<boolean> {
+  for await (const name of glob('objects/pack/{tmp_*,.tmp-*}', { cwd: dir }))
+    if ((await stat(join(dir, name))).size >= maxBytes) return true;
+  return false;
 }
 
 async function hasObjects({ dir }: Repository): Promise<boolean> {
