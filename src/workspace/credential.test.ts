@@ -117,6 +117,14 @@ test('a wrong password fails without a question, and is not told', async () => {
   });
 });
 
+test('what was read with a credential is not given to a task that names none', async () => {
+  const { resolver } = worker(ADA);
+  const first = await resolver.prepare({ source: 'git', repo: url, credential: 'forge' }, { task: 'a', attempt: 1 });
+  const other = resolver.prepare({ source: 'git', repo: url, commit: first.commit }, { task: 'b', attempt: 1 });
+  await assert.rejects(other, { code: 'WORKSPACE_FAILED' });
+  await first.close('completed');
+});
+
 test('a credential that nobody gives, or that is none for a repository, is refused', async () => {
   const folder = join(temp, 'none');
   const none = new WorkspaceResolver({

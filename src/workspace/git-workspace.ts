@@ -58,9 +58,10 @@ export interface RemotePlace extends GitPlace {
 
 export async function checkOutRemote(place: RemotePlace): Promise<ReadyCheckout> {
   const { git, cache, folder, spec, address, signal } = place;
+  const from = { address, credential: spec.credential };
   const enough = spec.branch === undefined ? spec.commit : undefined;
-  const source = await withAccess(place, (how) => cache.fetch({ address, commit: enough, access: how, signal }));
-  const { commit, remote } = await cache.use(address, signal, (repository) => startOf(repository, place));
+  const source = await withAccess(place, (how) => cache.fetch({ ...from, commit: enough, access: how, signal }));
+  const { commit, remote } = await cache.use(from, signal, (repository) => startOf(repository, place));
   const repository = await ownRepository(git, folder, source);
   const tree = await prepareWorkTree(repository, {
     path: join(folder, 'tree'),
@@ -75,7 +76,7 @@ export async function checkOutRemote(place: RemotePlace): Promise<ReadyCheckout>
     const head = branch === undefined ? undefined : await commitOf(repository, branchRef(branch));
     if (branch === undefined || head === undefined)
       return { how: 'none', commit: await commitOf({ ...repository, dir: tree.dir }, 'HEAD') };
-    return cache.use(address, signal, async (kept) => {
+    return cache.use(from, signal, async (kept) => {
       await keepCommit(kept, repository, branch, signal);
       if (spec.publish === 'none' || head === before) return { how: head === before ? 'pushed' : 'none', commit: head };
       if (spec.publish !== 'bundle') {

@@ -109,6 +109,28 @@ test('a repository that takes no push gets its commits out as a bundle', async (
   await workspace.close('completed');
 });
 
+test('a bundle is believed no more than a server', async () => {
+  const { url, folder } = remote();
+  const spec: WorkspaceSpec = { source: 'git', repo: url, branch: 'run/a', publish: 'bundle' };
+  const file = join(temp, 'bad.bundle');
+  const refused = (code: string) =>
+    assert.rejects(worker().prepare(spec, { task: 't', attempt: 1, bundle: file }), { code });
+  writeFileSync(file, 'no bundle');
+  await refused('WORKSPACE_FAILED');
+  commit(folder, { a: 'a' });
+  commit(folder, { b: 'b' });
+  git(folder, 'bundle', 'create', '--quiet', '--version=2', file, 'main', '^main~1');
+  await refused('WORKSPACE_MISMATCH');
+  git(folder, 'bundle', 'create', '--quiet', '--version=2', file, 'main', '^main~2');
+  const whole = readFileSync(file);
+  writeFileSync(file, whole.with(whole.length - 40, (whole.at(-40) as number) ^ 1));
+  await refused('WORKSPACE_FAILED');
+  writeFileSync(file, whole);
+  const workspace = await worker().prepare(spec, { task: 't', attempt: 1, bundle: file });
+  assert.equal(workspace.commit, git(folder, 'rev-parse', 'main'));
+  await workspace.close('completed');
+});
+
 test('commits that are not published stay on the worker, and its next task has them', async () => {
   const { url } = remote();
   const own = worker();

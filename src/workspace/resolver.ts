@@ -172,7 +172,8 @@ export class WorkspaceResolver {
     call: PrepareCall,
   ): Promise<Workspace> {
     const { task, attempt, run } = call;
-    const cache = typeof address === 'object' ? ObjectCache.nameOf(address) : undefined;
+    const credential = spec.source === 'git' ? spec.credential : undefined;
+    const cache = typeof address === 'object' ? ObjectCache.nameOf({ address, credential }) : undefined;
     const repository = typeof address === 'string' ? await workspaceFolder(this.#options, address, false) : undefined;
     let record: WorkspaceRecord = {
       key,

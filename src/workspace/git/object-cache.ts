@@ -20,8 +20,13 @@ export interface CacheOptions {
   readonly clock: Pick<Clock, 'wall'>;
 }
 
-export interface CacheWish {
+export interface CacheSource {
   readonly address: RemoteRepo;
+  /** The name of the credential that it is read with: who names another one, or none, has no use of what this one has brought. */
+  readonly credential?: string | undefined;
+}
+
+export interface CacheWish extends CacheSource {
   /** A commit that is enough: if it is there already, nobody is asked. */
   readonly commit?: string | undefined;
   readonly access: GitAccess;
@@ -49,13 +54,13 @@ export class ObjectCache {
   }
 
   /** The name of the folder of an address. It tells nothing about the address. */
-  static nameOf({ url }: RemoteRepo): string {
-    return createHash('sha256').update(url).digest('hex').slice(0, 32);
+  static nameOf({ address, credential = '' }: CacheSource): string {
+    return createHash('sha256').update(`${address.url}\n${credential}`).digest('hex').slice(0, 32);
   }
 
   /** The repository with what the remote one has now. */
   async fetch(wish: CacheWish): Promise<CachedRepository> {
-    return this.use(wish.address, wish.signal, async (repository, warm) => {
+    return this.use(wish, wish.signal, async (repository, warm) => {
       const enough = wish.commit !== undefined && (await commitOf(repository, wish.commit, wish)) !== undefined;
       if (!enough) await this.#fetch(repository, wish);
       return { ...repository, warm, fetched: !enough };
@@ -64,17 +69,17 @@ export class ObjectCache {
 
   /** Does something with the repository of an address while nobody else changes it. */
   async use<T>(
-    address: RemoteRepo,
+    source: CacheSource,
     signal: AbortSignal | undefined,
     work: (repository: Repository, warm: boolean) => Promise<T>,
   ): Promise<T> {
-    const place = join(this.#folder, ObjectCache.nameOf(address));
+    const place = join(this.#folder, ObjectCache.nameOf(source));
     await mkdir(place, { recursive: true, mode: 0o700 });
     return withLock(join(place, 'lock'), { timers: this.#git.timers, signal }, async () => {
       const repository = await this.#open(place);
       const before = await hasObjects(repository);
       const now = new Date(this.#clock.wall());
-      await writeFile(join(place, 'used'), `${address.url}\n`);
+      await writeFile(join(place, 'used'), `${source.address.url}\n`);
       await utimes(join(place, 'used'), now, now);
       return work(repository, before);
     });
