@@ -88,7 +88,7 @@ test('the password of a private repository is in no argument, no environment and
   );
   assert.deepEqual(globSync('private/access-*', { cwd: folder }), [], 'the program that git asks is gone');
   assert.ok(!git(workspace.path, 'config', '--list').includes(CANARY));
-  const planted = spawn('sleep', ['60'], { env: { PATH: process.env['PATH'], CANARY } });
+  const planted = spawn('sleep', ['60'], { env: { PATH: '/usr/bin:/bin', CANARY } });
   after(() => planted.kill());
   await until('the environment of the other process', () => holds(`/proc/${planted.pid}/environ`));
   await workspace.close('completed');

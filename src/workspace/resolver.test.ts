@@ -247,7 +247,7 @@ test('what becomes of a folder is what its policy says', async () => {
   assert.ok(statSync(packed as string).size > 0);
   const fails = () => Promise.reject(new Error('the place is out of reach'));
   assert.equal(await end('archive', 'completed', fails), true, 'what could not be archived is not lost');
-  assert.deepEqual((await own.orphans()).map(({ state }) => state).sort(), ['failed', 'kept', 'kept']);
+  assert.deepEqual((await own.orphans()).map(({ state }) => state ?? '').toSorted(), ['failed', 'kept', 'kept']);
   const keys = (await own.orphans()).map(({ key }) => key);
   assert.deepEqual(await own.clean([...keys, '../../etc', 'no-such']), [...keys, 'no-such']);
   assert.deepEqual([await own.orphans(), readdirSync(join(own.folder, 'work'))], [[], []]);
@@ -263,7 +263,7 @@ test('an orphan is what belongs to no attempt that lives, known or not', async (
     timers: TIMERS,
   });
   mkdirSync(join(own.folder, 'work', 'stranger'));
-  assert.deepEqual((await before.orphans()).map(({ task, key }) => task ?? key).sort(), ['a', 'stranger']);
+  assert.deepEqual((await before.orphans()).map(({ task, key }) => task ?? key).toSorted(), ['a', 'stranger']);
   assert.deepEqual(
     (await before.orphans(({ task }) => task === 'a')).map(({ key }) => key),
     ['stranger'],
@@ -330,6 +330,6 @@ test('a workspace whose record or folder is broken is made again', async () => {
   writeFileSync(join(own.folder, 'records', record as string), '{');
   assert.equal((await own.orphans()).length, 1, 'it is listed all the same');
   const second = await own.prepare(spec, { task: 'a', attempt: 2 });
-  assert.deepEqual([second.path, readdirSync(second.path).sort()], [first.path, ['.git', 'README.md']]);
+  assert.deepEqual([second.path, readdirSync(second.path).toSorted()], [first.path, ['.git', 'README.md']]);
   await second.close('completed');
 });

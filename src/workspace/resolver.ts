@@ -202,16 +202,15 @@ export class WorkspaceResolver {
     const { path, commit, branch } = checkout.tree;
     record = { ...record, state: 'ready', path };
     await this.#records.write(record);
-    const { warm, diff, commitAll, publish } = checkout;
     return {
       spec,
       path,
       commit,
       branch,
-      warm,
-      diff,
-      commitAll,
-      publish,
+      warm: checkout.warm,
+      diff: () => checkout.diff(),
+      commitAll: (message) => checkout.commitAll(message),
+      publish: () => checkout.publish(),
       close: (outcome) => this.#close(record, outcome, call),
     };
   }
