@@ -5,5 +5,4 @@ export {
   readWorkspaceName,
   rootTag,
   spelled,
-  type WorkspaceName,
 } from '../../core/workspace/workspace-name.ts';
