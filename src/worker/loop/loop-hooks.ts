@@ -9,11 +9,11 @@ import { contextOf, FIRST, type LoopState, loopStateIn } from '../../flow/loop/l
 import { checkedBoxes, implementationPrompt, reviewPrompt } from '../../flow/loop/prompts.ts';
 import { isPhase } from '../../flow/loop/records.ts';
 import { decisionOn } from '../../flow/loop/watchdog.ts';
+import { fileBelow, workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { HookContext, HookedRun, MachineHooks } from '../machine/machine-hooks.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
 import type { LoopHost } from './loop-host.ts';
 import { notesOf, runCommands } from './verification.ts';
-import { fileBelow, workspaceFolder } from './workspace-folder.ts';
 
 /** Why a loop has failed. */
 class LoopFailed extends Error {

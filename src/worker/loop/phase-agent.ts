@@ -9,11 +9,11 @@ import { isMap, type Value, type ValueMap } from '../../flow/expression/values.t
 import { wholePrompt } from '../../flow/loop/prompts.ts';
 import { type AgentFailure, retryDelay, type Tried, triedAgain } from '../../flow/loop/retry.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
+import { workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { AgentExecutor, CallOptions } from '../agents/executor.ts';
 import { withinMs } from '../agents/within.ts';
 import { logLine } from './hooked-loop.ts';
 import type { LoopHost } from './loop-host.ts';
-import { workspaceFolder } from './workspace-folder.ts';
 
 export interface PhaseAgentDeps {
   readonly host: LoopHost;
