@@ -10,12 +10,12 @@ import { checkedBoxes, implementationPrompt, reviewPrompt } from '../../flow/loo
 import { iterationsOf, isPhase } from '../../flow/loop/records.ts';
 import { decisionOn } from '../../flow/loop/watchdog.ts';
 import { worktreeIn } from '../../flow/loop/worktree-state.ts';
+import { fileBelow, workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { HookContext, HookedRun, MachineHooks } from '../machine/machine-hooks.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
 import type { LoopHost } from './loop-host.ts';
 import { commitPhase, mergeRun, openRunWorktree, removeRunWorktree, worktreeFolder } from './run-worktree.ts';
 import { notesOf, runCommands } from './verification.ts';
-import { fileBelow, workspaceFolder } from './workspace-folder.ts';
 
 /** Files of a conflict that are told. */
 const MOST_FILES = 20;

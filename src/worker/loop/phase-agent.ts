@@ -12,12 +12,12 @@ import { wholePrompt } from '../../flow/loop/prompts.ts';
 import { type AgentFailure, retryDelay, type Tried, triedAgain } from '../../flow/loop/retry.ts';
 import { worktreeIn } from '../../flow/loop/worktree-state.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
+import { workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { AgentExecutor, CallOptions } from '../agents/executor.ts';
 import { withinMs } from '../agents/within.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
 import type { LoopHost } from './loop-host.ts';
 import { commitPhase, worktreeFolder } from './run-worktree.ts';
-import { workspaceFolder } from './workspace-folder.ts';
 
 export interface PhaseAgentDeps {
   readonly host: LoopHost;

@@ -12,7 +12,7 @@ import { type Merged, mergeBranch } from '../../workspace/git/merge.ts';
 import { baseBranch, branchRef, commitOf, isAncestor, openRepository, type Repository } from '../../workspace/git/repository.ts';
 import { locked, prepareWorkTree, removeWorkTree } from '../../workspace/git/worktree.ts';
 import type { LoopHost } from './loop-host.ts';
-import { workspaceFolder } from './workspace-folder.ts';
+import { workspaceFolder } from '../../workspace/shared-folder.ts';
 import { placeBelow } from './worktree-place.ts';
 
 type Host = Pick<LoopHost, 'roots'>;

@@ -4,7 +4,7 @@ import { join, sep } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { placeOf } from '../../flow/loop/worktree-state.ts';
 import type { LoopHost } from './loop-host.ts';
-import { workspaceFolder } from './workspace-folder.ts';
+import { workspaceFolder } from '../../workspace/shared-folder.ts';
 
 /** All folders above it are made. A link in its place is refused. */
 export async function placeBelow(host: Pick<LoopHost, 'roots'>, path: string): Promise<string> {
