@@ -66,7 +66,12 @@ export const WORKTRUNK: ReadonlySet<string> = new Set([
  */
 export function gitWish(config: LoopGitConfig): 'none' | 'auto' | 'git' {
   const { worktree_provider: made, merge_strategy: strategy, workspace_source: source } = config;
-  const said = [config.base_branch, config.merge_target_branch, config.run_branch_prefix, config.worktree_path_template];
+  const said = [
+    config.base_branch,
+    config.merge_target_branch,
+    config.run_branch_prefix,
+    config.worktree_path_template,
+  ];
   if (made === 'git' || source === 'git' || strategy !== 'none' || said.some((one) => one !== undefined)) return 'git';
   return made ?? 'none';
 }

@@ -11,7 +11,8 @@ export interface WorktreePlan {
 
 /** A text says what is wrong with it. `name`: of the run. */
 export function planWorktree(workspace: string, name: string, config: LoopGitConfig): WorktreePlan | string {
-  const { run_branch_prefix: prefix = RUN_BRANCH_PREFIX, worktree_path_template: template = WORKTREE_TEMPLATE } = config;
+  const { run_branch_prefix: prefix = RUN_BRANCH_PREFIX, worktree_path_template: template = WORKTREE_TEMPLATE } =
+    config;
   const branch = runBranch(name, prefix);
   if (typeof branch === 'string') return `run_branch_prefix: ${branch}`;
   const repo = workspace.split('/');
@@ -28,7 +29,8 @@ export function planWorktree(workspace: string, name: string, config: LoopGitCon
 /** What is wrong before any run has a name. */
 export function planProblems(workspace: string, config: LoopGitConfig): readonly string[] {
   const { workspace_source: source, repo_url: url, repo_ref: ref, credential } = config;
-  if (source === 'git' && url === undefined) return ['repo_url: workspace_source "git" needs the address of a repository'];
+  if (source === 'git' && url === undefined)
+    return ['repo_url: workspace_source "git" needs the address of a repository'];
   const lone = [
     ['repo_url', url],
     ['repo_ref', ref],

@@ -57,7 +57,9 @@ export function placeOf(path: string): Place | undefined {
   return isPlace && readPathBelow(below.join('/')) !== undefined ? { root, below } : undefined;
 }
 
-export function cleanupIn(context: ValueMap): { readonly status: CleanupStatus; readonly message?: string } | undefined {
+export function cleanupIn(
+  context: ValueMap,
+): { readonly status: CleanupStatus; readonly message?: string } | undefined {
   const { cleanup } = context;
   const status = isMap(cleanup) ? CLEANUPS.find((one) => one === cleanup['status']) : undefined;
   if (status === undefined || !isMap(cleanup)) return undefined;

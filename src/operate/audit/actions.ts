@@ -94,6 +94,9 @@ export const AUDITED: { readonly [A in Action]?: Audited } = {
   resumeLoop: { of: 'run' },
   cancelLoop: { of: 'run' },
   retryLoop: { of: 'run' },
+  mergeLoop: { of: 'run', answer: { commit: true } },
+  scrapLoop: { of: 'run' },
+  removeWorktree: { of: 'run' },
   saveView: { of: 'view' },
   removeView: { of: 'view' },
 };
@@ -114,6 +117,7 @@ export const NOT_AUDITED: { readonly [N in RouteName]?: string } = {
   sendSignal: 'it is work: the task that waits for it is given a message',
   deliverHook: 'a delivery is no action of a person; the trigger keeps a line of each',
   checkRun: LOOK,
+  createLoopPr: LOOK,
   checkWorkflow: LOOK,
   registerWorker: WORKER,
   beatWorker: WORKER,

@@ -7,7 +7,7 @@ import { decide, type PhaseEnd, triedAgain } from '../../flow/loop/decide.ts';
 import { type LoopInput, readLoopInput } from '../../flow/loop/loop-input.ts';
 import { contextOf, FIRST, type LoopState, loopStateIn } from '../../flow/loop/loop-state.ts';
 import { checkedBoxes, implementationPrompt, reviewPrompt } from '../../flow/loop/prompts.ts';
-import { iterationsOf, isPhase } from '../../flow/loop/records.ts';
+import { isPhase, iterationsOf } from '../../flow/loop/records.ts';
 import { decisionOn } from '../../flow/loop/watchdog.ts';
 import { worktreeIn } from '../../flow/loop/worktree-state.ts';
 import { fileBelow, workspaceFolder } from '../../workspace/shared-folder.ts';

@@ -7,8 +7,8 @@ import type { World } from '../../core/world.ts';
 import { type AgentError, type AgentResult, totalCost } from '../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { loopStateIn } from '../../flow/loop/loop-state.ts';
-import { nextAttempt } from '../../flow/loop/records.ts';
 import { wholePrompt } from '../../flow/loop/prompts.ts';
+import { nextAttempt } from '../../flow/loop/records.ts';
 import { type AgentFailure, retryDelay, type Tried, triedAgain } from '../../flow/loop/retry.ts';
 import { worktreeIn } from '../../flow/loop/worktree-state.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
@@ -88,7 +88,8 @@ class PhaseCall {
     let running: Promise<AgentResult> | undefined;
     try {
       const tree = worktreeIn(context['worktree'] as Value);
-      const folder = tree === undefined ? await workspaceFolder(host, workspace) : (await worktreeFolder(host, tree, signal)).path;
+      const folder =
+        tree === undefined ? await workspaceFolder(host, workspace) : (await worktreeFolder(host, tree, signal)).path;
       const asked = await executor(agent, folder);
       const result = await withinMs(world.timers, timeoutMs, signal, (own) => {
         running = asked.execute(
@@ -119,7 +120,12 @@ class PhaseCall {
       const n = nextAttempt(loopStateIn(context).records, phase === 'review' ? 'review' : 'implementation');
       const title = `${phase === 'review' ? 'Review' : 'Implementation'} ${n}`;
       const message = `${title}\n\nRun: ${hookedLoops.getStore()?.executionId ?? 'unknown'}`;
-      const commit = await commitPhase(await worktreeFolder(this.#deps.host, tree, signal), tree.branch, message, signal);
+      const commit = await commitPhase(
+        await worktreeFolder(this.#deps.host, tree, signal),
+        tree.branch,
+        message,
+        signal,
+      );
       return this.#ended(result, { ok: true, tries, commit });
     } catch (error) {
       signal.throwIfAborted();

@@ -9,10 +9,17 @@ import type { RunWorktree } from '../../flow/loop/worktree-state.ts';
 import { type CheckedOut, commitAll } from '../../workspace/git/commit.ts';
 import { Git } from '../../workspace/git/git-command.ts';
 import { type Merged, mergeBranch } from '../../workspace/git/merge.ts';
-import { baseBranch, branchRef, commitOf, isAncestor, openRepository, type Repository } from '../../workspace/git/repository.ts';
+import {
+  baseBranch,
+  branchRef,
+  commitOf,
+  isAncestor,
+  openRepository,
+  type Repository,
+} from '../../workspace/git/repository.ts';
 import { locked, prepareWorkTree, removeWorkTree } from '../../workspace/git/worktree.ts';
-import type { LoopHost } from './loop-host.ts';
 import { workspaceFolder } from '../../workspace/shared-folder.ts';
+import type { LoopHost } from './loop-host.ts';
 import { placeBelow } from './worktree-place.ts';
 
 type Host = Pick<LoopHost, 'roots'>;
@@ -75,7 +82,11 @@ export async function worktreeFolder(host: Host, tree: RunWorktree, signal?: Abo
 }
 
 /** Somebody else has set the branch back, or to something else. */
-async function refuseOther(repository: Repository, { branch, commit }: RunWorktree, found: string | undefined): Promise<void> {
+async function refuseOther(
+  repository: Repository,
+  { branch, commit }: RunWorktree,
+  found: string | undefined,
+): Promise<void> {
   if (found === commit) return;
   const isKnown = found !== undefined && (await commitOf(repository, commit)) !== undefined;
   if (isKnown && (await isAncestor(repository, commit, found))) return;
@@ -83,7 +94,12 @@ async function refuseOther(repository: Repository, { branch, commit }: RunWorktr
 }
 
 /** Commits what a phase has left, and answers where the branch is then. */
-export async function commitPhase(tree: CheckedOut, branch: string, message: string, signal?: AbortSignal): Promise<string> {
+export async function commitPhase(
+  tree: CheckedOut,
+  branch: string,
+  message: string,
+  signal?: AbortSignal,
+): Promise<string> {
   const { repository, path } = tree;
   if ((await onBranch(repository, { branch }, path)) === undefined)
     throw fault('WORKSPACE_MISMATCH', { expected: branch, found: 'no worktree on it any more' });
@@ -97,17 +113,25 @@ export async function commitPhase(tree: CheckedOut, branch: string, message: str
 export async function mergeRun(
   host: Host,
   { repo, branch, base, target }: RunWorktree,
-  { strategy, message, signal }: { readonly strategy: RunWorktree['strategy']; readonly message: string; readonly signal?: AbortSignal },
+  {
+    strategy,
+    message,
+    signal,
+  }: { readonly strategy: RunWorktree['strategy']; readonly message: string; readonly signal?: AbortSignal },
 ): Promise<Merged> {
   const repository = await repositoryOf(host, repo);
   return mergeBranch(repository, { strategy, branch, target, base, message, signal });
 }
 
 /** Never the branch. A worktree that is gone already is removed. */
-export async function removeRunWorktree(host: Host, { repo, path, branch }: Pick<RunWorktree, 'repo' | 'path' | 'branch'>): Promise<void> {
+export async function removeRunWorktree(
+  host: Host,
+  { repo, path, branch }: Pick<RunWorktree, 'repo' | 'path' | 'branch'>,
+): Promise<void> {
   const repository = await repositoryOf(host, repo);
   const place = await placeBelow(host, path);
-  if ((await worktreeAt(repository, place)) === undefined && (await lstat(place).catch(() => undefined)) === undefined) return;
+  if ((await worktreeAt(repository, place)) === undefined && (await lstat(place).catch(() => undefined)) === undefined)
+    return;
   if ((await onBranch(repository, { branch }, place)) === undefined)
     throw fault('WORKSPACE_MISMATCH', { expected: branch, found: 'something else in its place' });
   await removeWorkTree(repository, place);
@@ -145,13 +169,19 @@ async function worktreeAt({ dir: own }: Repository, path: string): Promise<Known
 }
 
 /** Where the worktree goes: a folder that is something else, or has files of somebody, is left alone. */
-async function freePlace(host: Host, repository: Repository, tree: Pick<RunWorktree, 'path' | 'branch'>): Promise<string> {
+async function freePlace(
+  host: Host,
+  repository: Repository,
+  tree: Pick<RunWorktree, 'path' | 'branch'>,
+): Promise<string> {
   const path = await placeBelow(host, tree.path);
   await removeUnfinished(repository, path);
   if ((await onBranch(repository, tree, path)) !== undefined) return path;
   const files = await readdir(path).catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? [] : ['?']));
   if (files.length === 0) return path;
-  throw fault('WORKSPACE_FAILED', { problem: `"${tree.path}" has files already, and is no worktree of ${tree.branch}` });
+  throw fault('WORKSPACE_FAILED', {
+    problem: `"${tree.path}" has files already, and is no worktree of ${tree.branch}`,
+  });
 }
 
 /** Of a git that was killed while it checked files out: what is missing would be taken for deleted. */

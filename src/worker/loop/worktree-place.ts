@@ -3,14 +3,15 @@ import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { placeOf } from '../../flow/loop/worktree-state.ts';
-import type { LoopHost } from './loop-host.ts';
 import { workspaceFolder } from '../../workspace/shared-folder.ts';
+import type { LoopHost } from './loop-host.ts';
 
 /** All folders above it are made. A link in its place is refused. */
 export async function placeBelow(host: Pick<LoopHost, 'roots'>, path: string): Promise<string> {
   const place = placeOf(path);
   const last = place?.below.at(-1);
-  if (place === undefined || last === undefined) throw refuse(`${JSON.stringify(path.slice(0, 80))} is no folder below a root`);
+  if (place === undefined || last === undefined)
+    throw refuse(`${JSON.stringify(path.slice(0, 80))} is no folder below a root`);
   const base = await workspaceFolder(host, place.root);
   let folder = base;
   for (const part of place.below.slice(0, -1)) {
