@@ -7,8 +7,8 @@ import { oneOf, type Read, Wrong, yesOrNo } from './setting.ts';
 export const MERGE_STRATEGIES = ['none', 'merge', 'squash'] as const;
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number];
 
-export const WORKSPACE_SOURCES = ['shared_fs', 'git'] as const;
-export const WORKTREE_PROVIDERS = ['git', 'auto'] as const;
+const WORKSPACE_SOURCES = ['shared_fs', 'git'] as const;
+const WORKTREE_PROVIDERS = ['git', 'auto'] as const;
 
 export interface LoopGitConfig {
   /** `git`: the workspace is a clone of `repo_url`, and the branch of the run is pushed there after each phase. */

@@ -5,9 +5,9 @@ import { type RunWorktree, worktreeIn } from './worktree-state.ts';
 /** The handler of these tasks. */
 export const LOOP_GIT = 'loop-git';
 
-export const GIT_ACTS = ['diff', 'merge', 'scrap', 'list', 'remove'] as const;
+const GIT_ACTS = ['diff', 'merge', 'scrap', 'list', 'remove'] as const;
 /** `scrap`: the worktree goes, and the branch with it. `remove`: the worktree alone. */
-export type GitAct = (typeof GIT_ACTS)[number];
+type GitAct = (typeof GIT_ACTS)[number];
 
 export type GitTask =
   | { readonly act: 'list'; readonly workspace: string }

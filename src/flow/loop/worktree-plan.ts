@@ -3,7 +3,7 @@ import { RUN_BRANCH_PREFIX, runBranch, WORKTREE_TEMPLATE, worktreePath } from '.
 import { gitWish, type LoopGitConfig } from './git-keys.ts';
 import { readWorkspaceName } from './workspace-name.ts';
 
-export interface WorktreePlan {
+interface WorktreePlan {
   /** A root and a folder below it, as workspaces have them. A folder may begin with a dot. */
   readonly path: string;
   readonly branch: string;

@@ -20,7 +20,7 @@ export interface RunWorktree {
 }
 
 /** Words of the end of a worktree: it went, it could not go, or it was to stay. */
-export type CleanupStatus = 'cleaned' | 'failed' | 'skipped';
+type CleanupStatus = 'cleaned' | 'failed' | 'skipped';
 const CLEANUPS: readonly CleanupStatus[] = ['cleaned', 'failed', 'skipped'];
 
 /** From a context or an input, which anybody may have written: undefined where it is none. */
@@ -45,7 +45,7 @@ export function worktreeIn(value: Value): RunWorktree | undefined {
   return { repo, path, branch, base, target, strategy, base_commit, commit };
 }
 
-export interface Place {
+interface Place {
   readonly root: string;
   readonly below: readonly string[];
 }

@@ -213,6 +213,9 @@ function worktreePlaces(
   return { path, branch, made, ...(ended === undefined || cleanup !== 'cleaned' ? { left: ended } : { ended }) };
 }
 
+/** What the names of all reviews of a run begin with. */
+export const reviewPrefix = (run: string): string => `${run}/review/`;
+
 const PENDING: LoopReview = { status: 'pending', at: undefined, commit: undefined };
 const MOST_REVIEWS = 50;
 
@@ -220,7 +223,7 @@ const MOST_REVIEWS = 50;
 async function reviewOf({ engine }: EngineSnapshot, { id }: Run): Promise<LoopReview> {
   const { runs } = await engine.runs.list({
     kind: LOOP_GIT,
-    name: `${id}/review/`,
+    name: reviewPrefix(id),
     states: ['completed'],
     limit: MOST_REVIEWS,
   });

@@ -10,7 +10,7 @@ import { readWorkspaceName, rootTag } from '../../flow/loop/workspace-name.ts';
 import type { RunWorktree } from '../../flow/loop/worktree-state.ts';
 import { MACHINE_QUEUE } from '../../flow/machine/machine-run.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
-import type { LoopLook } from './loop-look.ts';
+import { type LoopLook, reviewPrefix } from './loop-look.ts';
 import { lookUp } from './loop-runs.ts';
 
 /** A worker that is there answers within a second or two. */
@@ -18,7 +18,7 @@ const WAIT_MS = 30_000;
 const LOOK_MS = 50;
 const TIMEOUT_MS = 120_000;
 
-export interface ReviewBounds {
+interface ReviewBounds {
   readonly waitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -101,9 +101,6 @@ async function review(engine: Engine, { run, steps }: LoopLook, asked: GitTask, 
   });
   return ended(engine, started.run.task, asked.act, bounds);
 }
-
-/** What the names of all reviews of a run begin with. */
-export const reviewPrefix = (run: string): string => `${run}/review/`;
 
 function requestOf(asked: GitTask, workspace: string): PushRequest {
   const [root = ''] = workspace.split('/');
