@@ -162,7 +162,7 @@ export class LoopdWorkers {
       created_at: one.createdAt,
       suspect: one.suspect,
       reuses: one.reuses ?? false,
-      workspace: null,
+      workspace: run?.workspace ?? null,
     };
   }
 
