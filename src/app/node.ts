@@ -13,7 +13,7 @@ import { type Log, SILENT } from '../engine/log.ts';
 import type { Store } from '../store/store.ts';
 import { type ArtifactOptions, BlobPlace } from './artifacts/blob-place.ts';
 import { type Cluster, type ClusterOptions, makeCluster } from './cluster.ts';
-import type { WorkTerms } from './link/direct-link.ts';
+import type { WorkTerms } from './link/link-terms.ts';
 import { openStore, type StoreOptions } from './store-url.ts';
 import { type AppTriggerHost, lazyHost } from './triggers/host.ts';
 import { realWorld } from './world.ts';

@@ -49,8 +49,9 @@ import { type AppSchedules, CalledSchedules, type ScheduleOptions } from './libr
 import { type AppWorkflows, CalledWorkflows } from './library/stored-workflows.ts';
 import { type AppTriggers, CalledTriggers } from './library/triggers.ts';
 import { startOver, startWorkflow, workflowHandle } from './library/workflow-runs.ts';
-import { DirectLink, type DirectLinkOptions } from './link/direct-link.ts';
+import { DirectLink } from './link/direct-link.ts';
 import type { DirectRenewalData } from './link/direct-renewals.ts';
+import type { DirectLinkOptions } from './link/link-terms.ts';
 import { type Admission, type Node, type NodeOptions, openNode } from './node.ts';
 import type { RemoteApp, RemoteOptions } from './remote/remote-app.ts';
 import { type Recovered, recoverStale } from './upkeep/recover.ts';

@@ -1,5 +1,4 @@
 import { type AddressInfo, isIP } from 'node:net';
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EngineError, fault } from '../core/errors.ts';
 import { type Log, SILENT } from '../engine/log.ts';
@@ -11,25 +10,28 @@ import { a2aRoutes } from './a2a/routes.ts';
 import { type Access, callerOf, type Principal } from './auth/access.ts';
 import { aboutOf, actorOf as auditActor, audited, auditorFor, auditRefusal } from './auth/audit.ts';
 import { watchClock } from './clock-watch.ts';
+import { OpenStreams } from './events/open-streams.ts';
 import { STREAM_HEADERS, writeStream } from './events/sse.ts';
 import { MAX_HOOK_BYTES } from './hooks/hook-service.ts';
 import { EventStream, FileAnswer, JsonText, NO_CONTENT, RawResponse } from './http/answers.ts';
 import { actorOf, bearerOf, checked } from './http/caller.ts';
 import { Connections, MOST_PER_ADDRESS, placeOf } from './http/connections.ts';
 import { endUnread } from './http/hang-up.ts';
-import { Hosts, hostOf, isLoopback } from './http/hosts.ts';
+import { Hosts, hostOf, isLoopback, isOwnSite } from './http/hosts.ts';
 import { InFlightRequests } from './http/in-flight.ts';
 import { cannotListen, makeFastify, requireTls } from './http/listening.ts';
+import { bodyOf, nameOf, routeOf, setCommonHeaders } from './http/matched-route.ts';
 import type { Metrics } from './http/metrics.ts';
 import { Pipelines } from './http/pipelines.ts';
-import { errorOf, noPage, notOpen, problemText, stackOf } from './http/refusals.ts';
+import { errorOf, noPage, notOpen, problemText, secondsOf, stackOf } from './http/refusals.ts';
 import type { Call, Handler, Handlers, Services } from './http/route-handler.ts';
+import { sendFile, sendRaw } from './http/send-bytes.ts';
 import { StrangerPace, type StrangerTerms } from './http/stranger-pace.ts';
 import { loopdRoutes, loopRoutes } from './loopd/loopd-routes.ts';
 import { plainStatus, plainText } from './loopd/refusals.ts';
 import { mcpRoutes } from './mcp/routes.ts';
-import { artifactRoutes } from './routes/artifacts.ts';
 import { eventRoutes } from './routes/events.ts';
+import { artifactRoutes } from './routes/files/artifacts.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { insightRoutes } from './routes/insight.ts';
 import { loginRoutes } from './routes/login.ts';
@@ -42,7 +44,6 @@ import { workerRoutes } from './routes/workers.ts';
 import { refuseRequest } from './rpc/problems.ts';
 import { rpcRoutes } from './rpc/routes.ts';
 import { refuseUpgrade } from './socket-ends.ts';
-import { watchStalls } from './transfers/stall-watch.ts';
 import type { SignedQuery, Way } from './transfers/transfer-signer.ts';
 import { cookieOf } from './ui/cookie.ts';
 import { opensPage, servePages } from './ui/pages.ts';
@@ -75,7 +76,6 @@ export interface ServerOptions {
   readonly log?: Log | undefined;
 }
 
-const MOST_STREAMS = 1000;
 /** A request that takes longer is cut off when the server closes. */
 const DRAIN_MS = 2000;
 
@@ -107,14 +107,14 @@ export class Server {
   readonly #known = new WeakMap<FastifyRequest, Principal>();
   readonly #begun = new WeakSet<FastifyRequest>();
   readonly #codes = new WeakMap<FastifyRequest, string>();
-  /** Open streams by token. */
-  readonly #open = new Map<number | undefined, number>();
+  readonly #open: OpenStreams;
   #services: OpenServices | undefined;
   #unwatch = (): void => {};
 
   private constructor(options: ServerOptions) {
     this.#options = options;
     this.#log = unfailing(options.log ?? SILENT);
+    this.#open = new OpenStreams(options.maxStreams);
     this.#pace = new StrangerPace(options.strangers);
     const { names = [], publicUrl } = options;
     this.#hosts = new Hosts(options.host, publicUrl === undefined ? names : [...names, new URL(publicUrl).hostname]);
@@ -231,7 +231,7 @@ export class Server {
       return fault('WRONG_HOST', { problem }, { hint });
     }
     if (opensPage(request)) return undefined;
-    const foreign = (origin !== undefined && !this.#hosts.isOurPage(origin, host)) || !OWN_SITE.has(site as string);
+    const foreign = (origin !== undefined && !this.#hosts.isOurPage(origin, host)) || !isOwnSite(site);
     return foreign ? fault('FORBIDDEN', { problem: 'pages of other sites may not call this server' }) : undefined;
   }
 
@@ -276,7 +276,10 @@ export class Server {
         const answer = services === undefined ? await work() : await audited(services.audit, principal, about, work);
         if (answer === NO_CONTENT) return reply.code(204).send();
         if (answer instanceof RawResponse) return sendRaw(answer, reply);
-        if (answer instanceof FileAnswer) return this.#sendFile(answer, principal, reply);
+        if (answer instanceof FileAnswer) {
+          this.#streams.add(request);
+          return sendFile(answer, reply, (end) => this.#untilOver(principal, end));
+        }
         if (answer instanceof EventStream) return this.#stream(answer, principal as Principal, reply);
         if (answer instanceof JsonText) {
           return reply.code(answer.status).type('application/json; charset=utf-8').send(answer.text);
@@ -360,91 +363,65 @@ export class Server {
 
   async #stream(stream: EventStream, principal: Principal, reply: FastifyReply): Promise<unknown> {
     if (reply.request.method === 'HEAD') return reply.headers(STREAM_HEADERS).send();
-    const close = this.#takeStream(principal);
+    const close = this.#open.take(principal.token);
     for (const [name, value] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value as string);
     reply.hijack();
     this.#inFlight.end(reply.raw);
     this.#streams.add(reply.request);
     const ended = new AbortController();
-    const stop = this.#services?.access.onRevoked(principal, () => ended.abort());
-    const unwatch = this.#services?.logins.sessions.onEnded(principal, () => ended.abort());
-    const stopTimer = this.#endWithSession(principal, () => ended.abort());
+    const stop = this.#untilOver(principal, () => ended.abort());
     try {
-      await writeStream(reply.raw, stream.messages, AbortSignal.any([ended.signal, this.#closing.signal]));
+      await writeStream(reply.raw, stream.messages, ended.signal);
     } catch (error) {
       this.#log.warn('a stream broke off', { request: reply.request.id, error: String(error) });
     } finally {
-      stop?.();
-      unwatch?.();
-      stopTimer();
+      stop();
       close();
     }
     return reply;
   }
 
-  async #sendFile(file: FileAnswer, principal: Principal | undefined, reply: FastifyReply): Promise<unknown> {
-    reply.code(file.status).headers(file.headers);
-    if (file.read === undefined) return reply.send();
-    // A stream, since Fastify would put the length of any other body into the header.
-    if (reply.request.method === 'HEAD') return reply.send(Readable.from([]));
-    this.#streams.add(reply.request);
-    const bytes = await file.read();
-    const end = (): void => void bytes.destroy(new Error('its reader may read it no longer, or the node is closing'));
-    const stops = [
-      principal && this.#services?.access.onRevoked(principal, end),
-      principal && this.#services?.logins.sessions.onEnded(principal, end),
-      principal && this.#endWithSession(principal, end),
-      watchStalls({
-        socket: reply.raw.req.socket,
-        way: 'get',
-        size: Number(file.headers['content-length']),
-        isTheirTurn: () => reply.raw.writableNeedDrain,
-        onStall: end,
-      }),
-    ];
-    this.#closing.signal.addEventListener('abort', end, { once: true });
-    bytes.once('close', () => {
-      for (const stop of stops) stop?.();
-      this.#closing.signal.removeEventListener('abort', end);
-    });
-    return reply.send(bytes);
-  }
-
   async #whileAuthorized<T>(principal: Principal | undefined, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
-    const end = (): void => ended.abort();
-    const stop = principal && this.#services?.access.onRevoked(principal, end);
-    const unwatch = principal && this.#services?.logins.sessions.onEnded(principal, end);
-    const stopTimer = principal && this.#endWithSession(principal, end);
+    const stop = this.#whileGood(principal, () => ended.abort());
     try {
       const done = await work(ended.signal);
       if (ended.signal.aborted) throw fault('UNAUTHENTICATED');
       return done;
     } finally {
-      stop?.();
-      unwatch?.();
-      stopTimer?.();
+      stop();
     }
+  }
+
+  /** Calls `end` once when the caller may ask no more, or when the node closes. */
+  #untilOver(principal: Principal | undefined, end: () => void): () => void {
+    const stop = this.#whileGood(principal, end);
+    const { signal } = this.#closing;
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    return () => {
+      stop();
+      signal.removeEventListener('abort', end);
+    };
+  }
+
+  /** Calls `end` when the token or the session of the caller is good no more. */
+  #whileGood(principal: Principal | undefined, end: () => void): () => void {
+    if (principal === undefined) return () => {};
+    const stops = [
+      this.#services?.access.onRevoked(principal, end),
+      this.#services?.logins.sessions.onEnded(principal, end),
+      this.#endWithSession(principal, end),
+    ];
+    return () => {
+      for (const stop of stops) stop?.();
+    };
   }
 
   #endWithSession({ until }: Principal, end: () => void): () => void {
     const world = this.#services?.engine.world;
     if (until === undefined || world === undefined) return () => {};
     return world.timers.after(Math.max(0, until - world.clock.wall()), end, { unref: true });
-  }
-
-  #takeStream({ token }: Principal): () => void {
-    const { maxStreams = MOST_STREAMS } = this.#options;
-    const open = this.#open.get(token) ?? 0;
-    if (maxStreams > 0 && open >= maxStreams) {
-      throw fault('TOO_MANY', { problem: `this token has ${open} streams open` });
-    }
-    this.#open.set(token, open + 1);
-    return () => {
-      const left = (this.#open.get(token) ?? 1) - 1;
-      if (left === 0) this.#open.delete(token);
-      else this.#open.set(token, left);
-    };
   }
 
   /** Lets the answer to a stranger wait while there are many of them. */
@@ -514,40 +491,7 @@ export class Server {
   }
 }
 
-/** What is handed over as it came, or as it comes, has a form that its handler checks. */
-function bodyOf(route: Route, { body }: FastifyRequest): unknown {
-  if (route.raw === true) return body ?? '';
-  return route.bytes === true ? undefined : checked('body', route.body, body ?? {});
-}
-
-/** The `Sec-Fetch-Site` of our own pages and of an address that was typed; programs send none. */
-const OWN_SITE: ReadonlySet<string | undefined> = new Set([undefined, 'same-origin', 'none']);
-
-function secondsOf(ms: unknown): number {
-  return typeof ms === 'number' ? Math.max(1, Math.ceil(ms / 1000)) : 1;
-}
-
-/** The headers of every answer. */
-function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ 'x-request-id': request.id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
-}
-
 function sessionOf({ sessions }: OpenServices, { headers }: FastifyRequest): WorkerSession | undefined {
   const token = headers['x-session-token'];
   return typeof token === 'string' ? sessions.read(token) : undefined;
-}
-
-async function sendRaw({ response }: RawResponse, reply: FastifyReply): Promise<unknown> {
-  const type = response.headers.get('content-type');
-  if (type !== null) reply.type(type);
-  return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
-}
-
-/** The name of the route that matched. */
-function nameOf(request: FastifyRequest): string {
-  return (request.routeOptions.config as { readonly name?: string }).name ?? 'none';
-}
-
-function routeOf(request: FastifyRequest): Route | undefined {
-  return (ROUTES as Readonly<Record<string, Route>>)[nameOf(request)];
 }

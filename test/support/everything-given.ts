@@ -1,4 +1,4 @@
-import type { GivenTo } from '../../src/app/link/direct-link.ts';
+import type { GivenTo } from '../../src/app/link/link-terms.ts';
 
 /** For tests of links, which are not about permissions. */
 export const everythingGiven: GivenTo = () =>

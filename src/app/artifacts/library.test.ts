@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { left, running } from '../../../test/support/artifact-scene.ts';
+import { left, running } from '../../../test/support/files/artifact-scene.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import type { Leasehold } from '../library/leasehold.ts';

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import { fault } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
-import type { NameTaker } from '../../core/placement/name-hold.ts';
 import type { WorkerGrant } from '../../core/placement/worker-grant.ts';
 import type { Lease } from '../../core/task/lease.ts';
 import type { LogEntry } from '../../core/task/log.ts';
@@ -39,31 +38,10 @@ import type { Grant, TaskRecord } from '../../store/store.ts';
 import { bounded, type ClaimFilter } from './claim-filter.ts';
 import { type ArtifactPlace, DirectArtifacts } from './direct-artifacts.ts';
 import { assignmentOf, type DirectAssignment, heldOf, type SpecTerms } from './direct-assignment.ts';
+import type { Admit, DirectLinkOptions, GivenTo, NamePlace, WorkTerms } from './link-terms.ts';
 import { type NamedTask, ReadableTasks } from './readable-tasks.ts';
 import { SlotBound } from './slot-bound.ts';
 import { type GivenToName, type HeldTask, WorkerPolicy } from './worker-policy.ts';
-
-/** Called before a worker of this name pushes a task to the queue; may refuse it. */
-export type Admit = (worker: string, queue: string) => Promise<void> | undefined;
-
-/** What was given to the name of a joined worker. */
-export type GivenTo = (worker: string) => Promise<GivenToName>;
-
-/** What a node asks of its workers. */
-export type WorkTerms = Pick<Session, 'heartbeatMs' | 'runTimeoutMs'>;
-
-/** Where joined workers are connected: this process. */
-export type NamePlace = Pick<NameTaker, 'process' | 'node'>;
-
-export interface DirectLinkOptions extends WorkTerms {
-  readonly admit?: Admit;
-  readonly givenTo?: GivenTo;
-  readonly place?: NamePlace;
-  /** Gives workers on the store itself the credentials that they were chosen for. Joined ones are given theirs by their gateway. */
-  readonly desk?: CredentialDesk | undefined;
-  /** Where the bytes of artifacts lie; undefined: this process keeps none. */
-  readonly artifacts?: ArtifactPlace | undefined;
-}
 
 /** The shortest link: to the engine of this process. */
 export class DirectLink implements Link {

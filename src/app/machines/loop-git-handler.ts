@@ -1,5 +1,5 @@
 /** The handler `loop-git` of a worker: git is loaded with the first of its tasks. */
-import { LOOP_GIT } from '../../flow/loop/git-task.ts';
+import { LOOP_GIT } from '../../flow/loop/git/git-task.ts';
 import { MACHINE_QUEUE } from '../../flow/machine/machine-run.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
 import { task } from '../../worker/define/task.ts';

@@ -1,6 +1,6 @@
 /** The settings of a loop, each once: `KEY=VALUE` in a text, or entries of a map. */
 import { COMPLETION_MODES, type CompletionMode } from './completion.ts';
-import { GIT_KEYS, type LoopGitConfig } from './git-keys.ts';
+import { GIT_KEYS, type LoopGitConfig } from './git/git-keys.ts';
 import { oneOf, type Read, Wrong, yesOrNo } from './setting.ts';
 import { readPathBelow } from './workspace-name.ts';
 

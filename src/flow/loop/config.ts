@@ -2,7 +2,7 @@
 import { suggest } from '../../core/suggest.ts';
 import { isList, isMap, type Value, type ValueMap } from '../expression/values.ts';
 import { CONFIG_KEYS, type LoopConfig, WITHOUT_EFFECT } from './config-keys.ts';
-import { WORKTRUNK } from './git-keys.ts';
+import { WORKTRUNK } from './git/git-keys.ts';
 import { Wrong } from './setting.ts';
 
 export interface ReadConfig {

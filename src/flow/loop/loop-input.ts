@@ -2,9 +2,9 @@
 import { isMap, type Value, type ValueMap } from '../expression/values.ts';
 import { readConfig } from './config.ts';
 import type { LoopConfig } from './config-keys.ts';
-import { GIT_FIELDS, WORKTRUNK } from './git-keys.ts';
+import { GIT_FIELDS, WORKTRUNK } from './git/git-keys.ts';
+import { planProblems } from './git/worktree-plan.ts';
 import { readPathBelow, readWorkspaceName, spelled } from './workspace-name.ts';
-import { planProblems } from './worktree-plan.ts';
 
 export interface LoopInput {
   /** A root by its name, and a folder below it: `main/shop`. */

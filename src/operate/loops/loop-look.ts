@@ -2,7 +2,8 @@ import { isFinal } from '../../core/task/task.ts';
 import type { Run } from '../../engine/trees/runs.ts';
 import { isMap, type Value } from '../../flow/expression/values.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
-import { LOOP_GIT } from '../../flow/loop/git-task.ts';
+import { LOOP_GIT } from '../../flow/loop/git/git-task.ts';
+import { cleanupIn, mergedIn, type RunWorktree, worktreeIn } from '../../flow/loop/git/worktree-state.ts';
 import {
   eventsOfLoop,
   type LoopEvent,
@@ -12,7 +13,6 @@ import {
 } from '../../flow/loop/loop-events.ts';
 import { isPhase, type LoopPhase } from '../../flow/loop/records.ts';
 import { type LoopStep, type StateEntry, type StepStatus, stepsOfLoop } from '../../flow/loop/steps.ts';
-import { cleanupIn, mergedIn, type RunWorktree, worktreeIn } from '../../flow/loop/worktree-state.ts';
 import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import type { Snapshot } from '../../flow/machine/snapshot.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';

@@ -1,7 +1,7 @@
 import { isMap, type Value } from '../../flow/expression/values.ts';
 import { readConfig } from '../../flow/loop/config.ts';
 import type { LoopConfig } from '../../flow/loop/config-keys.ts';
-import { GIT_FIELDS, WORKTRUNK } from '../../flow/loop/git-keys.ts';
+import { GIT_FIELDS, WORKTRUNK } from '../../flow/loop/git/git-keys.ts';
 
 export { GIT_FIELDS, WORKTRUNK };
 

@@ -1,5 +1,5 @@
 import type { RouteName } from '../../protocol/routes.ts';
-import { artifactOperations } from './artifacts.ts';
+import { artifactOperations } from '../files/artifacts.ts';
 import { auditOperations } from './audit.ts';
 import { clusterOperations } from './cluster.ts';
 import { credentialOperations } from './credentials.ts';

@@ -28,6 +28,11 @@ export function hostOf({ headers, rawHeaders }: Pick<IncomingMessage, 'headers' 
   return hosts.length === 1 ? headers.host : undefined;
 }
 
+/** The `Sec-Fetch-Site` of our own pages and of an address that was typed; programs send none. */
+const OWN_SITE: ReadonlySet<unknown> = new Set([undefined, 'same-origin', 'none']);
+
+export const isOwnSite = (site: unknown): boolean => OWN_SITE.has(site);
+
 /** The names that this server answers to: its own, those that always mean this host, and the configured ones. */
 export class Hosts {
   readonly #names: ReadonlySet<string>;

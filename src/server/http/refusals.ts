@@ -79,3 +79,8 @@ export function notOpen(): EngineError {
 export function stackOf(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
 }
+
+/** For the header `retry-after`: whole seconds, at least one. */
+export function secondsOf(ms: unknown): number {
+  return typeof ms === 'number' ? Math.max(1, Math.ceil(ms / 1000)) : 1;
+}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { begun, left } from '../../../test/support/artifact-scene.ts';
+import { begun, left } from '../../../test/support/files/artifact-scene.ts';
 import { type NodeScene, nodeScene, type Wire } from '../../../test/support/node-scene.ts';
 
 interface LoopdWorker {

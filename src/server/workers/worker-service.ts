@@ -16,7 +16,7 @@ import { turnOf } from '../../protocol/turn-message.ts';
 import type { DeskSession } from '../credentials/desk.ts';
 import { parseBody } from '../http/json-body.ts';
 import { errorOf } from '../http/refusals.ts';
-import { answerArtifact } from './artifact-requests.ts';
+import { answerArtifact } from '../transfers/artifact-requests.ts';
 import { holderOf, isSame, type LeaseTokens } from './lease-tokens.ts';
 import type { SendRoom } from './send-buffer.ts';
 import { WaitingClaim } from './waiting-claim.ts';

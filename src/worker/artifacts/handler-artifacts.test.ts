@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { dies, large, refuses, stores } from '../../../test/support/artifact-tasks.ts';
+import { dies, large, refuses, stores } from '../../../test/support/files/artifact-tasks.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import type { Leasehold } from '../../app/library/leasehold.ts';
 import { type NodeUrl, open } from '../../app/open.ts';

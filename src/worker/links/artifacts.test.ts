@@ -1,8 +1,8 @@
 /** The contract of links for artifacts: in one process, over a WebSocket and over HTTP, with the bytes at a real node. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { FaultyPlace } from '../../../test/support/artifact-place.ts';
 import { everythingGiven } from '../../../test/support/everything-given.ts';
+import { FaultyPlace } from '../../../test/support/files/artifact-place.ts';
 import { frontOf } from '../../app/front.ts';
 import { DirectLink } from '../../app/link/direct-link.ts';
 import { type Node, openNode } from '../../app/node.ts';

@@ -2,7 +2,7 @@
 import { relative, sep } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import type { Value } from '../../flow/expression/values.ts';
-import { gitTaskIn } from '../../flow/loop/git-task.ts';
+import { gitTaskIn } from '../../flow/loop/git/git-task.ts';
 import { diffCommits } from '../../workspace/git/diff.ts';
 import { branchRef, commitOf } from '../../workspace/git/repository.ts';
 import { listWorkTrees } from '../../workspace/git/worktree.ts';

@@ -2,7 +2,7 @@
 import { lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { fault } from '../../core/errors.ts';
-import { placeOf } from '../../flow/loop/worktree-state.ts';
+import { placeOf } from '../../flow/loop/git/worktree-state.ts';
 import { workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { LoopHost } from './loop-host.ts';
 

@@ -4,10 +4,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { UploadGate } from '../../support/files/upload-gate.ts';
 import { type Running, run } from '../../support/leasehold.ts';
 import { S3Gate } from '../../support/s3/s3-gate.ts';
 import { BUCKET, CREDENTIALS, S3Server } from '../../support/s3/s3-server.ts';
-import { UploadGate } from '../../support/upload-gate.ts';
 import { scratch } from '../children.ts';
 import { until } from '../survivors.ts';
 

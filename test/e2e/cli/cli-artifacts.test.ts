@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { open } from '../../../src/index.ts';
-import { left } from '../../support/artifact-scene.ts';
+import { left } from '../../support/files/artifact-scene.ts';
 import { nodeScene } from '../../support/node-scene.ts';
 import { place } from './cli-calls.ts';
 

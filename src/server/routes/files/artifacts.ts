@@ -1,5 +1,5 @@
-import { NO_CONTENT } from '../http/answers.ts';
-import type { Handlers } from '../http/route-handler.ts';
+import { NO_CONTENT } from '../../http/answers.ts';
+import type { Handlers } from '../../http/route-handler.ts';
 
 /** The routes of bytes; those of what is known of them are the operator's. */
 export const artifactRoutes: Handlers<'readArtifact' | 'sendBytes' | 'fetchBytes'> = {

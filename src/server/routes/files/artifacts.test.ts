@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { left, running } from '../../../test/support/artifact-scene.ts';
-import { nodeScene } from '../../../test/support/node-scene.ts';
+import { left, running } from '../../../../test/support/files/artifact-scene.ts';
+import { nodeScene } from '../../../../test/support/node-scene.ts';
 
 test('artifacts are listed by task, by run and by name, the newest first, page by page', async (t) => {
   const node = await nodeScene(t);

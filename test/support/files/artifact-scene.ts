@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Lease } from '../../src/core/task/lease.ts';
-import type { Engine } from '../../src/engine/engine.ts';
-import type { ArtifactRecord } from '../../src/engine/records.ts';
-import { ClusterSecret } from '../../src/operate/cluster-secret.ts';
-import { TransferSigner } from '../../src/server/transfers/transfer-signer.ts';
-import { type NodeScene, TEST_SECRET } from './node-scene.ts';
+import type { Lease } from '../../../src/core/task/lease.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
+import type { ArtifactRecord } from '../../../src/engine/records.ts';
+import { ClusterSecret } from '../../../src/operate/cluster-secret.ts';
+import { TransferSigner } from '../../../src/server/transfers/transfer-signer.ts';
+import { type NodeScene, TEST_SECRET } from '../node-scene.ts';
 
 export const sha256Of = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 

@@ -3,8 +3,8 @@ import type { ArtifactRecord } from '../../engine/records.ts';
 import { PER_PAGE } from '../../protocol/defaults.ts';
 import type { ArtifactView } from '../../protocol/views.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
+import type { Operations } from '../operations/operation.ts';
 import { findRun } from '../runs/find-run.ts';
-import type { Operations } from './operation.ts';
 
 /** Files that tasks leave behind, without their bytes. */
 export const artifactOperations = {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { task } from '../../src/worker/define/task.ts';
+import { task } from '../../../src/worker/define/task.ts';
 
 const place = { isolation: 'process', module: import.meta.url } as const;
 

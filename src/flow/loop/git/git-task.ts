@@ -1,5 +1,5 @@
 /** Tasks about the worktrees of loops: they are done where the repository is, and never by a node. */
-import { isMap, type Value } from '../expression/values.ts';
+import { isMap, type Value } from '../../expression/values.ts';
 import { type RunWorktree, worktreeIn } from './worktree-state.ts';
 
 /** The handler of these tasks. */

@@ -1,8 +1,8 @@
 /** A place of bytes that is a folder, and fails and waits when a test says so. */
-import type { BlobStore } from '../../src/artifacts/blob-store.ts';
-import { openBlobStore } from '../../src/artifacts/open-blob-store.ts';
-import { fault } from '../../src/core/errors.ts';
-import type { LinkArtifacts } from '../../src/worker/conformance/scene.ts';
+import type { BlobStore } from '../../../src/artifacts/blob-store.ts';
+import { openBlobStore } from '../../../src/artifacts/open-blob-store.ts';
+import { fault } from '../../../src/core/errors.ts';
+import type { LinkArtifacts } from '../../../src/worker/conformance/scene.ts';
 
 export class FaultyPlace implements LinkArtifacts {
   readonly #folder: string;

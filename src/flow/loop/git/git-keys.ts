@@ -1,8 +1,8 @@
 /** The settings of a loop that works in a worktree of a repository. */
-import { checkName } from '../../core/names.ts';
-import { readBranch, readRef } from '../../core/workspace/ref.ts';
-import { REPO_PROTOCOLS, readRepoAddress } from '../../core/workspace/repo-address.ts';
-import { oneOf, type Read, Wrong, yesOrNo } from './setting.ts';
+import { checkName } from '../../../core/names.ts';
+import { readBranch, readRef } from '../../../core/workspace/ref.ts';
+import { REPO_PROTOCOLS, readRepoAddress } from '../../../core/workspace/repo-address.ts';
+import { oneOf, type Read, Wrong, yesOrNo } from '../setting.ts';
 
 export const MERGE_STRATEGIES = ['none', 'merge', 'squash'] as const;
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number];

@@ -8,9 +8,9 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { begun, left, running, sha256Of, signerOf } from '../../../test/support/artifact-scene.ts';
-import { type NodeScene, nodeScene } from '../../../test/support/node-scene.ts';
-import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
+import { begun, left, running, sha256Of, signerOf } from '../../../../test/support/files/artifact-scene.ts';
+import { type NodeScene, nodeScene } from '../../../../test/support/node-scene.ts';
+import { tempFolder } from '../../../store/conformance/kit/temp-folder.ts';
 
 const put = (
   url: string,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readConfig } from './config.ts';
+import { readConfig } from '../config.ts';
+import { readLoopInput } from '../loop-input.ts';
 import { gitWish } from './git-keys.ts';
 import { gitTaskIn } from './git-task.ts';
-import { readLoopInput } from './loop-input.ts';
 import { planProblems, planWorktree } from './worktree-plan.ts';
 import { placeOf, worktreeIn } from './worktree-state.ts';
 

@@ -1,8 +1,8 @@
 /** The worktree of a run, as its context keeps it: what every worker needs to go on in it. */
-import { isCommit, readBranch, readRef } from '../../core/workspace/ref.ts';
-import { isMap, type Value, type ValueMap } from '../expression/values.ts';
+import { isCommit, readBranch, readRef } from '../../../core/workspace/ref.ts';
+import { isMap, type Value, type ValueMap } from '../../expression/values.ts';
+import { readPathBelow, readWorkspaceName } from '../workspace-name.ts';
 import { MERGE_STRATEGIES, type MergeStrategy } from './git-keys.ts';
-import { readPathBelow, readWorkspaceName } from './workspace-name.ts';
 
 export interface RunWorktree {
   /** The folder of the repository, and that of the worktree: a root, and folders below it. */

@@ -1,7 +1,7 @@
 /** Where the worktree of a run lies, and on which branch it is. */
-import { RUN_BRANCH_PREFIX, runBranch, WORKTREE_TEMPLATE, worktreePath } from '../../core/workspace/run-branch.ts';
+import { RUN_BRANCH_PREFIX, runBranch, WORKTREE_TEMPLATE, worktreePath } from '../../../core/workspace/run-branch.ts';
+import { readWorkspaceName } from '../workspace-name.ts';
 import { gitWish, type LoopGitConfig } from './git-keys.ts';
-import { readWorkspaceName } from './workspace-name.ts';
 
 interface WorktreePlan {
   /** A root and a folder below it, as workspaces have them. A folder may begin with a dot. */

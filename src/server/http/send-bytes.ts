@@ -1,0 +1,37 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { watchStalls } from '../transfers/stall-watch.ts';
+import type { FileAnswer, RawResponse } from './answers.ts';
+
+/** Sends bytes as they come. `untilOver` calls `end` when their reader may read them no longer, or the node is closing; what it answers stops that. */
+export async function sendFile(
+  file: FileAnswer,
+  reply: FastifyReply,
+  untilOver: (end: () => void) => () => void,
+): Promise<unknown> {
+  reply.code(file.status).headers(file.headers);
+  if (file.read === undefined) return reply.send();
+  // A stream, since Fastify would put the length of any other body into the header.
+  if (reply.request.method === 'HEAD') return reply.send(Readable.from([]));
+  const bytes = await file.read();
+  const end = (): void => void bytes.destroy(new Error('its reader may read it no longer, or the node is closing'));
+  const stop = untilOver(end);
+  const unwatch = watchStalls({
+    socket: reply.raw.req.socket,
+    way: 'get',
+    size: Number(file.headers['content-length']),
+    isTheirTurn: () => reply.raw.writableNeedDrain,
+    onStall: end,
+  });
+  bytes.once('close', () => {
+    stop();
+    unwatch();
+  });
+  return reply.send(bytes);
+}
+
+export async function sendRaw({ response }: RawResponse, reply: FastifyReply): Promise<unknown> {
+  const type = response.headers.get('content-type');
+  if (type !== null) reply.type(type);
+  return reply.code(response.status).send(Buffer.from(await response.arrayBuffer()));
+}
