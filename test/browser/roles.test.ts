@@ -86,6 +86,7 @@ test(
     const places = {
       t: '/tasks',
       f: '/failed',
+      b: '/artifacts',
       a: '/approvals',
       q: '/queues',
       w: '/workers',

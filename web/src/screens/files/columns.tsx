@@ -39,7 +39,7 @@ export const COLUMNS: readonly Column<Artifact>[] = [
     ),
   },
   {
-    head: 'Left',
+    head: 'Created',
     track: '88px',
     num: true,
     cell: ({ createdAt }) => (

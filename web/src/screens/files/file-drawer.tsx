@@ -87,7 +87,7 @@ function About({ of: artifact }: { readonly of: Artifact }) {
                 </Link>
               </span>,
             ],
-            ['Left', <Time key="c" at={createdAt} />],
+            ['Created', <Time key="c" at={createdAt} />],
             ['Id', <Copied key="i" text={id} label="Copy the id" />],
             ['SHA-256', <Copied key="h" text={sha256} label="Copy the SHA-256" />],
           ]}

@@ -2,7 +2,7 @@
 
 import { memo, useState } from 'react';
 import { useResource } from '../../../live/resource.ts';
-import type { Changes as Diff } from '../../../model/changes/diff.ts';
+import type { Changes as Changed } from '../../../model/changes/diff.ts';
 import { decidedText, type ReviewState } from '../../../model/changes/review.ts';
 import { plural } from '../../../model/text.ts';
 import { useMay } from '../../../session.ts';
@@ -27,50 +27,53 @@ export const Changes = memo(function Changes({
 }) {
   const review = useResource(`review of ${id}`, (signal) => readReview(id, signal), { everyMs: live ? 5_000 : 60_000 });
   if (review.data?.branch === undefined) return null;
-  return <Branch id={id} name={name} live={live} review={review.data} onDecided={review.refresh} />;
+  return <Branch id={id} name={name} review={review.data} onDecided={review.refresh} />;
 });
 
 function Branch({
   id,
   name,
-  live,
   review,
   onDecided,
 }: {
   readonly id: string;
   readonly name: string;
-  readonly live: boolean;
   readonly review: ReviewState;
   readonly onDecided: () => void;
 }) {
   const may = useMay('operator');
   const [deciding, setDeciding] = useState<'merge' | 'scrap'>();
-  // What a run that goes on has changed so far is read less often: the node asks a worker for it.
-  const changes = useResource(
-    `changes of ${id} ${live ? 'so far' : review.status}`,
-    (signal) => readChanges(id, signal),
-    live ? { everyMs: 30_000 } : {},
-  );
+  const { branch = '', target } = review;
   const decided = decidedText(review);
   return (
     <Panel
       title="Changes"
       actions={
-        may &&
-        review.isOpen && (
-          <span className="row">
+        <span className="row">
+          {may && review.canScrap && (
             <Button small kind="danger" icon="trash" onClick={() => setDeciding('scrap')}>
               Scrap
             </Button>
+          )}
+          {may && review.canMerge && (
             <Button small kind="primary" icon="check" onClick={() => setDeciding('merge')}>
               Merge
             </Button>
-          </span>
-        )
+          )}
+        </span>
       }
     >
-      {decided !== undefined && <p className="panel-body change-line strong">{decided}</p>}
-      <WhenLoaded of={changes}>{(diff) => <Shown of={diff} branch={review.branch ?? ''} />}</WhenLoaded>
+      <p className="panel-body change-line">
+        <span className="quiet">On the branch</span> <bdi className="mono break">{branch}</bdi>
+        {target !== undefined && (
+          <>
+            {' '}
+            <span className="quiet">for</span> <bdi className="mono break">{target}</bdi>
+          </>
+        )}
+        {decided !== undefined && <span className="strong"> · {decided}</span>}
+      </p>
+      {review.status !== 'scrapped' && <Diff id={id} />}
       {deciding !== undefined && (
         <DecideDialog
           id={id}
@@ -85,26 +88,48 @@ function Branch({
   );
 }
 
-function Shown({ of: diff, branch }: { readonly of: Diff; readonly branch: string }) {
+/** A worker that has the repository is asked for it, so nobody is before somebody wants to see it. */
+function Diff({ id }: { readonly id: string }) {
+  const [wanted, setWanted] = useState(false);
+  const changes = useResource(`changes of ${id}`, (signal) => readChanges(id, signal), { enabled: wanted });
+  if (!wanted)
+    return (
+      <div className="panel-body">
+        <Button small icon="right" onClick={() => setWanted(true)}>
+          Show the changes
+        </Button>
+      </div>
+    );
+  return <WhenLoaded of={changes}>{(diff) => <Shown of={diff} onAgain={changes.refresh} />}</WhenLoaded>;
+}
+
+function Shown({ of: diff, onAgain }: { readonly of: Changed; readonly onAgain: () => void }) {
   return (
     <>
-      <p className="panel-body change-line">
-        <bdi className="mono break">{diff.head === '' ? branch : diff.head}</bdi>
-        {diff.base !== '' && (
-          <span className="quiet">
-            {' '}
-            against <bdi className="mono break">{diff.base}</bdi>
-          </span>
-        )}{' '}
-        · {plural(diff.commits.length, 'commit')}, {plural(diff.files.length, 'file')} <Counts of={diff} />
-      </p>
+      <div className="panel-body change-line row wrap">
+        <span className="grow">
+          {plural(diff.commits.length, 'commit')}, {plural(diff.files.length, 'file')} <Counts of={diff} />
+          {diff.base !== '' && (
+            <span className="quiet">
+              {' '}
+              since <bdi className="mono break">{shortRef(diff.base)}</bdi>
+            </span>
+          )}
+        </span>
+        <Button small kind="plain" icon="retry" aria-label="Read the changes again" onClick={onAgain} />
+      </div>
       {diff.truncated && (
         <p className="panel-body change-line warn">
-          More was changed than is shown here: files or lines were left out. Look at the branch itself for all of it.
+          More was changed than is shown here: files or lines were left out. The branch itself has all of it.
         </p>
       )}
       <Commits of={diff.commits} />
       <ChangedFiles of={diff.files} />
     </>
   );
+}
+
+/** A commit by its beginning, a branch by its name. */
+function shortRef(ref: string): string {
+  return /^[0-9a-f]{40,64}$/.test(ref) ? ref.slice(0, 12) : ref;
 }
