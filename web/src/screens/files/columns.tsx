@@ -54,7 +54,7 @@ export const COLUMNS: readonly Column<Artifact>[] = [
 export function FileName({ of: { name } }: { readonly of: Pick<Artifact, 'name'> }) {
   const base = baseName(name);
   return (
-    <bdi className="cut">
+    <bdi className="file-name">
       <span className="quiet">{name.slice(0, name.length - base.length)}</span>
       <span className="strong">{base}</span>
     </bdi>

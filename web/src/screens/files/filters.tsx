@@ -29,7 +29,7 @@ export function Filters({
       <Text label="Task" placeholder="Task: task_…" value={filter.task} onWritten={(value) => write('task', value)} />
       <Text
         label="Run"
-        placeholder="Run: its id or name"
+        placeholder="Run: id or name"
         value={filter.run}
         onWritten={(value) => write('run', value)}
       />
