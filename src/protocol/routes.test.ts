@@ -8,7 +8,7 @@ const ALL = Object.values(ROUTES as Record<string, Route>);
 
 test('the reference page lists exactly the routes that there are', () => {
   const page = readFileSync(new URL('../../docs/reference/http.md', import.meta.url), 'utf8');
-  const rows = [...page.matchAll(/^\| `((?:GET|POST|PATCH|DELETE) [^`]+)` \| (\w+) \| (.+) \|$/gm)].map((row) =>
+  const rows = [...page.matchAll(/^\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \| (\w+) \| (.+) \|$/gm)].map((row) =>
     row.slice(1),
   );
   assert.deepEqual(

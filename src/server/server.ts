@@ -1,4 +1,5 @@
 import { type AddressInfo, isIP } from 'node:net';
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EngineError, fault } from '../core/errors.ts';
 import { type Log, SILENT } from '../engine/log.ts';
@@ -383,7 +384,9 @@ export class Server {
 
   async #sendFile(file: FileAnswer, principal: Principal | undefined, reply: FastifyReply): Promise<unknown> {
     reply.code(file.status).headers(file.headers);
-    if (file.read === undefined || reply.request.method === 'HEAD') return reply.send();
+    if (file.read === undefined) return reply.send();
+    // A stream, since Fastify would put the length of any other body into the header.
+    if (reply.request.method === 'HEAD') return reply.send(Readable.from([]));
     this.#streams.add(reply.request);
     const bytes = await file.read();
     const end = (): void => void bytes.destroy(new Error('its reader may read it no longer, or the node is closing'));

@@ -14,7 +14,7 @@ const UPGRADE =
 const pathOf = ({ path }: Route): string => path.replace(/\{\w+\}/g, '999');
 const bodyOf = ({ method }: Route): { body?: object } => (method === 'GET' ? {} : { body: {} });
 
-test('A10: nobody calls a route without a token, but for the ten that are open, and those tell hardly anything', async (t) => {
+test('A10: nobody calls a route without a token, but for the twelve that are open, and those tell hardly anything', async (t) => {
   const { node } = await target(t);
   const open: string[] = [];
   for (const [name, route] of ALL) {
@@ -31,6 +31,8 @@ test('A10: nobody calls a route without a token, but for the ten that are open, 
     'ready',
     'agentCard',
     'login',
+    'sendBytes',
+    'fetchBytes',
     'deliverHook',
     'enrolWorker',
     'loopdHealth',

@@ -23,13 +23,13 @@ import { probeWrites } from './probe.ts';
 export type { Finding };
 
 /** Examines this host and a store, one finding at a time. Makes no store, migrates none and changes nothing in one. */
-export async function* examine(url: string, dataDir?: string): AsyncGenerator<Finding> {
+export async function* examine(url: string, dataDir?: string, artifactStore?: string): AsyncGenerator<Finding> {
   const [node, sqlite] = checkRuntime(process.versions);
   yield node;
   if (isPostgres(url)) {
     const { examinePostgres } = await import('./postgres.ts');
     if (dataDir !== undefined && existsSync(dataDir)) yield checkPrivacy({ folder: dataDir });
-    yield* examinePostgres(url);
+    yield* examinePostgres(url, artifactStore);
     return;
   }
   yield sqlite;

@@ -5,6 +5,7 @@ import { freshDatabase } from '../../../test/support/postgres.ts';
 import { openNode } from '../node.ts';
 import { examine, type Finding } from './examine.ts';
 import {
+  judgeArtifacts,
   judgeConnections,
   judgeEvents,
   judgeNotices,
@@ -47,7 +48,7 @@ test('a healthy store passes every check, except that nobody holds the duties', 
     ['duties'],
   );
   const checks =
-    'node store postgres primary durability settings clock connections transactions notices schema rights vacuum events duties leases workers requirements writes';
+    'node store postgres primary durability settings clock connections transactions notices schema rights vacuum events duties leases workers requirements artifacts writes';
   assert.deepEqual([...found.keys()], checks.split(' '));
   assert.deepEqual(await ask("SELECT * FROM well.meta WHERE key = 'probe'"), []);
 });
@@ -136,4 +137,14 @@ test('figures have their bounds', () => {
   const waiting = (age: number | null) => judgeEvents({ rows: 7, age });
   assert.deepEqual(verdicts(waiting(null), waiting(500), waiting(60_000)), ['ok', 'ok', 'warn']);
   assert.equal(judgeSettings(new Map([['jit', 'on']]), 'me', false).verdict, 'warn');
+});
+
+test('a folder of artifacts is no place for several nodes, and a bucket is', () => {
+  assert.equal(judgeArtifacts(undefined, 1).verdict, 'ok');
+  assert.equal(judgeArtifacts('s3://bucket/prefix', 3).verdict, 'ok');
+  for (const folder of [undefined, '/srv/artifacts', 'file:///srv/artifacts']) {
+    const { verdict, says } = judgeArtifacts(folder, 3);
+    assert.equal(verdict, 'warn');
+    assert.match(says, /3 nodes/);
+  }
 });

@@ -31,7 +31,7 @@ const BACKLOG_MS = 10_000;
 const MANY_DEAD = 100_000;
 
 /** Examines a store in Postgres, one finding at a time. Makes no tables, migrates none and changes nothing in them. */
-export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
+export async function* examinePostgres(url: string, artifactStore?: string): AsyncGenerator<Finding> {
   const world = realWorld();
   let connection: Connection | undefined;
   try {
@@ -41,7 +41,7 @@ export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
     const { schema, pooled } = address;
     const noticed = pooled && !parsed.pooled ? ', through a pooler that the address does not mention' : '';
     yield ok('store', `${withoutPassword(url)} answers${noticed}`);
-    yield* look({ connection, schema, pooled, clock: world.clock });
+    yield* look({ connection, schema, pooled, clock: world.clock }, artifactStore);
   } catch (error) {
     const { message, hint = '' } = translate(error, withoutPassword(url));
     yield fail(connection === undefined ? 'store' : 'look', message, hint);
@@ -50,7 +50,7 @@ export async function* examinePostgres(url: string): AsyncGenerator<Finding> {
   }
 }
 
-async function* look(snapshot: DatabaseSnapshot): AsyncGenerator<Finding> {
+async function* look(snapshot: DatabaseSnapshot, artifactStore: string | undefined): AsyncGenerator<Finding> {
   const version = await checkVersion(snapshot);
   yield version;
   if (version.verdict === 'fail') return;
@@ -74,6 +74,7 @@ async function* look(snapshot: DatabaseSnapshot): AsyncGenerator<Finding> {
   yield await checkLeases(snapshot);
   yield await checkWorkers(snapshot);
   yield await checkRequirements(snapshot);
+  yield await checkArtifacts(snapshot, artifactStore);
   yield await probe(snapshot);
 }
 
@@ -387,6 +388,26 @@ async function checkWorkers(snapshot: DatabaseSnapshot): Promise<Finding> {
   return judgeWorkers(
     await all(snapshot, 'SELECT name, state, beat_at FROM {s}.worker WHERE state <> 3'),
     await now(snapshot),
+  );
+}
+
+async function checkArtifacts(snapshot: DatabaseSnapshot, artifactStore: string | undefined): Promise<Finding> {
+  const row = await one<{ nodes: number }>(
+    snapshot,
+    'SELECT count(*)::int AS nodes FROM {s}.cluster_node WHERE left_at IS NULL',
+  );
+  return judgeArtifacts(artifactStore, row.nodes);
+}
+
+/** A folder belongs to one node, or to several that all reach the same one; the others would find no bytes in theirs. */
+export function judgeArtifacts(artifactStore: string | undefined, nodes: number): Finding {
+  const check = 'artifacts';
+  if (artifactStore !== undefined && /^s3:/i.test(artifactStore)) return ok(check, 'they lie in a bucket');
+  if (nodes < 2) return ok(check, 'they lie in a folder of the node');
+  return warn(
+    check,
+    `they lie in a folder, and there are ${nodes} nodes: what one has taken another may not find`,
+    'Give all nodes the same place: --artifact-store s3://BUCKET/PREFIX, or a folder that all of them share.',
   );
 }
 

@@ -19,6 +19,7 @@ export const show: Command = {
       line: 'artifacts show art_0123456789abcdef0123456789abcdef',
       does: 'its task, its name, its size and its hash',
     },
+    { line: 'artifacts show art_0123456789abcdef0123456789abcdef --json', does: 'the same for programs' },
   ],
 
   async run(args) {

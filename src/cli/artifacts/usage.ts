@@ -11,7 +11,10 @@ export const usage: Command = {
   doc: 'Say how many artifacts there are, and how much room they take',
   args: [],
   options: OPERATOR_OPTIONS,
-  examples: [{ line: 'artifacts usage', does: 'those that are on their way are counted too' }],
+  examples: [
+    { line: 'artifacts usage', does: 'those that are on their way are counted too' },
+    { line: 'artifacts usage --json', does: 'entries and bytes, for a monitor' },
+  ],
 
   async run(args) {
     const config = loadConfig(usage, args);

@@ -11,7 +11,7 @@ export const doctor: Command = {
   name: 'doctor',
   doc: 'Check this host and the store, and say what to do about what is wrong',
   args: [],
-  options: STORE_OPTIONS,
+  options: ['artifactStore', ...STORE_OPTIONS],
   examples: [
     { line: 'doctor', does: 'look at the store in ./.leasehold' },
     {
@@ -25,7 +25,7 @@ export const doctor: Command = {
     const out = outFor(config);
     const { examine } = await import('../../app/doctor/examine.ts');
     const counts = { ok: 0, warn: 0, fail: 0 };
-    for await (const finding of examine(config.store, config.dataDir)) {
+    for await (const finding of examine(config.store, config.dataDir, config.artifactStore)) {
       counts[finding.verdict] += 1;
       tell(finding, out);
     }

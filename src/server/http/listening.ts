@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { fault } from '../../core/errors.ts';
 import { BodyBudget } from './body-budget.ts';
+import { BodyDeadline } from './body-deadline.ts';
 import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES, MAX_OPEN_PARTS, readBody } from './body-reader.ts';
 import { isLoopback } from './hosts.ts';
 import { parseBody } from './json-body.ts';
@@ -72,7 +73,8 @@ export function makeFastify(
   const options = {
     // For what is read without our own parser. A caller with a token has a larger bound there.
     bodyLimit: MAX_OPEN_BODY_BYTES,
-    requestTimeout: timeouts.requestMs,
+    // Each has its own: bytes of artifacts may take as long as they take.
+    requestTimeout: 0,
     keepAliveTimeout: IDLE_MS,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
@@ -85,6 +87,11 @@ export function makeFastify(
     ? Fastify({ ...options, http: limits })
     : Fastify({ ...options, https: { ...tls, ...limits } })) as unknown as FastifyInstance;
   fastify.removeAllContentTypeParsers();
+  const deadline = new BodyDeadline(timeouts.requestMs, refuseBytes);
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    if (!isStreamed(request)) deadline.begin(request.raw);
+    done();
+  });
   const budget = new BodyBudget();
   // Any other type, or none.
   fastify.addContentTypeParser('*', (request, payload, done) => {

@@ -75,6 +75,8 @@ export class Metrics {
   readonly #leader: Gauge;
   readonly #epoch: Gauge;
   readonly #nodes: Gauge<'state'>;
+  readonly #artifacts: Gauge;
+  readonly #artifactBytes: Gauge;
   readonly #unheld: Gauge<'duty'>;
   readonly #auditFailures: Counter;
   readonly #auditSkipped: Counter;
@@ -130,6 +132,8 @@ export class Metrics {
       [],
     );
     this.#nodes = this.#gauge('leasehold_nodes', 'Nodes of the cluster, by state', ['state']);
+    this.#artifacts = this.#gauge('leasehold_artifacts', 'Artifacts, those that are under way included', []);
+    this.#artifactBytes = this.#gauge('leasehold_artifact_bytes', 'What they take', []);
     this.#auditFailures = this.#counter({
       name: 'leasehold_audit_write_failures_total',
       help: 'Entries of the audit that could not be written or ended',
@@ -159,14 +163,17 @@ export class Metrics {
   /** The figures as text, read from the store now. */
   async text(): Promise<string> {
     const { store } = this.#engine;
-    const [queues, ages, limits, fleet, nodes, duties] = await Promise.all([
+    const [queues, ages, limits, fleet, nodes, duties, artifacts] = await Promise.all([
       this.#engine.queues(),
       this.#engine.oldestAges(),
       this.#engine.limits.list(),
       store.workerFleet(),
       store.nodeList(),
       store.dutyList(),
+      store.artifactUsage(),
     ]);
+    this.#artifacts.set(artifacts.entries);
+    this.#artifactBytes.set(artifacts.bytes);
     this.#setCluster(nodes, duties);
     this.#setQueues(queues, ages);
     this.#setLimits(limits);

@@ -5,7 +5,6 @@ import { fault } from '../../core/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ArtifactRecord } from '../../engine/records.ts';
 import { FileAnswer } from '../http/answers.ts';
-import { letTakeItsTime } from '../http/request-timeout.ts';
 import { type ByteRange, rangeOf } from './byte-range.ts';
 import { etagOf, fileHeaders } from './file-headers.ts';
 import { type StallTerms, watchStalls } from './stall-watch.ts';
@@ -144,7 +143,6 @@ export class ByteDoor {
     closing: AbortSignal | undefined,
     take: (bytes: Readable, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    letTakeItsTime(request.socket);
     const bytes = new PassThrough({ highWaterMark: BUFFER });
     const over = new AbortController();
     const end = (error: Error): void => {

@@ -38,7 +38,7 @@ export class TransferSigner {
     const query = new URLSearchParams({ size: String(size), sha256, until: String(until), sig });
     return {
       method: way === 'put' ? 'PUT' : 'GET',
-      url: `/api/v1/artifacts/${id}/bytes?${query}`,
+      url: `/api/v1/artifacts/${id}/bytes?${query.toString()}`,
       headers: way === 'put' ? { 'content-type': 'application/octet-stream', 'content-length': String(size) } : {},
     };
   }

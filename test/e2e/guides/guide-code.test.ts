@@ -16,6 +16,17 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   'client-library.md': ['Hello, Ada!', 'somebody greets Grace', 'created', 'claimed', 'completed', '2', 'true'],
   'writing-tasks.md': ['800.png', 'true false', '{ attempt: 1, tries: 1 }', 'gave_up', 'render was only defined'],
   'a-pool-that-scales.md': ["[ 'work' ] 3", '[ 2, 4, 6 ]'],
+  'files-of-a-task.md': [
+    'notes.txt 13 text/plain; charset=utf-8',
+    'out/report.csv 24 text/csv',
+    'sales,1',
+    'sales,2',
+    'sales,3',
+    '',
+    '4',
+    'undefined',
+    '1',
+  ],
   'schedules.md': ["active { daily: '03:00' }", 'report of sales', 'paused', '5 run'],
   'triggers.md': ['pushed a task of fragile has failed'],
   'waiting-and-remembering.md': [
