@@ -10,6 +10,7 @@ import { BUILTIN_NAMES as NAMES, settingsEnvironment } from '../worker/handlers/
 import type { Worker } from '../worker/worker.ts';
 import { graphs } from './graphs/graph-handler.ts';
 import { agentHandler } from './library/agents.ts';
+import { loopGitHandler } from './machines/loop-git-handler.ts';
 import { machineHandler } from './machines/machine-handler.ts';
 import type { AppWorkerOptions } from './worker.ts';
 
@@ -90,6 +91,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
         loopRoots,
         ...(allow.includes('js') ? { modules: root } : {}),
       }),
+      ...(Object.keys(loopRoots).length === 0 ? [] : [loopGitHandler(loopRoots)]),
     ],
     ...(once === true && handlers.length === 0
       ? { known: { module: builtin, handlers: only } }

@@ -370,6 +370,21 @@ export const CATALOGUE = Object.freeze({
       'The artifact {name|in question} could not be transferred: {problem|the place of artifacts is out of reach}.',
     hint: 'Check the place of artifacts, and retry the task.',
   },
+  WORKSPACE_FAILED: {
+    family: 'work',
+    status: 424,
+    retryable: true,
+    message: 'The workspace of the task could not be made ready: {problem|its worker gave no reason}.',
+    hint: 'Check the address, the ref and the credential of the workspace, and what the worker allows; the worker tries it again with the next try of the task.',
+  },
+  WORKSPACE_MISMATCH: {
+    family: 'work',
+    status: 409,
+    retryable: false,
+    message:
+      'The workspace is not what the task expects: {expected|its commit} was asked for, and {found|something else} was found.',
+    hint: 'Somebody else has changed the branch of the run, or its commits never left their worker. Compare the two before the task is retried.',
+  },
   HANDLER_NOT_FOUND: {
     family: 'work',
     status: 404,

@@ -1,11 +1,13 @@
 /** The settings of a loop, each once: `KEY=VALUE` in a text, or entries of a map. */
 import { COMPLETION_MODES, type CompletionMode } from './completion.ts';
+import { GIT_KEYS, type LoopGitConfig } from './git-keys.ts';
+import { oneOf, type Read, Wrong, yesOrNo } from './setting.ts';
 import { readPathBelow } from './workspace-name.ts';
 
 export const QUEUE_POLICIES = ['fifo', 'newest_first'] as const;
 export type QueuePolicy = (typeof QUEUE_POLICIES)[number];
 
-export interface LoopConfig {
+export interface LoopConfig extends LoopGitConfig {
   readonly iterations: number;
   readonly completion_mode: CompletionMode;
   /** Whether each implementation is reviewed. */
@@ -21,25 +23,17 @@ export interface LoopConfig {
   /** In a row; 0: no bound. */
   readonly max_consecutive_verification_failures: number;
   readonly max_consecutive_review_failures: number;
-  readonly merge_strategy: 'none';
   readonly queue_policy: QueuePolicy;
   /** Files of the workspace that the agents are told to read as well. */
   readonly context_files: readonly string[];
 }
 
-type Read<T> = (text: string, list?: readonly string[]) => T | Wrong;
-
-/** What is wrong, apart from values that are texts. */
-export class Wrong {
-  readonly problem: string;
-
-  constructor(problem: string) {
-    this.problem = problem;
-  }
-}
-
 export type ConfigKeys = {
-  readonly [K in keyof LoopConfig]: { readonly read: Read<LoopConfig[K]>; readonly fallback: LoopConfig[K] };
+  /** Without a fallback: nobody has said it. */
+  readonly [K in keyof LoopConfig]-?: {
+    readonly read: Read<Exclude<LoopConfig[K], undefined>>;
+    readonly fallback: LoopConfig[K];
+  };
 };
 
 const MOST_COMMANDS = 100;
@@ -55,7 +49,7 @@ export const CONFIG_KEYS: ConfigKeys = {
   claude_retry_backoff_sec: { read: whole(0, 86_400), fallback: 5 },
   max_consecutive_verification_failures: { read: whole(0, 100_000), fallback: 3 },
   max_consecutive_review_failures: { read: whole(0, 100_000), fallback: 0 },
-  merge_strategy: { read: strategy, fallback: 'none' },
+  ...GIT_KEYS,
   queue_policy: { read: oneOf(QUEUE_POLICIES), fallback: 'fifo' },
   context_files: { read: paths, fallback: [] },
 };
@@ -72,15 +66,6 @@ export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'artifact_mode',
   'run_naming_mode',
   'run_naming_model',
-  'base_branch',
-  'run_branch_prefix',
-  'merge_target_branch',
-  'worktree_path_template',
-  'worktree_provider',
-  'worktrunk_bin',
-  'worktrunk_config_path',
-  'worktrunk_copy_ignored',
-  'worktree_cleanup',
   'summary_json',
   'postmortem',
   'skills_enabled',
@@ -96,16 +81,6 @@ function whole(least: number, most: number): Read<number> {
   };
 }
 
-function oneOf<T extends string>(values: readonly T[]): Read<T> {
-  return (text) => values.find((value) => value === text) ?? new Wrong(`one of ${values.join(', ')} is expected`);
-}
-
-function yesOrNo(text: string): boolean | Wrong {
-  if (/^(?:true|1|yes|y|on)$/i.test(text)) return true;
-  if (/^(?:false|0|no|n|off)$/i.test(text)) return false;
-  return new Wrong('true or false is expected');
-}
-
 /** `a|b`: one after the other. `||` belongs to the line of a shell, and so does every bar in a list. */
 function piped(text: string, list?: readonly string[]): readonly string[] | Wrong {
   const commands = (list ?? text.split(/(?<!\|)\|(?!\|)/)).map((one) => one.trim()).filter((one) => one !== '');
@@ -117,12 +92,4 @@ function paths(text: string, list?: readonly string[]): readonly string[] | Wron
   const all = list ?? text.split(/[\s,]+/).filter((word) => word !== '');
   const wrong = all.find((path) => readPathBelow(path) === undefined);
   return wrong === undefined ? all : new Wrong(`${JSON.stringify(wrong.slice(0, 80))} is no path below the workspace`);
-}
-
-function strategy(text: string): 'none' | Wrong {
-  if (text === 'none') return 'none';
-  if (text !== 'merge' && text !== 'squash') return new Wrong('one of none, merge, squash is expected');
-  return new Wrong(
-    `"${text}" needs a workspace with version control, and a loop has a plain folder: only "none" is possible`,
-  );
 }

@@ -1,7 +1,9 @@
 /** Settings of a loop: as text with `KEY=VALUE` in each line, or as a map. */
 import { suggest } from '../../core/suggest.ts';
-import { isList, isMap, type Value } from '../expression/values.ts';
-import { CONFIG_KEYS, type LoopConfig, WITHOUT_EFFECT, Wrong } from './config-keys.ts';
+import { isList, isMap, type Value, type ValueMap } from '../expression/values.ts';
+import { CONFIG_KEYS, type LoopConfig, WITHOUT_EFFECT } from './config-keys.ts';
+import { WORKTRUNK } from './git-keys.ts';
+import { Wrong } from './setting.ts';
 
 export interface ReadConfig {
   readonly config: LoopConfig;
@@ -13,12 +15,14 @@ export interface ReadConfig {
 const MOST_TEXT = 64 * 1024;
 const KEYS = Object.keys(CONFIG_KEYS);
 
-export function readConfig(given: Value): ReadConfig {
+/** `before`: settings of the input itself, which go before those of the config. */
+export function readConfig(given: Value, before: ValueMap = {}): ReadConfig {
   const problems: string[] = [];
   const warnings: string[] = [];
   const found: Record<string, unknown> = {};
-  for (const [key, said] of entriesOf(given, problems)) {
-    if (WITHOUT_EFFECT.has(key)) warnings.push(`"${key}" has no effect here`);
+  for (const [key, said] of [...entriesOf(given, problems), ...Object.entries(before)]) {
+    if (WORKTRUNK.has(key)) problems.push(`${key}: worktrees are made by git here, and worktrunk is not used`);
+    else if (WITHOUT_EFFECT.has(key)) warnings.push(`"${key}" has no effect here`);
     else if (!Object.hasOwn(CONFIG_KEYS, key)) warnings.push(unknown(key));
     else {
       const list = isList(said) ? said.map(String) : undefined;
@@ -27,7 +31,9 @@ export function readConfig(given: Value): ReadConfig {
       else found[key] = value;
     }
   }
-  const fallbacks = Object.fromEntries(Object.entries(CONFIG_KEYS).map(([key, { fallback }]) => [key, fallback]));
+  const fallbacks = Object.fromEntries(
+    Object.entries(CONFIG_KEYS).flatMap(([key, { fallback }]) => (fallback === undefined ? [] : [[key, fallback]])),
+  );
   return { config: { ...fallbacks, ...found } as unknown as LoopConfig, problems, warnings };
 }
 

@@ -1,5 +1,5 @@
 /** What has happened in a loop, told from what is stored of it, so that nothing is lost that somebody was not there to hear. */
-import type { LoopStep } from './steps.ts';
+import type { LoopStep, StateEntry } from './steps.ts';
 
 export type LoopStatus = 'PENDING' | 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELED';
 
@@ -24,9 +24,25 @@ export interface LoopFacts {
   readonly worker: string | undefined;
   readonly reason: string | undefined;
   readonly steps: readonly LoopStep[];
+  /** Of a run that has one. */
+  readonly worktree?: WorktreeFacts | undefined;
+  /** By which it is merged at its end; undefined: it is not. */
+  readonly strategy?: string | undefined;
   /** Pauses that are over or hold: where, and when they began and ended. */
   readonly pauses: readonly LoopPause[];
 }
+
+/** The entries of the states in which a worktree was made, and in which it went. */
+export interface WorktreeFacts {
+  readonly path: string;
+  readonly branch: string;
+  readonly made: Entry;
+  readonly ended?: Entry | undefined;
+  /** In its place: the worktree stayed. */
+  readonly left?: Entry | undefined;
+}
+
+type Entry = Pick<StateEntry, 'n' | 'lease' | 'at'>;
 
 export interface LoopPause {
   readonly n: number;
@@ -52,6 +68,7 @@ export function eventsOfLoop(facts: LoopFacts): readonly LoopEvent[] {
   const events: LoopEvent[] = [{ id: 1, type: 'RUN_CREATED', at: createdAt, payload: {} }];
   if (startedAt !== undefined)
     events.push({ id: 2, type: 'RUN_STARTED', at: startedAt, payload: { worker_id: worker ?? null } });
+  events.push(...ofWorktree(facts.worktree));
   for (const step of steps) events.push(...ofStep(step, startedAt ?? createdAt));
   for (const { n, lease, from, until } of pauses) {
     if (from !== undefined) events.push({ id: idOf(lease, n, 0), type: 'RUN_PAUSED', at: from, payload: {} });
@@ -60,6 +77,19 @@ export function eventsOfLoop(facts: LoopFacts): readonly LoopEvent[] {
   }
   events.push(...ending(facts));
   return events.toSorted((a, b) => a.id - b.id);
+}
+
+function ofWorktree(worktree: WorktreeFacts | undefined): readonly LoopEvent[] {
+  if (worktree === undefined) return [];
+  const { path, branch, made, ended } = worktree;
+  const payload = { path, branch };
+  const events: LoopEvent[] = [
+    { id: idOf(made.lease, made.n, 4), type: 'WORKTREE_PROVIDER_SELECTED', at: made.at, payload: { provider: 'git' } },
+    { id: idOf(made.lease, made.n, 5), type: 'WORKTREE_CREATED', at: made.at, payload },
+  ];
+  if (ended !== undefined)
+    events.push({ id: idOf(ended.lease, ended.n, 4), type: 'WORKTREE_REMOVED', at: ended.at, payload });
+  return events;
 }
 
 function ofStep(step: LoopStep, since: number): readonly LoopEvent[] {
@@ -88,12 +118,12 @@ function ofStep(step: LoopStep, since: number): readonly LoopEvent[] {
   return events;
 }
 
-function ending({ status, finishedAt, lease, n, reason }: LoopFacts): readonly LoopEvent[] {
+function ending({ status, finishedAt, lease, n, reason, strategy = 'none' }: LoopFacts): readonly LoopEvent[] {
   if (finishedAt === undefined) return [];
   const id = idOf(lease, n, 9);
   switch (status) {
     case 'COMPLETED':
-      return [{ id, type: 'RUN_COMPLETED', at: finishedAt, payload: { mode: 'none' } }];
+      return [{ id, type: 'RUN_COMPLETED', at: finishedAt, payload: { mode: strategy } }];
     case 'FAILED':
       return [{ id, type: 'RUN_FAILED', at: finishedAt, payload: { reason: reason ?? 'unknown' } }];
     case 'CANCELED':

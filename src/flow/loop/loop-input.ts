@@ -2,7 +2,9 @@
 import { isMap, type Value, type ValueMap } from '../expression/values.ts';
 import { readConfig } from './config.ts';
 import type { LoopConfig } from './config-keys.ts';
+import { GIT_FIELDS, WORKTRUNK } from './git-keys.ts';
 import { readPathBelow, readWorkspaceName, spelled } from './workspace-name.ts';
+import { planProblems } from './worktree-plan.ts';
 
 export interface LoopInput {
   /** A root by its name, and a folder below it: `main/shop`. */
@@ -16,6 +18,8 @@ export interface LoopInput {
   /** A list with boxes to check: each iteration does one. */
   readonly planPath: string | undefined;
   readonly config: LoopConfig;
+  /** Of which the branch of the run is named; undefined: the id of the run. */
+  readonly name: string | undefined;
 }
 
 export interface ReadLoopInput {
@@ -34,8 +38,10 @@ const INPUT_FIELDS = [
   'spec_path',
   'plan_path',
   'config',
+  'name',
+  ...GIT_FIELDS,
 ] as const;
-const KNOWN: ReadonlySet<string> = new Set(INPUT_FIELDS);
+const KNOWN: ReadonlySet<string> = new Set([...INPUT_FIELDS, ...WORKTRUNK]);
 const MOST_PROMPT = 256 * 1024;
 
 /** All problems are told at once. */
@@ -49,11 +55,13 @@ export function readLoopInput(given: Value): ReadLoopInput {
   const [specPath, planPath] = [read.path('spec_path'), read.path('plan_path')];
   if (prompt === undefined && specPath === undefined)
     read.problems.push('prompt or spec_path: one of them says what is to be done');
-  const { config, problems, warnings } = readConfig(given['config']);
+  const name = read.text('name', 255);
+  const { config, problems, warnings } = readConfig(given['config'], read.settings());
   const all = [...read.problems, ...problems];
+  if (all.length === 0 && workspace !== undefined) all.push(...planProblems(workspace, config));
   if (all.length > 0 || workspace === undefined || agent === undefined || reviewAgent === undefined)
     return { input: undefined, problems: all, warnings };
-  return { input: { workspace, agent, reviewAgent, prompt, specPath, planPath, config }, problems: [], warnings };
+  return { input: { workspace, agent, reviewAgent, prompt, specPath, planPath, config, name }, problems: [], warnings };
 }
 
 class InputReader {
@@ -99,12 +107,18 @@ class InputReader {
     return undefined;
   }
 
-  text(field: 'prompt' | 'spec_path' | 'plan_path', most: number): string | undefined {
+  text(field: 'prompt' | 'spec_path' | 'plan_path' | 'name', most: number): string | undefined {
     const given = this.#given[field];
     if (given === undefined || given === null) return undefined;
     if (typeof given === 'string' && given.trim() !== '' && given.length <= most) return given;
     this.problems.push(`${field}: a text of at most ${most} characters is expected`);
     return undefined;
+  }
+
+  /** Settings of git may stand beside the config. */
+  settings(): ValueMap {
+    const said = [...GIT_FIELDS, ...WORKTRUNK].filter((key) => (this.#given[key] ?? undefined) !== undefined);
+    return Object.fromEntries(said.map((key) => [key, this.#given[key]]));
   }
 
   path(field: 'spec_path' | 'plan_path'): string | undefined {

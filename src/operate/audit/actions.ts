@@ -95,6 +95,9 @@ export const AUDITED: { readonly [A in Action]?: Audited } = {
   cancelLoop: { of: 'run' },
   retryLoop: { of: 'run' },
   removeArtifact: { answer: { task: true, name: true, size: true } },
+  mergeLoop: { of: 'run', answer: { commit: true } },
+  scrapLoop: { of: 'run' },
+  removeWorktree: { of: 'run' },
   saveView: { of: 'view' },
   removeView: { of: 'view' },
 };
@@ -116,6 +119,7 @@ export const NOT_AUDITED: { readonly [N in RouteName]?: string } = {
   deliverHook: 'a delivery is no action of a person; the trigger keeps a line of each',
   sendBytes: 'the bytes of what a worker has announced; the task and its artifacts tell of it',
   checkRun: LOOK,
+  createLoopPr: LOOK,
   checkWorkflow: LOOK,
   registerWorker: WORKER,
   beatWorker: WORKER,

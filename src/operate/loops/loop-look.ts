@@ -2,9 +2,17 @@ import { isFinal } from '../../core/task/task.ts';
 import type { Run } from '../../engine/trees/runs.ts';
 import { isMap, type Value } from '../../flow/expression/values.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
-import { eventsOfLoop, type LoopEvent, type LoopPause, type LoopStatus } from '../../flow/loop/loop-events.ts';
+import { LOOP_GIT } from '../../flow/loop/git-task.ts';
+import {
+  eventsOfLoop,
+  type LoopEvent,
+  type LoopPause,
+  type LoopStatus,
+  type WorktreeFacts,
+} from '../../flow/loop/loop-events.ts';
 import { isPhase, type LoopPhase } from '../../flow/loop/records.ts';
 import { type LoopStep, type StateEntry, type StepStatus, stepsOfLoop } from '../../flow/loop/steps.ts';
+import { cleanupIn, mergedIn, type RunWorktree, worktreeIn } from '../../flow/loop/worktree-state.ts';
 import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import type { Snapshot } from '../../flow/machine/snapshot.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
@@ -29,8 +37,22 @@ export interface LoopLook {
   readonly reason: string | undefined;
   /** How often it was paused so far. */
   readonly pauses: number;
+  /** Undefined: it works in a plain folder, or has not begun. */
+  readonly worktree: RunWorktree | undefined;
+  /** What became of the worktree after the run had completed, and when. */
+  readonly cleanup: { readonly status: string; readonly at: number | undefined } | undefined;
+  /** The commit of its own merge. */
+  readonly merged: string | undefined;
+  readonly review: LoopReview;
   /** The state at which it stands is the one in which it waits to be told to go on. */
   readonly standsPaused: boolean;
+}
+
+/** What somebody has done about the work of a run. */
+export interface LoopReview {
+  readonly status: 'pending' | 'reviewed' | 'scrapped' | 'merged';
+  readonly at: number | undefined;
+  readonly commit: string | undefined;
 }
 
 export const executionIdOf = ({ name, id }: Run): string => name ?? id;
@@ -91,8 +113,14 @@ export async function lookAt(snapshot: EngineSnapshot, run: Run): Promise<LoopLo
   const workers = new Map((await snapshot.workers()).map(({ worker, name }) => [worker, name]));
   const first = attempts[0]?.holder ?? record?.holder;
   const finishedAt = isFinal(run.state) ? run.finishedAt : undefined;
+  const context = now?.context ?? {};
+  const worktree = worktreeIn(context['worktree']);
+  const cleanup = cleanupIn(context);
+  const places = worktreePlaces(entries, worktree, cleanup?.status);
   const events = eventsOfLoop({
     status,
+    worktree: places,
+    strategy: worktree?.strategy,
     createdAt: run.createdAt,
     startedAt: run.startedAt,
     finishedAt,
@@ -113,6 +141,10 @@ export async function lookAt(snapshot: EngineSnapshot, run: Run): Promise<LoopLo
     changedAt: finishedAt ?? entries.at(-1)?.at ?? run.startedAt ?? run.createdAt,
     reason,
     pauses: pausedSoFar(now),
+    worktree,
+    cleanup: cleanup === undefined ? undefined : { status: cleanup.status, at: (places?.ended ?? places?.left)?.at },
+    merged: mergedIn(context),
+    review: worktree === undefined ? PENDING : await reviewOf(snapshot, run),
     standsPaused: now?.state === PAUSED,
   };
 }
@@ -166,6 +198,41 @@ function pausesOf(
   if (status !== 'PAUSED' || now?.state !== PAUSED) return pauses;
   const before = entries.at(-1);
   return [...pauses, { n: now.step, lease: before?.lease ?? attempt, from: before?.at, until: undefined }];
+}
+
+/** Where in the run its worktree was made, and where it went. */
+function worktreePlaces(
+  entries: readonly StateEntry[],
+  worktree: RunWorktree | undefined,
+  cleanup: string | undefined,
+): WorktreeFacts | undefined {
+  const made = entries.find(({ state }) => state === 'prepare');
+  if (worktree === undefined || made === undefined) return undefined;
+  const ended = entries.findLast(({ state }) => state === 'cleanup');
+  const { path, branch } = worktree;
+  return { path, branch, made, ...(ended === undefined || cleanup !== 'cleaned' ? { left: ended } : { ended }) };
+}
+
+const PENDING: LoopReview = { status: 'pending', at: undefined, commit: undefined };
+const MOST_REVIEWS = 50;
+
+/** The last thing that was done: a merge or a scrap counts more than a look. */
+async function reviewOf({ engine }: EngineSnapshot, { id }: Run): Promise<LoopReview> {
+  const { runs } = await engine.runs.list({
+    kind: LOOP_GIT,
+    name: `${id}/review/`,
+    states: ['completed'],
+    limit: MOST_REVIEWS,
+  });
+  const done =
+    runs.find(({ title }) => title === 'merge' || title === 'scrap') ?? runs.find(({ title }) => title === 'diff');
+  if (done === undefined) return PENDING;
+  if (done.title !== 'merge')
+    return { status: done.title === 'diff' ? 'reviewed' : 'scrapped', at: done.finishedAt, commit: undefined };
+  const { result } = (await engine.get(done.task)) ?? {};
+  const said: unknown = result === undefined ? undefined : JSON.parse(result);
+  const commit = isMap(said) && typeof said['commit'] === 'string' ? said['commit'] : undefined;
+  return { status: 'merged', at: done.finishedAt, commit };
 }
 
 function pausedSoFar(now: Snapshot | undefined): number {

@@ -7,8 +7,9 @@ const short = z.string().max(500);
 const agent = z
   .union([z.string().min(1).max(200), z.record(z.string(), Json)])
   .describe('A function that the workers know, by its name, or an agent as machines have it');
-/** What belongs to workspaces with version control. */
-const notHere = z.string().max(500).nullable().optional().describe('Refused: a loop has a plain folder so far');
+/** Of runs in a worktree; what is said here goes before the config. */
+const ofGit = (what: string) => short.nullable().optional().describe(what);
+const notHere = short.nullable().optional().describe('Refused: worktrees are made by git');
 
 export const LoopStartInput = z.strictObject({
   workspace_root: short.min(1).describe('A root by its name, and a folder below it: main/project'),
@@ -21,11 +22,12 @@ export const LoopStartInput = z.strictObject({
   name: z.string().min(1).max(255).nullable().optional(),
   name_source: z.enum(['haiku', 'spec_slug']).nullable().optional(),
   merge_strategy: z.enum(['none', 'merge', 'squash']).nullable().optional(),
-  base_branch: notHere,
-  run_branch_prefix: notHere,
-  merge_target_branch: notHere,
-  worktree_path_template: notHere,
-  worktree_provider: notHere,
+  base_branch: ofGit('What the branch of the run begins with; default: the branch that is checked out'),
+  run_branch_prefix: ofGit('What the name of that branch begins with; default: run/'),
+  merge_target_branch: ofGit('Into which it is merged; default: the base'),
+  worktree_path_template: ofGit('Where the worktree lies, from the folder of the repository'),
+  worktree_provider: ofGit('git, or auto: a worktree where the workspace is a repository'),
+  worktree_cleanup: z.boolean().nullable().optional().describe('Whether the worktree goes when the run has completed'),
   worktrunk_bin: notHere,
   worktrunk_config_path: notHere,
   worktrunk_copy_ignored: z.boolean().nullable().optional(),
@@ -43,22 +45,26 @@ export const LoopRun = z
     spec_path: z.string().nullable(),
     plan_path: z.string().nullable(),
     worktree: z.object({
-      base_branch: z.null(),
-      run_branch: z.null(),
-      merge_target_branch: z.null(),
+      base_branch: z.string().nullable(),
+      run_branch: z.string().nullable(),
+      merge_target_branch: z.string().nullable(),
       merge_strategy: z.string(),
-      worktree_path: z.null(),
-      provider: z.null(),
+      worktree_path: z.string().nullable().describe('Below a root, as workspaces are named'),
+      provider: z.string().nullable(),
     }),
-    worktree_cleanup_status: z.null(),
-    worktree_cleaned_at: z.null(),
+    worktree_cleanup_status: z.string().nullable().describe('cleaned, failed or skipped'),
+    worktree_cleaned_at: Time.nullable(),
+    workspace_source: z.string(),
+    repo_url: z.string().nullable(),
+    repo_ref: z.string().nullable(),
+    artifact_store: z.string().nullable(),
     config_json: z.string().describe('The settings that the run has, as JSON'),
     created_at: Time,
     updated_at: Time,
-    review_status: z.string(),
-    review_action_at: z.null(),
+    review_status: z.string().describe('pending, reviewed, scrapped or merged'),
+    review_action_at: Time.nullable(),
     pr_url: z.null(),
-    merge_commit: z.null(),
+    merge_commit: z.string().nullable(),
     reason: z.string().nullable().describe('Ours: why it failed or was cancelled'),
   })
   .meta({ id: 'LoopRun' });
@@ -108,4 +114,58 @@ export const EventsAfter = z.strictObject({
 
 export const OutputFrom = z.strictObject({
   offset: digits(z.number()).optional().describe('How many bytes of the output to leave out'),
+});
+
+const stats = z.object({ additions: z.number(), deletions: z.number() });
+
+export const LoopDiff = z
+  .object({
+    base_ref: z.string(),
+    head_ref: z.string(),
+    commits: z
+      .array(
+        z.object({
+          sha: z.string(),
+          message: z.string(),
+          author: z.string(),
+          timestamp: Time,
+          files: z.number(),
+          stats,
+        }),
+      )
+      .readonly(),
+    files: z
+      .array(
+        z.object({
+          path: z.string(),
+          status: z.string().describe('added, modified, deleted or renamed'),
+          old_path: z.string().optional(),
+          patch: z.string(),
+          additions: z.number(),
+          deletions: z.number(),
+        }),
+      )
+      .readonly(),
+    stats,
+    truncated: z.boolean().describe('Ours: more was changed than is told'),
+  })
+  .meta({ id: 'LoopDiff' });
+
+export const LoopMerged = z.object({ commit: z.string().describe('Of the target, which has all of the run') });
+
+export const LoopWorktree = z
+  .object({
+    path: z.string().describe('Below a root, as workspaces are named'),
+    branch: z.string().nullable(),
+    commit: z.string().nullable(),
+    run_id: z.string().nullable().describe('The newest run that has worked there, as far as it is known'),
+  })
+  .meta({ id: 'LoopWorktree' });
+
+export const WorktreesQuery = z.strictObject({
+  workspace_root: short.min(1).optional().describe('Ours: all worktrees of this repository, as its worker finds them'),
+});
+
+export const WorktreeRemoval = z.strictObject({
+  run_id: short.min(1).describe('The run that has ended, whose worktree goes; its branch stays'),
 });

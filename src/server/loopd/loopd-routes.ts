@@ -29,6 +29,12 @@ export const loopRoutes: Handlers<
   | 'resumeLoop'
   | 'cancelLoop'
   | 'retryLoop'
+  | 'diffLoop'
+  | 'mergeLoop'
+  | 'scrapLoop'
+  | 'createLoopPr'
+  | 'listWorktrees'
+  | 'removeWorktree'
   | 'streamLoopEvents'
   | 'streamLoopOutput'
   | 'loopdHealth'
@@ -44,6 +50,27 @@ export const loopRoutes: Handlers<
   resumeLoop: ({ loops, params }) => loops.resume(params.id).then(() => NO_CONTENT),
   cancelLoop: ({ loops, params, by }) => loops.cancel(params.id, by).then(() => NO_CONTENT),
   retryLoop: ({ loops, params }) => loops.retry(params.id).then(() => NO_CONTENT),
+  async diffLoop({ guard, principal, loops, params, closing }) {
+    await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+    return loops.diff(params.id, closing);
+  },
+  async mergeLoop({ guard, principal, loops, params, closing }) {
+    await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+    return { commit: await loops.merge(params.id, closing) };
+  },
+  async scrapLoop({ guard, principal, loops, params, closing }) {
+    await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+    return loops.scrap(params.id, closing).then(() => NO_CONTENT);
+  },
+  createLoopPr: ({ loops, params }) => loops.createPr(params.id),
+  async listWorktrees({ guard, principal, loops, query, closing }) {
+    if (query.workspace_root !== undefined) await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+    return loops.worktrees(query.workspace_root, closing);
+  },
+  async removeWorktree({ guard, principal, loops, query, closing }) {
+    await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+    return loops.removeWorktree(query.run_id, closing).then(() => NO_CONTENT);
+  },
   streamLoopEvents: ({ loops, params, query, request }) =>
     loops.events(params.id, { ...query, last: placeIn(request.headers['last-event-id']) }),
   // A client that reconnects has a position that is newer than the one in its address.

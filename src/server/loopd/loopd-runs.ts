@@ -2,10 +2,11 @@ import { fault } from '../../core/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { EngineSnapshot } from '../../operate/engine-snapshot.ts';
 import type { LoopLook } from '../../operate/loops/loop-look.ts';
+import * as review from '../../operate/loops/loop-review.ts';
 import * as loops from '../../operate/loops/loop-runs.ts';
 import type { AnswerOf, BodyOf, QueryOf } from '../../protocol/routes.ts';
 import { eventsOf, outputOf } from './loopd-streams.ts';
-import { runOf, settingsOf, stepOf } from './loopd-views.ts';
+import { gitFieldsOf, runOf, stepOf } from './loopd-views.ts';
 
 export interface LoopdRunsOptions {
   readonly engine: Engine;
@@ -13,17 +14,8 @@ export interface LoopdRunsOptions {
   readonly bundle: () => Promise<string>;
 }
 
-/** Fields of a request that belong to version control. */
-const OF_WORKTREES = [
-  'base_branch',
-  'run_branch_prefix',
-  'merge_target_branch',
-  'worktree_path_template',
-  'worktree_provider',
-  'worktrunk_bin',
-  'worktrunk_config_path',
-  'worktrunk_copy_ignored',
-] as const;
+/** Runs that a list of worktrees looks at. */
+const MOST_RUNS = 200;
 /** The program that loopd asks. */
 const CLAUDE = { type: 'claude-code' };
 
@@ -36,7 +28,6 @@ export class LoopdRuns {
   }
 
   async start(body: BodyOf<'startLoop'>, op: string | undefined): Promise<AnswerOf<'startLoop'>> {
-    for (const field of OF_WORKTREES) if ((body[field] ?? null) !== null) throw noWorktree(field);
     const { workspace_root, spec_path, plan_path, prompt, agent = CLAUDE, review_agent } = body;
     const given = {
       workspace_root,
@@ -45,7 +36,9 @@ export class LoopdRuns {
       ...(prompt === undefined ? {} : { prompt }),
       ...(spec_path === undefined ? {} : { spec_path }),
       ...((plan_path ?? null) === null ? {} : { plan_path }),
-      config: settingsOf(body),
+      ...((body.name ?? null) === null ? {} : { name: body.name }),
+      ...gitFieldsOf(body),
+      config: body.config_override ?? '',
     };
     const title = body.name ?? slugOf(spec_path);
     const bundle = await this.#options.bundle();
@@ -70,6 +63,37 @@ export class LoopdRuns {
   resume = (id: string): Promise<void> => loops.resumeLoop(this.#snapshot, id);
   cancel = (id: string, by: string): Promise<void> => loops.cancelLoop(this.#snapshot, id, by);
   retry = (id: string): Promise<void> => loops.retryLoop(this.#snapshot, id);
+
+  diff = async (id: string, signal: AbortSignal): Promise<AnswerOf<'diffLoop'>> =>
+    (await review.diffLoop(this.#snapshot, id, { signal })) as AnswerOf<'diffLoop'>;
+  merge = (id: string, signal: AbortSignal): Promise<string> => review.mergeLoop(this.#snapshot, id, { signal });
+  scrap = (id: string, signal: AbortSignal): Promise<void> => review.scrapLoop(this.#snapshot, id, { signal });
+  removeWorktree = (id: string, signal: AbortSignal): Promise<void> =>
+    review.removeWorktree(this.#snapshot, id, { signal });
+
+  async createPr(id: string): Promise<never> {
+    await loops.findLoop(this.#snapshot, id);
+    const problem =
+      'no service for pull requests is known here: merge the branch of the run, or push it and open one there';
+    throw fault('INVALID_INPUT', { field: 'create-pr', problem });
+  }
+
+  /** Without a repository: what the newest runs have made, as far as it was not removed. */
+  async worktrees(workspace: string | undefined, signal: AbortSignal): Promise<AnswerOf<'listWorktrees'>> {
+    const looks = await loops.listLoops(this.#snapshot, { workspace, limit: MOST_RUNS });
+    const known = looks.flatMap(({ run, worktree, cleanup, review: { status } }) =>
+      worktree === undefined || cleanup?.status === 'cleaned' || status === 'scrapped'
+        ? []
+        : [{ path: worktree.path, branch: worktree.branch, commit: worktree.commit, run_id: run.id }],
+    );
+    const newest = new Map(known.toReversed().map((one) => [one.path, one]));
+    if (workspace === undefined) return { worktrees: [...newest.values()].toReversed() };
+    const found = (await review.worktreesOf(this.#snapshot, workspace, { signal })) as readonly Omit<
+      (typeof known)[number],
+      'run_id'
+    >[];
+    return { worktrees: found.map((one) => ({ ...one, run_id: newest.get(one.path)?.run_id ?? null })) };
+  }
 
   /** Of an unknown run it is refused, before a stream begins. */
   async events(id: string, from: { readonly after?: number | undefined; readonly last?: number | undefined }) {
@@ -100,9 +124,4 @@ function slugOf(path: string | undefined): string {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '');
   return slug === '' ? 'loop' : slug;
-}
-
-function noWorktree(field: string): Error {
-  const problem = 'a loop works in a plain folder, and has no branches and worktrees';
-  return fault('INVALID_INPUT', { field, problem });
 }

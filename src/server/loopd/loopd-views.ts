@@ -1,13 +1,14 @@
 /** Runs, steps and events in the shapes of loopd. */
 import type { LoopLook } from '../../operate/loops/loop-look.ts';
-import { settingsIn } from '../../operate/loops/loop-settings.ts';
+import { GIT_FIELDS, settingsIn, WORKTRUNK } from '../../operate/loops/loop-settings.ts';
 import type { AnswerOf, BodyOf } from '../../protocol/routes.ts';
 
 type Run = AnswerOf<'getLoop'>['run'];
 type Step = AnswerOf<'listLoopSteps'>['steps'][number];
 type Event = AnswerOf<'streamLoopEvents'>;
 
-export function runOf({ run, input, status, changedAt, reason }: LoopLook): Run {
+export function runOf(look: LoopLook): Run {
+  const { run, input, status, changedAt, reason, worktree, cleanup, merged, review } = look;
   const given = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
   const text = (name: string): string | null => (typeof given[name] === 'string' ? (given[name] as string) : null);
   const settings = settingsIn(input);
@@ -20,22 +21,26 @@ export function runOf({ run, input, status, changedAt, reason }: LoopLook): Run 
     spec_path: text('spec_path'),
     plan_path: text('plan_path'),
     worktree: {
-      base_branch: null,
-      run_branch: null,
-      merge_target_branch: null,
+      base_branch: worktree?.base ?? settings.base_branch ?? null,
+      run_branch: worktree?.branch ?? null,
+      merge_target_branch: worktree?.target ?? settings.merge_target_branch ?? null,
       merge_strategy: settings.merge_strategy,
-      worktree_path: null,
-      provider: null,
+      worktree_path: worktree?.path ?? null,
+      provider: worktree === undefined ? null : 'git',
     },
-    worktree_cleanup_status: null,
-    worktree_cleaned_at: null,
+    worktree_cleanup_status: cleanup?.status ?? null,
+    worktree_cleaned_at: cleanup?.status === 'cleaned' ? (cleanup.at ?? null) : null,
+    workspace_source: settings.workspace_source,
+    repo_url: settings.repo_url ?? null,
+    repo_ref: settings.repo_ref ?? null,
+    artifact_store: null,
     config_json: JSON.stringify(settings),
     created_at: run.createdAt,
     updated_at: changedAt,
-    review_status: 'pending',
-    review_action_at: null,
+    review_status: merged === undefined || review.status === 'scrapped' ? review.status : 'merged',
+    review_action_at: review.at ?? null,
     pr_url: null,
-    merge_commit: null,
+    merge_commit: merged ?? review.commit ?? null,
     reason: reason ?? null,
   };
 }
@@ -65,7 +70,10 @@ export function eventOf(run: string, { id, type, at, step, payload }: LoopLook['
 
 const stepId = (run: string, { n }: { readonly n: number }): string => `${run}.${n}`;
 
-/** The settings of a request: a field goes over a line. */
-export function settingsOf({ config_override: text, merge_strategy: strategy }: BodyOf<'startLoop'>): string {
-  return [text ?? '', ...((strategy ?? null) === null ? [] : [`merge_strategy=${strategy}`])].join('\n');
+/** What a request says of git stands beside the config, and goes before it. */
+export function gitFieldsOf(body: BodyOf<'startLoop'>): Readonly<Record<string, unknown>> {
+  const said = [...GIT_FIELDS, ...WORKTRUNK].map(
+    (key) => [key, (body as Readonly<Record<string, unknown>>)[key]] as const,
+  );
+  return Object.fromEntries(said.filter(([, value]) => (value ?? null) !== null));
 }

@@ -7,13 +7,18 @@ import { decide, type PhaseEnd, triedAgain } from '../../flow/loop/decide.ts';
 import { type LoopInput, readLoopInput } from '../../flow/loop/loop-input.ts';
 import { contextOf, FIRST, type LoopState, loopStateIn } from '../../flow/loop/loop-state.ts';
 import { checkedBoxes, implementationPrompt, reviewPrompt } from '../../flow/loop/prompts.ts';
-import { isPhase } from '../../flow/loop/records.ts';
+import { isPhase, iterationsOf } from '../../flow/loop/records.ts';
 import { decisionOn } from '../../flow/loop/watchdog.ts';
+import { worktreeIn } from '../../flow/loop/worktree-state.ts';
+import { fileBelow, workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { HookContext, HookedRun, MachineHooks } from '../machine/machine-hooks.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
 import type { LoopHost } from './loop-host.ts';
+import { commitPhase, mergeRun, openRunWorktree, removeRunWorktree, worktreeFolder } from './run-worktree.ts';
 import { notesOf, runCommands } from './verification.ts';
-import { fileBelow, workspaceFolder } from './workspace-folder.ts';
+
+/** Files of a conflict that are told. */
+const MOST_FILES = 20;
 
 /** Why a loop has failed. */
 class LoopFailed extends Error {
@@ -46,7 +51,7 @@ interface Acting {
 
 type Act = (acting: Acting) => Promise<ValueMap> | ValueMap;
 
-const ACTIONS: Readonly<Record<string, Act>> = { prepare, decide: decideNext, verify, watch, merge, fail };
+const ACTIONS: Readonly<Record<string, Act>> = { prepare, decide: decideNext, verify, watch, merge, cleanup, fail };
 
 /** The input was checked when the run was started, where that was possible; a machine of somebody's own may say anything. */
 function inputIn({ given }: HookContext): LoopInput {
@@ -60,23 +65,29 @@ function inputIn({ given }: HookContext): LoopInput {
   );
 }
 
-/** Finds the workspace before anybody is asked to work in it. */
+/** Finds the workspace before anybody is asked to work in it, and makes the worktree of a run that has one. */
 async function prepare({ context, input, host }: Acting): Promise<ValueMap> {
   for (const warning of readLoopInput(context['given']).warnings) logLine(`config: ${warning}`);
-  const folder = await workspaceFolder(host, input.workspace);
+  const run = hookedLoops.getStore();
+  const { workspace, config } = input;
+  const name = input.name ?? run?.executionId ?? 'run';
+  const tree = await openRunWorktree(host, { workspace, name, config }, run?.stop);
+  if (tree !== undefined) logLine(`the worktree ${tree.path} is on ${tree.branch}, begun from ${tree.base}`);
+  const folder = tree === undefined ? await workspaceFolder(host, workspace) : (await worktreeFolder(host, tree)).path;
   for (const path of [input.specPath, input.planPath]) {
     if (path === undefined || (await fileBelow(folder, path)) !== undefined) continue;
     throw fault('NOT_FOUND', { kind: 'file of the workspace', id: path });
   }
   const { verify_cmds: commands } = input.config;
   if (commands.length > 0 && !host.shell) throw noShell();
-  return { ...contextOf(FIRST), pauses: 0, ...promptsOf(input, FIRST) };
+  const made = tree === undefined ? {} : { worktree: { ...tree } };
+  return { ...contextOf(FIRST), pauses: 0, ...made, ...promptsOf(input, FIRST) };
 }
 
 /** Between two phases: what follows the last one, and whether somebody wants the run to pause. */
 async function decideNext({ context, input, host }: Acting): Promise<ValueMap> {
   const before = loopStateIn(context);
-  const end = await endIn(context['last'], input, host);
+  const end = await endIn(context, input, host);
   const state = end === undefined ? before : decide(before, end, input.config);
   if (end !== undefined) logLine(`${end.phase} ${end.ok ? 'succeeded' : 'failed'}; next: ${state.next}`);
   const run = hookedLoops.getStore();
@@ -89,7 +100,8 @@ async function decideNext({ context, input, host }: Acting): Promise<ValueMap> {
   const pauses = Number(context['pauses'] ?? 0) + (paused ? 1 : 0);
   // The attempt that found it: a failure that is met again in the same one, or after a crash, is the same failure.
   const failing = state.next === 'failed' ? { failing: run?.attempt ?? 1 } : {};
-  return changed(context, { ...contextOf(state), ...promptsOf(input, state), last: null, paused, pauses, ...failing });
+  const told = { ...contextOf(state), ...promptsOf(input, state), last: null, paused, pauses, ...failing };
+  return changed(context, { ...told, ...(end === undefined ? {} : leftBy(context)) });
 }
 
 /** What an action gives is kept with its step: what stays as it is would be kept with each. */
@@ -99,8 +111,22 @@ function changed(context: HookContext, entries: ValueMap): ValueMap {
   );
 }
 
+/** What the phase before has committed is where the next one begins. */
+function leftBy({ last, worktree }: HookContext): ValueMap {
+  const moved = isMap(last) ? worktreeIn({ ...(worktree as ValueMap), commit: last['commit'] }) : undefined;
+  return moved === undefined ? {} : { worktree: { ...moved } };
+}
+
+/** The folder in which the run works. */
+async function folderOf({ worktree }: HookContext, { workspace }: LoopInput, host: LoopHost): Promise<string> {
+  const tree = worktreeIn(worktree as Value);
+  return tree === undefined ? workspaceFolder(host, workspace) : (await worktreeFolder(host, tree)).path;
+}
+
 /** How the phase before has ended; undefined: it was decided on already. */
-async function endIn(last: Value, { planPath, workspace }: LoopInput, host: LoopHost): Promise<PhaseEnd | undefined> {
+async function endIn(context: HookContext, input: LoopInput, host: LoopHost): Promise<PhaseEnd | undefined> {
+  const { planPath } = input;
+  const last = context['last'] as Value;
   if (!isMap(last) || !isPhase(last['phase'])) return undefined;
   const { phase, status, output, message } = last;
   const end = {
@@ -110,7 +136,7 @@ async function endIn(last: Value, { planPath, workspace }: LoopInput, host: Loop
     ...(typeof message === 'string' ? { message } : {}),
   };
   if (phase !== 'implementation' || planPath === undefined) return end;
-  const plan = await fileBelow(await workspaceFolder(host, workspace), planPath);
+  const plan = await fileBelow(await folderOf(context, input, host), planPath);
   return plan === undefined ? end : { ...end, done: checkedBoxes(plan) };
 }
 
@@ -132,10 +158,10 @@ function promptsOf(input: LoopInput, state: LoopState): ValueMap {
   };
 }
 
-async function verify({ input, host }: Acting): Promise<ValueMap> {
+async function verify({ context, input, host }: Acting): Promise<ValueMap> {
   const { verify_cmds: commands, verify_timeout_sec: timeout } = input.config;
   if (commands.length > 0 && !host.shell) throw noShell();
-  const folder = await workspaceFolder(host, input.workspace);
+  const folder = await folderOf(context, input, host);
   const { environment, timers } = host;
   const signal = hookedLoops.getStore()?.stop ?? new AbortController().signal;
   const timeoutMs = timeout * 1000;
@@ -156,10 +182,58 @@ function watch({ context }: Acting): ValueMap {
   return last('watchdog', decision !== 'fail', { exit_code: 0, output: '', signal: signal ?? null, decision });
 }
 
-/** The work stands where it was done: the workspace is a plain folder, and `none` is the one strategy that it has. */
-function merge({ input }: Acting): ValueMap {
-  const output = `nothing to merge: the strategy is ${input.config.merge_strategy}`;
-  return last('merge', true, { exit_code: 0, output });
+/** In a plain folder the work stands where it was done. Of a worktree all that a verification has left belongs to what is merged: so it was verified. */
+async function merge({ context, input, host }: Acting): Promise<ValueMap> {
+  const tree = worktreeIn(context['worktree'] as Value);
+  const strategy = tree?.strategy ?? 'none';
+  const nothing = { exit_code: 0, output: `nothing to merge: the strategy is ${strategy}` };
+  if (tree === undefined) return last('merge', true, nothing);
+  const run = hookedLoops.getStore();
+  const signal = run?.stop ?? new AbortController().signal;
+  try {
+    const records = loopStateIn(context).records;
+    const text = `Verified after implementation ${iterationsOf(records)}\n\nRun: ${run?.executionId ?? 'unknown'}`;
+    const commit = await commitPhase(await worktreeFolder(host, tree, signal), tree.branch, text, signal);
+    const how = strategy === 'squash' ? 'Squash' : 'Merge';
+    const message = `${how} ${tree.branch} into ${tree.target}\n\nRun: ${run?.executionId ?? 'unknown'}`;
+    const merged = await mergeRun(host, tree, { strategy, message, signal });
+    switch (merged.outcome) {
+      case 'none':
+        return last('merge', true, { ...nothing, commit });
+      case 'conflict': {
+        const files = merged.files.slice(0, MOST_FILES).join(', ');
+        const problem = `${tree.branch} and ${tree.target} do not agree in ${files}; the branch ${tree.branch} is kept`;
+        logLine(`merge: ${problem}`);
+        return last('merge', false, { exit_code: 1, output: problem, message: problem, commit });
+      }
+      case 'merged':
+      case 'unchanged': {
+        const output = `${merged.outcome === 'merged' ? 'merged into' : 'nothing new for'} ${merged.target}: ${merged.commit}`;
+        logLine(`merge: ${output}`);
+        return { ...last('merge', true, { exit_code: 0, output, commit }), merged: merged.commit };
+      }
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    const message = error instanceof Error ? error.message : String(error);
+    logLine(`merge: ${message}`);
+    return last('merge', false, { exit_code: null, output: message, message });
+  }
+}
+
+/** After the end of a run that has completed. Whatever comes of it, the run has completed. */
+async function cleanup({ context, input, host }: Acting): Promise<ValueMap> {
+  const tree = worktreeIn(context['worktree'] as Value);
+  if (tree === undefined || !input.config.worktree_cleanup) return { cleanup: { status: 'skipped' } };
+  try {
+    await removeRunWorktree(host, tree);
+    logLine(`the worktree ${tree.path} was removed; its branch ${tree.branch} is kept`);
+    return { cleanup: { status: 'cleaned' } };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    logLine(`the worktree ${tree.path} could not be removed: ${message}`);
+    return { cleanup: { status: 'failed', message: message.slice(0, 500) } };
+  }
 }
 
 /**

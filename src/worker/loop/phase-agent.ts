@@ -6,14 +6,18 @@ import { pause } from '../../core/pause.ts';
 import type { World } from '../../core/world.ts';
 import { type AgentError, type AgentResult, totalCost } from '../../flow/agent/result.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
+import { loopStateIn } from '../../flow/loop/loop-state.ts';
 import { wholePrompt } from '../../flow/loop/prompts.ts';
+import { nextAttempt } from '../../flow/loop/records.ts';
 import { type AgentFailure, retryDelay, type Tried, triedAgain } from '../../flow/loop/retry.ts';
+import { worktreeIn } from '../../flow/loop/worktree-state.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
+import { workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { AgentExecutor, CallOptions } from '../agents/executor.ts';
 import { withinMs } from '../agents/within.ts';
-import { logLine } from './hooked-loop.ts';
+import { hookedLoops, logLine } from './hooked-loop.ts';
 import type { LoopHost } from './loop-host.ts';
-import { workspaceFolder } from './workspace-folder.ts';
+import { commitPhase, worktreeFolder } from './run-worktree.ts';
 
 export interface PhaseAgentDeps {
   readonly host: LoopHost;
@@ -65,7 +69,7 @@ class PhaseCall {
     let tried: Tried = { transient: 0, others: 0 };
     for (let tries = 1; ; tries++) {
       const { error, ...result } = await this.#ask(tries);
-      if (error === undefined) return this.#ended(result, { ok: true, tries });
+      if (error === undefined) return this.#committed(result, tries);
       const failure = failureOf(error);
       const delay = retryDelay(failure, tried, { retries, backoffMs });
       logLine(`the agent failed: ${error.type}: ${error.message}`);
@@ -83,7 +87,9 @@ class PhaseCall {
     const prompt = wholePrompt(this.#input.prompt, context['given']);
     let running: Promise<AgentResult> | undefined;
     try {
-      const folder = await workspaceFolder(host, workspace);
+      const tree = worktreeIn(context['worktree'] as Value);
+      const folder =
+        tree === undefined ? await workspaceFolder(host, workspace) : (await worktreeFolder(host, tree, signal)).path;
       const asked = await executor(agent, folder);
       const result = await withinMs(world.timers, timeoutMs, signal, (own) => {
         running = asked.execute(
@@ -101,6 +107,29 @@ class PhaseCall {
       if (error instanceof StateError && error.type === 'TimeoutError')
         return { error: { code: 'timeout', type: error.type, message: error.message, retryable: true } };
       return { error: thrown(error) };
+    }
+  }
+
+  /** What the agent has changed is a commit before its phase counts: whoever goes on finds it on the branch. */
+  async #committed(result: AgentResult, tries: number): Promise<AgentResult> {
+    const { context, signal } = this.#call;
+    const tree = worktreeIn(context['worktree'] as Value);
+    if (tree === undefined) return this.#ended(result, { ok: true, tries });
+    try {
+      const { phase } = this.#input;
+      const n = nextAttempt(loopStateIn(context).records, phase === 'review' ? 'review' : 'implementation');
+      const title = `${phase === 'review' ? 'Review' : 'Implementation'} ${n}`;
+      const message = `${title}\n\nRun: ${hookedLoops.getStore()?.executionId ?? 'unknown'}`;
+      const commit = await commitPhase(
+        await worktreeFolder(this.#deps.host, tree, signal),
+        tree.branch,
+        message,
+        signal,
+      );
+      return this.#ended(result, { ok: true, tries, commit });
+    } catch (error) {
+      signal.throwIfAborted();
+      return this.#ended(result, { ok: false, tries, error: thrown(error) });
     }
   }
 
@@ -125,7 +154,12 @@ class PhaseCall {
 
   #ended(
     { content, output }: AgentResult,
-    { ok, tries, error }: { readonly ok: boolean; readonly tries: number; readonly error?: AgentError },
+    {
+      ok,
+      tries,
+      error,
+      commit,
+    }: { readonly ok: boolean; readonly tries: number; readonly error?: AgentError; readonly commit?: string },
   ): AgentResult {
     const said = content ?? saidIn(output) ?? '';
     return {
@@ -134,6 +168,7 @@ class PhaseCall {
         exit_code: ok ? 0 : (error?.exit_code ?? null),
         tries,
         output: said.slice(-KEPT_OUTPUT),
+        ...(commit === undefined ? {} : { commit }),
         ...(error === undefined ? {} : { message: `${error.type}: ${error.message}` }),
       },
       ...(Object.keys(this.#usage).length === 0 ? {} : { usage: this.#usage }),

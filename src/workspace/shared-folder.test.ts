@@ -3,17 +3,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
-import { rootsOf, tagsOf } from './loop-host.ts';
-import { fileBelow, workspaceFolder } from './workspace-folder.ts';
+import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { fileBelow, workspaceFolder } from './shared-folder.ts';
 
-const temp = realpathSync(tempFolder('workspace-folder'));
+const temp = realpathSync(tempFolder('shared-folder'));
 const root = join(temp, 'root');
 mkdirSync(join(root, 'shop'), { recursive: true });
 mkdirSync(join(temp, 'root-beside'));
 mkdirSync(join(temp, 'elsewhere'));
 writeFileSync(join(temp, 'elsewhere', 'secret'), 'x');
-const host = { roots: rootsOf({ main: root }) };
+const host = { roots: new Map([['main', root]]) };
 
 test('a workspace is a folder below its root, and is made if it is not there', async () => {
   assert.equal(await workspaceFolder(host, 'main/shop'), join(root, 'shop'));
@@ -52,7 +51,7 @@ test('no link leads out of a root, at any depth', async () => {
 test('a file is no workspace, and a root that is gone is told of', async () => {
   writeFileSync(join(root, 'file'), 'x');
   await assert.rejects(workspaceFolder(host, 'main/file'), /no folder/);
-  await assert.rejects(workspaceFolder({ roots: rootsOf({ main: join(temp, 'gone') }) }, 'main/a'), /root "main"/);
+  await assert.rejects(workspaceFolder({ roots: new Map([['main', join(temp, 'gone')]]) }, 'main/a'), /root "main"/);
 });
 
 test('files are read below their workspace only, as far as they are files of some size', async () => {
@@ -65,10 +64,4 @@ test('files are read below their workspace only, as far as they are files of som
   writeFileSync(join(folder, 'large'), 'x'.repeat(1024 * 1024 + 1));
   for (const path of ['link', 'pipe', 'large', '../file', '/etc/passwd', '.'])
     await assert.rejects(fileBelow(folder, path), { name: 'EngineError' }, path);
-});
-
-test('roots have plain names, and each is a tag of its workers', () => {
-  assert.deepEqual(tagsOf(rootsOf({ main: '.', b: '/b' }).keys()), ['loop-root=main', 'loop-root=b']);
-  for (const name of ['', 'a/b', '..', 'A', 'a=b'])
-    assert.throws(() => rootsOf({ [name]: '.' }), { code: 'INVALID_INPUT' });
 });

@@ -1,16 +1,20 @@
 /** Folders of workspaces below the roots of a worker, and files below them. Real paths are compared: no link leads out. */
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, realpath, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { fault } from '../../core/errors.ts';
-import { readPathBelow, readWorkspaceName } from '../../flow/loop/workspace-name.ts';
-import type { LoopHost } from './loop-host.ts';
+import { fault } from '../core/errors.ts';
+import { readPathBelow, readWorkspaceName } from '../core/workspace/workspace-name.ts';
 
 /** More of a plan is nobody's plan. */
 const MOST_FILE = 1024 * 1024;
 
-/** The folder of a workspace. It is made if it is not there. */
-export async function workspaceFolder({ roots }: Pick<LoopHost, 'roots'>, workspace: string): Promise<string> {
+/** Who has roots: folders by the names that tasks have for them. */
+export interface Rooted {
+  readonly roots: ReadonlyMap<string, string>;
+}
+
+/** The folder of a workspace. It is made if it is not there, unless `make` is false. */
+export async function workspaceFolder({ roots }: Rooted, workspace: string, make = true): Promise<string> {
   const name = readWorkspaceName(workspace);
   if (typeof name === 'string') throw refuse(name);
   const root = roots.get(name.root);
@@ -28,7 +32,7 @@ export async function workspaceFolder({ roots }: Pick<LoopHost, 'roots'>, worksp
   let folder = base;
   for (const part of name.below) {
     const next = join(folder, part);
-    if ((await lstat(next).catch(() => undefined)) === undefined) await mkdir(next).catch(ifThere);
+    if (make && (await lstat(next).catch(() => undefined)) === undefined) await mkdir(next).catch(ifThere);
     folder = await realpath(next).catch(() => {
       throw refuse(`"${part}" leads nowhere`);
     });
@@ -48,6 +52,9 @@ export async function fileBelow(folder: string, path: string): Promise<string | 
   // A pipe would be waited for, and a link that came meanwhile is not followed.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   try {
+    // A folder on the way may have become a link since it was looked at. Where the system tells what was opened, that decides.
+    const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => file);
+    if (!isBelow(opened, folder)) throw refuse(`"${path}" leads out of it`);
     const { size } = await handle
       .stat()
       .then((found) => (found.isFile() ? found : Promise.reject(refuse(`"${path}" is no file`))));
@@ -58,7 +65,7 @@ export async function fileBelow(folder: string, path: string): Promise<string | 
   }
 }
 
-const isBelow = (path: string, base: string): boolean =>
+export const isBelow = (path: string, base: string): boolean =>
   path === base || path.startsWith(base.endsWith(sep) ? base : base + sep);
 
 function ifThere(error: unknown): void {
