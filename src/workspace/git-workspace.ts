@@ -5,7 +5,7 @@
  *            writes where the next run reads; its worktree lies beside. Commits go to the cache first, and from there out
  *   rooted   a worktree of the repository that lies below a root; its branches are the branches of that repository
  */
-import { access, mkdir, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fault, isEngineError } from '../core/errors.ts';
 import { readBranch } from '../core/workspace/ref.ts';
@@ -17,7 +17,7 @@ import { diffWorkTree } from './git/diff.ts';
 import { keepCommit, pushBranch, runRef, takeUpBundle, writeBundle } from './git/exchange.ts';
 import type { GitAccess } from './git/git-access.ts';
 import type { Git } from './git/git-command.ts';
-import type { ObjectCache } from './git/object-cache.ts';
+import { isThere, type ObjectCache } from './git/object-cache.ts';
 import {
   branchRef,
   commitOf,
@@ -58,9 +58,10 @@ export interface RemotePlace extends GitPlace {
 
 export async function checkOutRemote(place: RemotePlace): Promise<ReadyCheckout> {
   const { git, cache, folder, spec, address, signal } = place;
+  const from = { address, credential: spec.credential };
   const enough = spec.branch === undefined ? spec.commit : undefined;
-  const source = await withAccess(place, (how) => cache.fetch({ address, commit: enough, access: how, signal }));
-  const { commit, remote } = await cache.use(address, signal, (repository) => startOf(repository, place));
+  const source = await withAccess(place, (how) => cache.fetch({ ...from, commit: enough, access: how, signal }));
+  const { commit, remote } = await cache.use(from, signal, (repository) => startOf(repository, place));
   const repository = await ownRepository(git, folder, source);
   const tree = await prepareWorkTree(repository, {
     path: join(folder, 'tree'),
@@ -75,7 +76,7 @@ export async function checkOutRemote(place: RemotePlace): Promise<ReadyCheckout>
     const head = branch === undefined ? undefined : await commitOf(repository, branchRef(branch));
     if (branch === undefined || head === undefined)
       return { how: 'none', commit: await commitOf({ ...repository, dir: tree.dir }, 'HEAD') };
-    return cache.use(address, signal, async (kept) => {
+    return cache.use(from, signal, async (kept) => {
       await keepCommit(kept, repository, branch, signal);
       if (spec.publish === 'none' || head === before) return { how: head === before ? 'pushed' : 'none', commit: head };
       if (spec.publish !== 'bundle') {
@@ -196,11 +197,7 @@ async function defaultBranch(cache: Repository): Promise<string> {
 /** The repository of the run. Nothing but its worktree uses it; what git keeps in it is written by programs that the task runs. */
 async function ownRepository(git: Git, folder: string, source: Repository): Promise<Repository> {
   const dir = join(folder, 'repo.git');
-  const there = await access(join(dir, 'HEAD')).then(
-    () => true,
-    () => false,
-  );
-  if (there) return { git, dir };
+  if (await isThere(join(dir, 'HEAD'))) return { git, dir };
   const making = join(folder, 'making.git');
   for (const left of [making, dir]) await rm(left, { recursive: true, force: true });
   await createBareRepository(git, making, [join(source.dir, 'objects')]);

@@ -84,6 +84,7 @@ export class WorkspaceResolver {
   readonly #records: Records;
   /** Keys of folders that are in use, with their attempts. */
   readonly #open = new Map<string, string>();
+  #swept: Promise<string> | undefined;
 
   constructor(options: ResolverOptions) {
     this.#options = options;
@@ -105,6 +106,7 @@ export class WorkspaceResolver {
     if (holder !== undefined) throw fault('WORKSPACE_FAILED', { problem: `its folder is in use by ${holder}` });
     this.#open.set(key, `attempt ${call.attempt} of ${call.task}`);
     try {
+      await this.#private();
       return await this.#make(key, spec, address, call);
     } catch (error) {
       // The record stays: what is left of this is an orphan, until the next attempt or a clean-up.
@@ -170,7 +172,8 @@ export class WorkspaceResolver {
     call: PrepareCall,
   ): Promise<Workspace> {
     const { task, attempt, run } = call;
-    const cache = typeof address === 'object' ? ObjectCache.nameOf(address) : undefined;
+    const credential = spec.source === 'git' ? spec.credential : undefined;
+    const cache = typeof address === 'object' ? ObjectCache.nameOf({ address, credential }) : undefined;
     const repository = typeof address === 'string' ? await workspaceFolder(this.#options, address, false) : undefined;
     let record: WorkspaceRecord = {
       key,
@@ -239,7 +242,7 @@ export class WorkspaceResolver {
           problem: 'this worker gives no credentials to workspaces',
         });
       const value = spec.credential === undefined ? undefined : await credential?.(spec.credential);
-      return openAccess({ folder: join(this.#options.folder, 'git'), knownHosts, credential: value });
+      return openAccess({ folder: await this.#private(), knownHosts, credential: value });
     };
     return checkOutRemote({ ...place, address, bundle: call.bundle, open });
   }
@@ -269,7 +272,7 @@ export class WorkspaceResolver {
   async #archive({ path }: WorkspaceRecord, { archive }: PrepareCall): Promise<void> {
     if (archive === undefined || path === undefined)
       throw fault('WORKSPACE_FAILED', { problem: 'nobody takes its archive' });
-    const folder = await mkdtemp(join(this.#options.folder, 'git', 'archive-'));
+    const folder = await mkdtemp(join(await this.#private(), 'archive-'));
     try {
       const file = join(folder, 'workspace.tar.gz');
       await archiveFolder(path, file, this.#options.caps?.archiveBytes ?? ARCHIVE_BYTES);
@@ -277,6 +280,18 @@ export class WorkspaceResolver {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
+  }
+
+  /** A folder for keys and archives on their way. What a killed process has left in it goes first. */
+  #private(): Promise<string> {
+    const folder = join(this.#options.folder, 'private');
+    this.#swept ??= (async () => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      for (const name of await readdir(folder))
+        if (/^(?:access|archive)-/.test(name)) await rm(join(folder, name), { recursive: true, force: true });
+      return folder;
+    })();
+    return this.#swept;
   }
 
   /** The files, and what the repository of a root knows of them; never a branch. */

@@ -13,6 +13,8 @@ const MERGE: readonly RegExp[] = [
   // What proves a whole once more, on each way or after each crash: their parts have tests of their own. 150 s of time, 60 s of CPU.
   /^src\/worker\/(machine\/durable\/both-drivers|machine\/persistence\/crash|workflow\/crashes|links\/wire)\.test\.ts$/,
   /^src\/(store\/postgres\/pooler|app\/upkeep\/upkeep-move|compat\/universal-agent\/(runtime-db|missions|pool\/(pool|gateway-handler))|app\/pools\/(registration|work)-backend)\.test\.ts$/,
+  // Servers, strangers and deaths: worktrees, rules and addresses have tests of their own.
+  /^src\/workspace\/(crash|credential|hostile)\.test\.ts$/,
 ];
 
 /** Of those folders what runs with `npm test` all the same: a user's first minute on each way in. */

@@ -16,7 +16,9 @@ test('an empty config is the one that the reference lists', () => {
     claude_retry_backoff_sec: 5,
     max_consecutive_verification_failures: 3,
     max_consecutive_review_failures: 0,
+    workspace_source: 'shared_fs',
     merge_strategy: 'none',
+    worktree_cleanup: true,
     queue_policy: 'fifo',
     context_files: [],
   });
@@ -57,12 +59,12 @@ test('a setting that is unknown is told of, with the one that was meant, and sto
 
 test('all that is wrong is listed at once', () => {
   const { problems } = readConfig(
-    'iterations=0\nreviewer=maybe\nnonsense\nmerge_strategy=squash\nqueue_policy=random\n=5',
+    'iterations=0\nreviewer=maybe\nnonsense\nmerge_strategy=rebase\nqueue_policy=random\n=5',
   );
   assert.equal(problems.length, 6);
   assert.match(problems.join('\n'), /iterations: a whole number from 1/);
   assert.match(problems.join('\n'), /line 3: KEY=VALUE/);
-  assert.match(problems.join('\n'), /"squash" needs a workspace with version control/);
+  assert.match(problems.join('\n'), /merge_strategy: one of none, merge, squash/);
 });
 
 test('what is neither a text nor a map is refused, and so is a text that is far too long', () => {

@@ -31,12 +31,16 @@ export function planProblems(workspace: string, config: LoopGitConfig): readonly
   const { workspace_source: source, repo_url: url, repo_ref: ref, credential } = config;
   if (source === 'git' && url === undefined)
     return ['repo_url: workspace_source "git" needs the address of a repository'];
+  if (source === 'git')
+    return [
+      'workspace_source: loops work in repositories below a root so far: clone it there, and name that as the workspace',
+    ];
   const lone = [
     ['repo_url', url],
     ['repo_ref', ref],
     ['credential', credential],
   ].find(([, value]) => value !== undefined);
-  if (source !== 'git' && lone !== undefined) return [`${lone[0]}: it belongs to workspace_source "git"`];
+  if (lone !== undefined) return [`${lone[0]}: it belongs to workspace_source "git"`];
   if (gitWish(config) === 'none' || typeof readWorkspaceName(workspace) === 'string') return [];
   const plan = planWorktree(workspace, 'x', config);
   return typeof plan === 'string' ? [plan] : [];

@@ -247,10 +247,15 @@ function reasonOf({ state, cancelNote }: Run, result: string | undefined): strin
   return isMap(error) && typeof error['message'] === 'string' ? error['message'] : 'it failed';
 }
 
-/** The phase at which a run stands. Nothing is stored of it yet: its first. */
-export async function phaseOf({ engine }: EngineSnapshot, task: number, payload: MachinePayload): Promise<LoopPhase> {
+/** The phase at which a run stands, and its worktree. Nothing is stored of it yet: its first. */
+export async function phaseOf(
+  { engine }: EngineSnapshot,
+  task: number,
+  payload: MachinePayload,
+): Promise<{ readonly phase: LoopPhase; readonly worktree: RunWorktree | undefined }> {
   const { heads } = await headsOf(engine, [task]);
   const now = await snapshotAt(engine, task, payload, { heads, steps: await stepsOf(engine, task, heads) });
   const next = now?.context['next'];
-  return isPhase(now?.state) ? now.state : isPhase(next) ? next : 'implementation';
+  const phase = isPhase(now?.state) ? now.state : isPhase(next) ? next : 'implementation';
+  return { phase, worktree: worktreeIn(now?.context['worktree']) };
 }

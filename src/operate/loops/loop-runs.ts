@@ -4,11 +4,13 @@ import type { Run } from '../../engine/trees/runs.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
 import { LOOP } from '../../flow/loop/demand.ts';
 import type { LoopStatus } from '../../flow/loop/loop-events.ts';
+import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
 import { findRun } from '../runs/find-run.ts';
 import { payloadOf } from '../runs/machine-definition.ts';
 import { startRun } from '../runs/start-run.ts';
 import { executionIdOf, type LoopLook, lookAt, pausesAhead, phaseOf, statusOf } from './loop-look.ts';
+import { settingsIn } from './loop-settings.ts';
 
 interface LoopStart {
   /** The text of the machine, as `leasehold run` makes it. */
@@ -125,10 +127,21 @@ export async function retryLoop(snapshot: EngineSnapshot, id: string): Promise<v
   for (let n = 1; n <= open; n++) await tell(snapshot, channel, pauses + takenBack + n);
 }
 
+/** Where a step works, as workers of loopd are told it. */
+interface WorkspaceOfStep {
+  readonly source: string;
+  readonly repo_url: string | null;
+  /** The branch of the run. */
+  readonly repo_ref: string | null;
+  /** What its last phase has left there. */
+  readonly expected_commit: string | null;
+}
+
 export interface StepOfRun {
   readonly runId: string;
   /** Undefined: its run is no loop. */
   readonly phase?: string;
+  readonly workspace?: WorkspaceOfStep;
 }
 
 /** The runs of these tasks, and of loops the phases at which they stand. A task that belongs to no run is left out. */
@@ -143,10 +156,21 @@ export async function stepsOfRuns(
     const [root = record] = record.root === undefined ? [] : await engine.store.runGet({ tasks: [record.root] });
     const own = record.root === undefined && record.kind === LOOP ? await engine.get(record.task) : undefined;
     const payload = own === undefined ? undefined : payloadOf(own);
-    const phase = payload === undefined ? undefined : await phaseOf(snapshot, record.task, payload);
-    found.set(record.task, { runId: engine.idOf(root), ...(phase === undefined ? {} : { phase }) });
+    const step = payload === undefined ? {} : await ofLoop(snapshot, record.task, payload);
+    found.set(record.task, { runId: engine.idOf(root), ...step });
   }
   return found;
+}
+
+async function ofLoop(
+  snapshot: EngineSnapshot,
+  task: number,
+  payload: MachinePayload,
+): Promise<Required<Pick<StepOfRun, 'phase' | 'workspace'>>> {
+  const { phase, worktree } = await phaseOf(snapshot, task, payload);
+  const { workspace_source: source, repo_url: url } = settingsIn(payload.input);
+  const [ref, commit] = [worktree?.branch ?? null, worktree?.commit ?? null];
+  return { phase, workspace: { source, repo_url: url ?? null, repo_ref: ref, expected_commit: commit } };
 }
 
 function wrongState(run: Run, problem: string): Error {

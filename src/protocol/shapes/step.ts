@@ -77,7 +77,15 @@ export const Step = z
     created_at: Time,
     suspect: z.boolean().describe('The lease of an earlier attempt ran out: it may be what killed its worker'),
     reuses: z.boolean(),
-    workspace: z.null(),
+    workspace: z
+      .object({
+        source: z.string(),
+        repo_url: z.string().nullable(),
+        repo_ref: z.string().nullable().describe('The branch of the run'),
+        expected_commit: z.string().nullable().describe('What its last phase has left there'),
+      })
+      .nullable()
+      .describe('Of a run of a loop'),
   })
   .meta({ id: 'Step' });
 

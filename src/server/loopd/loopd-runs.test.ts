@@ -324,7 +324,7 @@ test('what no loop could be is refused with all that is wrong, and starts nothin
     await refused({ spec_path: path });
     await refused({ plan_path: path });
   }
-  assert.match(await refused({ merge_strategy: 'squash' }), /version control/);
+  assert.match(await refused({ worktree_provider: 'worktrunk' }), /worktrunk is not used/);
   assert.match(await refused({ base_branch: 'main' }), /branches/);
   assert.match(
     await refused({ config_override: 'iterations=0\nreviewer=maybe' }),

@@ -159,7 +159,7 @@ export class LoopdWorkers {
       created_at: one.createdAt,
       suspect: one.suspect,
       reuses: one.reuses ?? false,
-      workspace: null,
+      workspace: run?.workspace ?? null,
     };
   }
 

@@ -183,7 +183,7 @@ function watch({ context }: Acting): ValueMap {
 }
 
 /** In a plain folder the work stands where it was done. Of a worktree all that a verification has left belongs to what is merged: so it was verified. */
-async function merge({ context, input, host }: Acting): Promise<ValueMap> {
+async function merge({ context, host }: Acting): Promise<ValueMap> {
   const tree = worktreeIn(context['worktree'] as Value);
   const strategy = tree?.strategy ?? 'none';
   const nothing = { exit_code: 0, output: `nothing to merge: the strategy is ${strategy}` };

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { access, glob, mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fault } from '../../core/errors.ts';
 import { isCommit, readBranch } from '../../core/workspace/ref.ts';
 import type { RemoteRepo } from '../../core/workspace/repo-address.ts';
 import type { Clock } from '../../core/world.ts';
@@ -19,8 +20,13 @@ export interface CacheOptions {
   readonly clock: Pick<Clock, 'wall'>;
 }
 
-export interface CacheWish {
+export interface CacheSource {
   readonly address: RemoteRepo;
+  /** The name of the credential that it is read with: who names another one, or none, has no use of what this one has brought. */
+  readonly credential?: string | undefined;
+}
+
+export interface CacheWish extends CacheSource {
   /** A commit that is enough: if it is there already, nobody is asked. */
   readonly commit?: string | undefined;
   readonly access: GitAccess;
@@ -48,13 +54,13 @@ export class ObjectCache {
   }
 
   /** The name of the folder of an address. It tells nothing about the address. */
-  static nameOf({ url }: RemoteRepo): string {
-    return createHash('sha256').update(url).digest('hex').slice(0, 32);
+  static nameOf({ address, credential = '' }: CacheSource): string {
+    return createHash('sha256').update(`${address.url}\n${credential}`).digest('hex').slice(0, 32);
   }
 
   /** The repository with what the remote one has now. */
   async fetch(wish: CacheWish): Promise<CachedRepository> {
-    return this.use(wish.address, wish.signal, async (repository, warm) => {
+    return this.use(wish, wish.signal, async (repository, warm) => {
       const enough = wish.commit !== undefined && (await commitOf(repository, wish.commit, wish)) !== undefined;
       if (!enough) await this.#fetch(repository, wish);
       return { ...repository, warm, fetched: !enough };
@@ -63,17 +69,17 @@ export class ObjectCache {
 
   /** Does something with the repository of an address while nobody else changes it. */
   async use<T>(
-    address: RemoteRepo,
+    source: CacheSource,
     signal: AbortSignal | undefined,
     work: (repository: Repository, warm: boolean) => Promise<T>,
   ): Promise<T> {
-    const place = join(this.#folder, ObjectCache.nameOf(address));
+    const place = join(this.#folder, ObjectCache.nameOf(source));
     await mkdir(place, { recursive: true, mode: 0o700 });
     return withLock(join(place, 'lock'), { timers: this.#git.timers, signal }, async () => {
       const repository = await this.#open(place);
       const before = await hasObjects(repository);
       const now = new Date(this.#clock.wall());
-      await writeFile(join(place, 'used'), `${address.url}\n`);
+      await writeFile(join(place, 'used'), `${source.address.url}\n`);
       await utimes(join(place, 'used'), now, now);
       return work(repository, before);
     });
@@ -92,6 +98,7 @@ export class ObjectCache {
     const found: Array<{ readonly place: string; readonly usedAt: number; readonly bytes: number }> = [];
     for (const name of await readdir(this.#folder).catch(() => [])) {
       const place = join(this.#folder, name);
+      if (!(await isThere(join(place, 'repo.git')))) continue;
       const usedAt = (await stat(join(place, 'used')).catch(() => stat(place))).mtimeMs;
       if (!busy.has(name)) found.push({ place, usedAt, bytes: await sizeOf(place) });
     }
@@ -113,10 +120,7 @@ export class ObjectCache {
   async #open(place: string): Promise<Repository> {
     const dir = join(place, 'repo.git');
     const repository = { git: this.#git, dir };
-    const there = await access(join(dir, 'HEAD')).then(
-      () => true,
-      () => false,
-    );
+    const there = await isThere(join(dir, 'HEAD'));
     if (there) {
       await removeLeftovers(dir);
       return repository;
@@ -139,10 +143,15 @@ export class ObjectCache {
       '--no-auto-maintenance',
       '--no-recurse-submodules',
     ];
-    await git.run(
-      [...fetch, '--prune', '--', address.url, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'],
-      call,
-    );
+    const refs = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
+    await git.run([...fetch, '--prune', '--', address.url, ...refs], call).catch(async (error: unknown) => {
+      const tooMuch = await hasFullFile(dir, git.caps.maxBytes);
+      // At once: nobody may ask for this repository again.
+      await removeLeftovers(dir);
+      throw tooMuch
+        ? fault('WORKSPACE_FAILED', { problem: `more came than the ${git.caps.maxBytes} bytes that this worker takes` })
+        : error;
+    });
     // Of a commit that no branch has; many servers give it to who knows its name.
     if (commit !== undefined && isCommit(commit) && (await commitOf(repository, commit)) === undefined)
       await git.run([...fetch, '--', address.url, `${commit}:refs/asked/${commit}`], { ...call, codes: [1, 128] });
@@ -172,6 +181,19 @@ async function removeLeftovers(dir: string): Promise<void> {
     { cwd: dir },
   ))
     await rm(join(dir, name), { recursive: true, force: true });
+}
+
+export const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Whether a fetch has ended at the bound of its file; the program that wrote it dies without a word. */
+async function hasFullFile(dir: string, maxBytes: number): Promise<boolean> {
+  for await (const name of glob('objects/pack/{tmp_*,.tmp-*}', { cwd: dir }))
+    if ((await stat(join(dir, name))).size >= maxBytes) return true;
+  return false;
 }
 
 async function hasObjects({ dir }: Repository): Promise<boolean> {

@@ -65,15 +65,38 @@ for (const [kind, store] of Object.entries(STORES)) {
       ['/runs/1e9'],
       ['/runs/__proto__'],
       ['/runs/constructor/steps'],
+      [`/runs/${run.id}/diff`],
+      ['/runs/__proto__/diff'],
+      ['/worktrees?workspace_root=/etc'],
+      ['/worktrees?workspace_root=main/../other'],
+      ['/worktrees?path=main'],
     ]);
     const agent = await scene.engine.push({ queue: 'q', handler: 'agent', input: { gateway: 'x', prompt: 'y' } });
     const record = await scene.engine.get(agent.task);
     assert.ok(record);
-    for (const what of ['', '/steps', '/events', '/output'])
+    for (const what of ['', '/steps', '/events', '/output', '/diff'])
       assert.equal((await scene.ask(`/runs/${scene.engine.idOf(record)}${what}`)).status, 404, what);
-    for (const what of ['pause', 'resume', 'cancel', 'retry']) {
+    for (const what of ['pause', 'resume', 'cancel', 'retry', 'merge', 'scrap', 'create-pr']) {
       const { status } = await scene.ask(`/runs/${scene.engine.idOf(record)}/${what}`, { method: 'POST' });
       assert.equal(status, 404, `${what} of what is no loop`);
+    }
+    for (const run_id of ['', '../x', 'nobody', '__proto__', scene.engine.idOf(record)]) {
+      const { status } = await scene.ask(`/worktrees?run_id=${encodeURIComponent(run_id)}`, { method: 'DELETE' });
+      assert.ok(status === 400 || status === 404, `${status} ${run_id}`);
+    }
+    for (const field of [
+      { base_branch: '--upload-pack=x' },
+      { merge_target_branch: 'a..b' },
+      { run_branch_prefix: '../../' },
+      { worktree_path_template: '/etc/{{ repo }}' },
+      { worktree_path_template: '../../{{ repo }}' },
+      { worktree_path_template: '.git/{{ run_branch }}' },
+      { worktree_provider: 'worktrunk' },
+      { worktrunk_bin: '/bin/sh' },
+      { config_override: 'repo_url=ext::sh -c x\nworkspace_source=git' },
+    ]) {
+      const { status, body } = await scene.ask('/runs', { body: { ...BODY, merge_strategy: 'merge', ...field } });
+      assert.equal(status, 400, `${JSON.stringify(field)} ${JSON.stringify(body)}`);
     }
     assert.equal((await scene.engine.get(agent.task))?.state, 'ready');
     assert.deepEqual((await scene.ask(`/runs/${run.id}`)).body, before.body);

@@ -1,5 +1,6 @@
 /** A node, its worker and the workspaces of loops, as real processes: asked over the API of loopd alone. Agents are small programs. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -60,6 +61,28 @@ export class Workspace {
   }
 }
 
+export class Repository extends Workspace {
+  constructor(name: string, folder: string) {
+    super(name.slice('main/'.length), folder);
+  }
+
+  git = (...args: readonly string[]): string =>
+    execFileSync('git', [...IDENTITY, ...args], { cwd: this.folder, encoding: 'utf8', stdio: 'pipe' }).trim();
+
+  commit(message: string): void {
+    this.git('add', '--all');
+    this.git('commit', '--quiet', '-m', message);
+  }
+
+  /** The first lines of the commits of a branch, the newest first. */
+  log = (branch: string): readonly string[] => this.git('log', '--format=%s', branch).split('\n');
+
+  /** Where a run of this name works. */
+  worktree = (run: string): Workspace => new Workspace(run, `${this.folder}.run-${run}`);
+}
+
+const IDENTITY = ['-c', 'user.name=t', '-c', 'user.email=t@localhost', '-c', 'init.defaultBranch=main'];
+
 export class LoopsScene {
   readonly link: Link;
   readonly #t: TestContext;
@@ -90,6 +113,8 @@ export class LoopsScene {
     return scene;
   }
 
+  count = (): number => ++this.#count;
+
   /** What the agent says in each of its turns, as lines of a shell. A reviewer is asked by a program of its own. */
   workspace(turns: readonly string[], reviews = 'echo "I looked at piece $(cat n)"'): Workspace {
     const name = `w${++this.#count}`;
@@ -100,6 +125,15 @@ export class LoopsScene {
     for (const [i, turn] of turns.entries()) workspace.write(`turn.${i + 1}`, turn);
     workspace.write('turn', turns.at(-1));
     return workspace;
+  }
+
+  /** The same in a repository with one commit on `main`. */
+  repository(turns: readonly string[]): Repository {
+    const { name, folder } = this.workspace(turns);
+    const repository = new Repository(name, folder);
+    repository.git('init', '--quiet');
+    repository.commit('Begin');
+    return repository;
   }
 
   /** Settings as loopd has them, without a pause between tries. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../../support/leasehold.ts';
 import { place } from '../cli/cli-calls.ts';
@@ -23,6 +24,26 @@ for (const where of [[], ['--store', 'sqlite:work.db']]) {
     assert.equal(readFileSync(join(cwd, 'examples/loop/greeting/hello.txt'), 'utf8'), 'Hello, all of you\n');
   });
 }
+
+test('the example of a loop in a worktree merges its work as one commit, and leaves nothing beside it', async (t) => {
+  const { cwd, call } = place(t);
+  cpSync(join(ROOT, 'examples/loop-git'), join(cwd, 'examples/loop-git'), {
+    recursive: true,
+    filter: (path) => basename(path) !== 'shop',
+  });
+  const readme = readFileSync(join(ROOT, 'examples/loop-git/README.md'), 'utf8');
+  const [line = ''] = /^npx leasehold run .*$/m.exec(readme) ?? [];
+  execFileSync('sh', ['examples/loop-git/start.sh'], { cwd });
+  const { code, stdout, stderr } = await call(line.replace('npx leasehold ', '').split(' '));
+  assert.equal(code, 0, stderr);
+  assert.equal((JSON.parse(stdout) as { readonly iterations: number }).iterations, 2);
+  const shop = join(cwd, 'examples/loop-git/shop');
+  const git = (...args: readonly string[]): string => execFileSync('git', args, { cwd: shop, encoding: 'utf8' });
+  assert.equal(git('log', '--format=%s'), 'Squash run/price-list into main\nBegin\n');
+  assert.equal(readFileSync(join(shop, 'prices.txt'), 'utf8'), 'bread 3\nhoney 8\n');
+  assert.match(git('branch', '--list'), /run\/price-list/);
+  assert.ok(!existsSync(join(cwd, 'examples/loop-git/shop.run-price-list')));
+});
 
 test('a loop without its root, with a path in the place of a name, or on a node with a root of its own call is refused', async (t) => {
   const { call } = place(t);

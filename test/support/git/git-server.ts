@@ -64,6 +64,8 @@ export async function gitServer(folder: string, options: GitServerOptions = {}):
 }
 
 function backend(folder: string, request: IncomingMessage, response: ServerResponse): void {
+  // Who has asked may be gone since.
+  if (response.destroyed) return;
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   const child = spawn('git', ['http-backend'], {
     env: {

@@ -27,12 +27,7 @@ export function Filters({
         {filter.name === '' && <kbd>/</kbd>}
       </div>
       <Text label="Task" placeholder="Task: task_…" value={filter.task} onWritten={(value) => write('task', value)} />
-      <Text
-        label="Run"
-        placeholder="Run: id or name"
-        value={filter.run}
-        onWritten={(value) => write('run', value)}
-      />
+      <Text label="Run" placeholder="Run: id or name" value={filter.run} onWritten={(value) => write('run', value)} />
       {queryOfFiles(filter) !== '' && (
         <Button kind="plain" small onClick={() => onChange(NO_FILE_FILTER)}>
           Clear

@@ -1,7 +1,6 @@
 /** What a loop has changed in its repository, and the decisions about it. */
 
-import { errorOfAnswer } from '../../../../../src/client/problem.ts';
-import { client, ownFetch } from '../../../api.ts';
+import { client } from '../../../api.ts';
 import { type Changes, changesIn } from '../../../model/changes/diff.ts';
 import { type ReviewState, reviewIn } from '../../../model/changes/review.ts';
 
@@ -11,20 +10,16 @@ export async function readReview(id: string, signal: AbortSignal): Promise<Revie
 }
 
 export async function readChanges(id: string, signal: AbortSignal): Promise<Changes> {
-  const changes = changesIn(await ask(id, 'diff', { signal }));
+  const changes = changesIn(await client.call('diffLoop', { params: { id }, signal }));
   if (changes === undefined) throw new Error('The node has answered with something that is no diff.');
   return changes;
 }
 
-export async function decide(id: string, action: 'merge' | 'scrap'): Promise<{ readonly commit: string | undefined }> {
-  const answer = (await ask(id, action, { method: 'POST' })) as { readonly commit?: unknown } | null;
-  return { commit: typeof answer?.commit === 'string' ? answer.commit : undefined };
+/** The commit of the target that has all of the run. */
+export async function mergeChanges(id: string): Promise<string> {
+  return (await client.call('mergeLoop', { params: { id } })).commit;
 }
 
-async function ask(id: string, what: string, init: RequestInit): Promise<unknown> {
-  const url = `/runs/${encodeURIComponent(id)}/${what}`;
-  const response = await ownFetch(url, init);
-  const answer: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw errorOfAnswer(answer, response.status, url);
-  return answer;
+export async function scrapChanges(id: string): Promise<void> {
+  await client.call('scrapLoop', { params: { id } });
 }

@@ -5,7 +5,7 @@ import type { ReviewState } from '../../../model/changes/review.ts';
 import { FormDialog } from '../../../ui/dialog.tsx';
 import { showDone } from '../../../ui/toast.tsx';
 import { TypedName } from '../../../ui/typed-name.tsx';
-import { decide } from './calls.ts';
+import { mergeChanges, scrapChanges } from './calls.ts';
 
 export function DecideDialog({
   id,
@@ -33,12 +33,13 @@ export function DecideDialog({
       disabled={typed !== name}
       onClose={onClose}
       act={async () => {
-        const { commit } = await decide(id, action);
-        showDone(
-          merges
-            ? `The changes are in ${into}${commit === undefined ? '' : `, as ${commit.slice(0, 12)}`}.`
-            : 'The changes are scrapped.',
-        );
+        if (merges) {
+          const commit = await mergeChanges(id);
+          showDone(`The changes are in ${into}, as ${commit.slice(0, 12)}.`);
+        } else {
+          await scrapChanges(id);
+          showDone('The changes are scrapped.');
+        }
         onDone();
       }}
     >

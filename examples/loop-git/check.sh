@@ -1,0 +1,2 @@
+# Each line has a price.
+! grep -v '[0-9]$' prices.txt
