@@ -62,7 +62,7 @@ async function loop(house: House, name: string): Promise<string> {
 }
 
 makeRepository();
-const inBrowser = houseOfThisFile({ args: ['--loop-root', `main=${root}`] });
+const inBrowser = houseOfThisFile({ bare: true, args: ['--loop-root', `main=${root}`] });
 
 test(
   'what a loop has changed is shown by commits, files and lines, and is merged by typing its name',
