@@ -65,7 +65,7 @@ test(
     await page.getByRole('link', { name: 'Artifacts', exact: true }).click();
     const row = page.getByRole('row').filter({ hasText: 'report.txt' });
     await row.waitFor();
-    assert.match(await row.innerText(), /out\/report\.txt\s+text\/plain\s+file\s+\d+ bytes/);
+    assert.match(await row.innerText(), /out\/\s*report\.txt\s+text\/plain\s+file\s+\d+ bytes/);
     const { entries } = await house.call('artifactUsage');
     await page.getByText(new RegExp(`${entries} artifacts, [\\d.]+ kB in all`)).waitFor();
 
