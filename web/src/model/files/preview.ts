@@ -17,7 +17,7 @@ export type Preview =
   | { readonly as: 'nothing'; readonly why: string };
 
 /** Parameters such as the charset do not count. */
-export function mediaTypeOf(type: string): string {
+function mediaTypeOf(type: string): string {
   return (type.toLowerCase().split(';', 1)[0] ?? '').trim();
 }
 
