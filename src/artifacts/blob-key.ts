@@ -5,7 +5,7 @@ import { fault } from '../core/errors.ts';
 export interface KeyPlace {
   /** Two hex digits, below `sha256`. */
   readonly folder: string;
-  /** 64 hex digits, with those of its maker behind them where it is of one artifact alone. */
+  /** The hash of its bytes, and the id of the first artifact that has them. */
   readonly file: string;
 }
 

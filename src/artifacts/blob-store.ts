@@ -9,6 +9,7 @@ export interface BlobStore {
   /**
    * Stores what the stream gives under the key: all of it, or nothing that a reader could see. Refused with `ARTIFACT_MISMATCH` when the bytes are
    * not those of `content`. Memory stays bounded whatever the size. A key that is there already is written over by the same bytes.
+   * An abort destroys the stream; after any other failure it is the caller's to end. A disk without room is `ARTIFACT_FAILED` with `details.reason` `full`.
    */
   put(key: string, bytes: Readable, content: Content, options?: BlobCall): Promise<void>;
 
@@ -35,7 +36,7 @@ export interface BlobStore {
 
 export interface BlobCall {
   readonly signal?: AbortSignal | undefined;
-  /** Bytes that have gone by, as they go. */
+  /** How many bytes have gone by, from the first on. */
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 

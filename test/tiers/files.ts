@@ -10,6 +10,8 @@ const MERGE: readonly RegExp[] = [
   /^test\/sim\/(machines\/driver-)?defects\.test\.ts$/,
   // Two sessions in every order of their statements: 40 s of CPU, and as many of Postgres.
   /^src\/store\/postgres\/interleavings\.test\.ts$/,
+  // A bucket that fails in every way, with parts of real size: 20 s of CPU.
+  /^src\/artifacts\/s3\/faults\.test\.ts$/,
   // What proves a whole once more, on each way or after each crash: their parts have tests of their own. 150 s of time, 60 s of CPU.
   /^src\/worker\/(machine\/durable\/both-drivers|machine\/persistence\/crash|workflow\/crashes|links\/wire)\.test\.ts$/,
   /^src\/(store\/postgres\/pooler|app\/upkeep\/upkeep-move|compat\/universal-agent\/(runtime-db|missions|pool\/(pool|gateway-handler))|app\/pools\/(registration|work)-backend)\.test\.ts$/,

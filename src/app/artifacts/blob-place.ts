@@ -90,6 +90,6 @@ function placeAt(url: string, region: string | undefined): string {
   return place.href;
 }
 
-export function artifactsBeside(file: string): string {
+function artifactsBeside(file: string): string {
   return `${file}.artifacts`;
 }

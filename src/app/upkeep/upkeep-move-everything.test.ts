@@ -170,6 +170,13 @@ async function furnish(app: App): Promise<Scene> {
   keep('again', again);
   const failing = await claim('fragile');
   await engine.logs.append(failing, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'a line' }]);
+  const file = { type: 'text/plain', size: 7, sha256: 'ab'.repeat(32) } as const;
+  await engine.artifacts.begin(failing, { ...file, name: 'begun' });
+  for (const name of ['Ä "1"', 'two']) {
+    const { id } = await engine.artifacts.begin(failing, { ...file, name, kind: 'log' }, { own: name === 'two' });
+    await engine.artifacts.end(failing, id);
+    if (name === 'two') await engine.artifacts.remove([id]);
+  }
   await engine.fail(failing, new Error('once more'));
   const [lane] = await store.laneIntern({ lanes: [{ queue: 'step', handler: 'step' }] });
   const [spec] = await store.specIntern({ specs: ['{}'] });

@@ -22,15 +22,11 @@ export interface S3Answer {
 export async function shortAnswer(message: IncomingMessage): Promise<S3Answer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  try {
-    for await (const chunk of message as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > LONGEST_ANSWER)
-        throw fault('ARTIFACT_FAILED', { problem: 'what answers does not speak S3: it says too much' });
-      chunks.push(chunk);
-    }
-  } finally {
-    message.destroy();
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > LONGEST_ANSWER)
+      throw fault('ARTIFACT_FAILED', { problem: 'what answers does not speak S3: it says too much' });
+    chunks.push(chunk);
   }
   return { status: message.statusCode ?? 0, headers: message.headers, text: Buffer.concat(chunks).toString('utf8') };
 }

@@ -116,7 +116,7 @@ export class Connection {
     });
     const limit = silenceMs ?? this.idleMs;
     request.setTimeout(limit, () => request.destroy(new Error(`it was silent for ${Math.round(limit / 1000)} s`)));
-    request.once('error', reject);
+    request.on('error', reject);
     request.once('response', resolve);
     request.end(body);
     return await promise;

@@ -1,5 +1,5 @@
 import { isBlobKey } from '../../core/artifact/blob-key.ts';
-import { element } from './answer.ts';
+import { element, shortAnswer } from './answer.ts';
 import type { Connection } from './connection.ts';
 
 const STALE_MS = 24 * 60 * 60_000;
@@ -12,13 +12,15 @@ const AT_ONCE = 50;
  */
 export async function sweepUploads(connection: Connection, now: number, signal: AbortSignal): Promise<void> {
   const { prefix } = connection.bucket;
-  const { text } = await connection.call({
+  // Once: the next start asks again.
+  const answer = await connection.answer({
     doing: 'listing half uploads',
     method: 'GET',
     key: undefined,
     query: { uploads: '', prefix: `${prefix}sha256/`, 'max-uploads': String(AT_ONCE) },
     signal,
   });
+  const { text } = await shortAnswer(answer);
   for (const [upload] of text.matchAll(/<Upload>.{0,4000}?<\/Upload>/gs)) {
     const key = element(upload, 'Key') ?? '';
     const uploadId = element(upload, 'UploadId') ?? '';

@@ -13,7 +13,7 @@ const PART_BYTES = 8 * MIB;
 const MOST_PARTS = 10_000;
 const LARGEST = 5 * 1024 * 1024 * MIB;
 /** Parts that travel, and one that is being filled, fit into this much; one alone may be larger. */
-const MEMORY = 32 * MIB;
+const MEMORY = 24 * MIB;
 /** Putting the parts together takes a server its time, in which it may say nothing. */
 const COMPLETE_PATIENCE = 10;
 const ABANDON_MS = 20_000;
@@ -158,5 +158,8 @@ export async function sizeOf(
     { doing: 'asking for the size of a blob', method: 'HEAD', key, signal },
     [404],
   );
-  return status === 404 ? undefined : Number(headers['content-length']);
+  if (status === 404) return undefined;
+  const size = Number(headers['content-length']);
+  if (Number.isSafeInteger(size)) return size;
+  throw fault('ARTIFACT_FAILED', { problem: 'what answers does not speak S3: it says no size' });
 }

@@ -1,6 +1,9 @@
 /** Of one task, those that are under way included. */
 export const MAX_TASK_ARTIFACTS = 10_000;
 
+/** No bytes are taken for an artifact that was begun longer ago: whoever takes them, or signs for it, ends it by then. */
+export const MAX_UPLOAD_MS = 24 * 3_600_000;
+
 export interface RoomTaken {
   readonly entries: number;
   readonly bytes: number;

@@ -1,6 +1,7 @@
 import { fault } from '../../core/errors.ts';
 import type { Engine } from '../engine.ts';
 import { type Log, SILENT } from '../log.ts';
+import { ArtifactSweeper } from './artifact-sweeper.ts';
 import { Auditor } from './auditor.ts';
 import { Cron } from './cron.ts';
 import { type Duty, Keeper } from './duty.ts';
@@ -24,9 +25,12 @@ export interface RosterOptions {
 export const DEFAULT_DUTY_MS = 6000;
 /** `feed` is there only where the store does not number events itself. */
 export const DUTIES = ['stager', 'reaper', 'feed', 'cron', 'pruner', 'auditor', 'triggers'] as const;
+/** Beside them, in processes that reach the place where bytes of artifacts lie. */
+const ARTIFACTS = 'artifacts';
 /** After a commit, while there are triggers that listen: so that many commits share one look. */
 const LISTENING_MS = 50;
-export type DutyName = (typeof DUTIES)[number];
+export type DutyName = (typeof DUTIES)[number] | typeof ARTIFACTS;
+const ALL: readonly DutyName[] = [...DUTIES, ARTIFACTS];
 
 /** The housekeeping of one process: tries to take every duty, and runs those that it holds. */
 export class Roster {
@@ -43,6 +47,8 @@ export class Roster {
     const feed = engine.store.capabilities.numbersEvents ? undefined : keep(new Sequencer(engine));
     const events = new EventTriggers(engine);
     const triggers = keep(events);
+    const removeBlobs = engine.store.capabilities.whole ? engine.removeBlobs : undefined;
+    const artifacts = removeBlobs && keep(new ArtifactSweeper(engine, removeBlobs, log));
     this.#keepers = {
       stager,
       reaper,
@@ -51,6 +57,7 @@ export class Roster {
       pruner: keep(new Pruner(engine)),
       auditor: keep(new Auditor(engine, log)),
       triggers,
+      ...(artifacts === undefined ? {} : { artifacts }),
     };
     const listening = (): void => {
       if (events.active) triggers.nudge(LISTENING_MS);
@@ -75,12 +82,12 @@ export class Roster {
 
   /** Names of the duties that this store needs. */
   names(): readonly DutyName[] {
-    return DUTIES.filter((name) => this.#keepers[name] !== undefined);
+    return ALL.filter((name) => this.#keepers[name] !== undefined);
   }
 
   /** Names of the duties that this process holds. */
   held(): readonly DutyName[] {
-    return DUTIES.filter((name) => this.#keepers[name]?.holding);
+    return ALL.filter((name) => this.#keepers[name]?.holding);
   }
 
   /** A held duty wants hints of other processes, also while nothing in this one waits. */

@@ -1,6 +1,6 @@
 /** The way of bytes through a node, by plain requests: what is taken, what is refused, and what is left behind. */
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, statSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -116,6 +116,40 @@ test('a sender that hangs up in the middle leaves nothing behind', async (t) => 
     [bytes.length],
   );
   assert.ok((await node.engine.artifacts.pending(id)) !== undefined);
+});
+
+test('a place that is gone is told to who sends, while it sends, and the transfer goes through when it is back', async (t) => {
+  const { node, folder } = await scene(t);
+  await left(node, { bytes: 'first' });
+  renameSync(folder, `${folder}-away`);
+  const bytes = 'y'.repeat(5_000_000);
+  const { url } = await begun(node, { bytes });
+  assert.equal(await codeOf(await put(url, bytes)), '503 ARTIFACT_FAILED');
+  renameSync(`${folder}-away`, folder);
+  assert.equal((await put(url, bytes)).status, 204);
+});
+
+test('a node that closes ends an upload in the middle, and nothing of it stays', async (t) => {
+  const { node, folder } = await scene(t);
+  const { url } = await begun(node, { bytes: 'x'.repeat(1000) });
+  const { hostname, port, pathname, search } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const told = new Promise<string>((resolve) => {
+    let heard = '';
+    socket.on('data', (chunk) => {
+      heard += String(chunk);
+    });
+    socket.once('close', () => resolve(heard)).once('error', () => resolve(heard));
+  });
+  socket.write(
+    `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n`,
+  );
+  // It has been let in once it may go on.
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.write('x'.repeat(10));
+  await node.service.close();
+  assert.match(await told, /HTTP\/1\.1 503 /);
+  assert.deepEqual(filesIn(folder), []);
 });
 
 test('an upload of an attempt that is over is taken by nobody', async (t) => {

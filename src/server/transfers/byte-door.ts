@@ -153,7 +153,10 @@ export class ByteDoor {
     const onGone = (): void => {
       if (!request.complete) end(incomplete('it ended before it was complete'));
     };
-    const onClosing = (): void => end(fault('STORE_UNAVAILABLE', { problem: 'this node is closing' }));
+    const onClosing = (): void => end(isClosing());
+    // What has happened while the store was asked is told by no event any more.
+    if (closing?.aborted) throw isClosing();
+    if (request.destroyed && !request.complete) throw incomplete('it ended before it was complete');
     const unwatch = watchStalls(
       {
         socket: request.socket,
@@ -172,6 +175,9 @@ export class ByteDoor {
       request.pipe(bytes);
       await take(bytes, over.signal);
     } catch (error) {
+      request.unpipe(bytes);
+      // What still comes is thrown away for a moment, so that its sender can read the answer.
+      request.resume();
       throw over.signal.aborted ? over.signal.reason : error;
     } finally {
       unwatch();
@@ -211,6 +217,10 @@ function requireSame(id: string, artifact: Content, query: Content): void {
 /** Never begun, whole under other bytes, or of an attempt that is over. */
 function unknown(id: string): Error {
   return fault('NOT_FOUND', { kind: 'artifact', id: id.slice(0, 40) });
+}
+
+function isClosing(): Error {
+  return fault('STORE_UNAVAILABLE', { problem: 'this node is closing' });
 }
 
 function incomplete(problem: string): Error {

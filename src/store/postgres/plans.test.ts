@@ -345,6 +345,32 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   pruneStrangers: ['audit_entry_pkey(id)', 'audit_entry_stranger(first)'],
 
   tagAdd: [],
+  artifactLock: [],
+  artifactFence: [BY_ID],
+  artifactLook: ['artifact_id_key(id)'],
+  artifactShared: ['artifact_shared(sha256)'],
+  artifactAdd: [],
+  artifactGiveUp: ['artifact_begun(task, attempt)'],
+  artifactReplace: ['artifact_name(task, name)'],
+  artifactWhole: ['artifact_pkey(n)'],
+  artifactGet: ['artifact_id_key(id)'],
+  artifactPending: ['artifact_id_key(id)'],
+  artifactNamed: ['artifact_name(task, name)'],
+  artifactsAll: ['artifact_pkey(n)'],
+  artifactsOfTree: ['artifact_root(root, n)'],
+  // A task has a bounded number of them.
+  artifactsOfTasks: ['a sort below a limit', 'artifact_name(task)'],
+  artifactRemove: ['artifact_id_key(id)'],
+  artifactStale: ['artifact_begun(first)', 'artifact_pkey(n)', BY_ID],
+  artifactRoots: ['artifact_room_pkey(root)'],
+  artifactTreesOver: [BY_ID, 'task_root(root)', DONE_BY_ID, 'done_root(root)'],
+  artifactExpire: ['artifact_pkey(n)', 'artifact_root(root)'],
+  artifactGone: ['artifact_blob(blob)', 'artifact_gone(state)'],
+  artifactSwept: ['artifact_id_key(id)'],
+  artifactRoom: ['artifact_room_pkey(root, task)'],
+  artifactTake: [],
+  artifactFree: ['artifact_room_pkey(root, task)'],
+  artifactEmpty: ['artifact_room_pkey(root, task)'],
   tagFind: ['tag_pkey(name)'],
   tagDrop: ['tag_pkey(name)'],
 
@@ -637,6 +663,10 @@ class Ground {
           max_tries, bounces, flags, payload, result, parent, root)
         SELECT i + ${n}, i, i, (i % 4) * ${DAY}::bigint + i % 1000, 1 + i % 10, 1 + i % ${few}, 1, 1,
           4 + (i % 20 = 0)::int, 0, 0, 1, 3, 0, 0, repeat('x', 100), '1', ${KIN} FROM ${some(n)}`,
+      `INSERT INTO s.artifact (id, task, root, attempt, state, name, type, kind, size, sha256, own, blob, created_at)
+        SELECT 'a' || i, i / 5, i / 10, 1, CASE WHEN i % 50 > 3 THEN 1 ELSE i % 50 END, 'n' || i, '', 0, 1, 's' || (i / 2), i % 2 = 0,
+          'b' || i, i FROM ${some(n)}`,
+      `INSERT INTO s.artifact_room (root, task, entries, bytes) SELECT i / 2, i, 5, 5 FROM ${some(n / 5)}`,
       `INSERT INTO s.outbox (at, queue, kind, state, n, ids, attempts, born)
         SELECT i, 1 + i % 10, 0, 0, 1, ARRAY[i], '{0}', '{0}' FROM ${some(n / 10)}`,
       `INSERT INTO s.event (seq, n, at, queue, kind, state, ids, attempts, born)

@@ -50,6 +50,28 @@ const ACCESS: Partial<Record<StatementName, readonly string[]>> = {
   // The whole index, as for the reaper.
   held: ['SCAN task USING INDEX task_running'],
   heldBy: ['SEARCH task USING INDEX task_running (holder=?)'],
+  artifactFence: BY_ID,
+  artifactLook: ['SEARCH artifact USING INDEX sqlite_autoindex_artifact_1 (id=?)'],
+  artifactShared: ['SEARCH artifact USING INDEX artifact_shared (sha256=?)'],
+  artifactGiveUp: ['SEARCH artifact USING COVERING INDEX artifact_begun (task=? AND attempt<?)'],
+  artifactReplace: ['SEARCH artifact USING INDEX artifact_name (task=? AND name=?)'],
+  artifactNamed: ['SEARCH artifact USING INDEX artifact_name (task=? AND name=?)'],
+  artifactsAll: ['SEARCH artifact USING INTEGER PRIMARY KEY (rowid<?)'],
+  artifactsOfTree: ['SEARCH artifact USING INDEX artifact_root (root=? AND n<?)'],
+  artifactsOfTasks: ['SEARCH artifact USING INDEX artifact_name (task=?)', 'SCAN json_each VIRTUAL TABLE INDEX 1:'],
+  // What is under way, all of it: never more than the transfers of the fleet.
+  artifactStale: [
+    'SEARCH artifact USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCAN a USING INDEX artifact_begun',
+    'SEARCH t USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
+  artifactRoots: ['SEARCH artifact_room USING PRIMARY KEY (root>?)'],
+  artifactTreeOpen: [...BY_ID, 'SEARCH task USING INDEX task_root (root=?)'],
+  artifactExpire: [
+    'SEARCH artifact USING INTEGER PRIMARY KEY (rowid=?)',
+    'SEARCH artifact USING INDEX artifact_root (root=?)',
+  ],
+  artifactGone: ['SEARCH g USING INDEX artifact_gone (state=?)', 'SEARCH u USING INDEX artifact_blob (blob=?)'],
   logFence: BY_ID,
   logSize: ['SEARCH log USING PRIMARY KEY (task=? AND attempt=?)'],
   logRead: ['SEARCH log USING PRIMARY KEY (task=? AND (attempt,seq)>(?,?))'],
@@ -370,8 +392,11 @@ const FULL_SCAN = /^SCAN (task|t|dep|d|log|uniq|op|attempt|body|lane|spec|kept_r
 const RECOUNTS: readonly StatementName[] = ['auditReady', 'auditRunning', 'auditDue', 'slotAudit'];
 /** These read all triggers or documents, for the web UI only. */
 const LISTS: readonly StatementName[] = ['triggerList', 'documentCount'];
-/** Sorts the schemas, of which there are few, when a worker reports a new one or a person pushes a task. */
-const SORTS: readonly StatementName[] = ['schemaTrim', 'schemaTrimOne', 'schemaList'];
+/**
+ * Sorts the schemas, of which there are few, when a worker reports a new one or a person pushes a task; and the artifacts of some tasks, for
+ * people.
+ */
+const SORTS: readonly StatementName[] = ['schemaTrim', 'schemaTrimOne', 'schemaList', 'artifactsOfTasks'];
 
 function planOf(db: DatabaseSync, name: StatementName): readonly string[] {
   const rows = db.prepare(`EXPLAIN QUERY PLAN ${STATEMENTS[name]}`).all() as unknown as { detail: string }[];
@@ -418,6 +443,10 @@ function loadedDatabase(): DatabaseSync {
     ${many(5_000)} INSERT INTO task_document (id, root, parent, user_id, body, task, created_at, updated_at)
       SELECT 'd' || i, 'd' || (i - i % 5), CASE WHEN i % 5 > 0 THEN 'd' || (i - i % 5) END, 'u' || (i % 50), '{}',
         CASE WHEN i % 2 = 0 THEN i END, i, i FROM s;
+    ${many(5_000)} INSERT INTO artifact (id, task, root, attempt, state, name, type, kind, size, sha256, own, blob, created_at)
+      SELECT 'a' || i, i / 5, i / 10, 1, CASE WHEN i % 50 > 3 THEN 1 ELSE i % 50 END, 'n' || i, '', 0, 1, 's' || (i / 2), i % 2, 'b' || i, i
+      FROM s;
+    ${many(1_000)} INSERT INTO artifact_room (root, task, entries, bytes) SELECT i / 2, i, 5, 5 FROM s;
     ${many(5_000)} INSERT INTO body (task, part, data) SELECT i, 0, 'x' FROM s;
     ${many(5_000)} INSERT INTO dep (up, down, gen, optional, open) SELECT i / 50, i, 0, 0, i % 2 FROM s;
     ${many(50)} INSERT INTO trigger_def (name, lane, spec, cron, timezone, missed, prio, max_tries, payload, next_at)

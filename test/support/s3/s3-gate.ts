@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { TestContext } from 'node:test';
-import type { S3Server } from './s3-server.ts';
+import type { Afterwards, S3Server } from './s3-server.ts';
 import { problemOf } from './signature.ts';
 
 /**
@@ -35,7 +34,7 @@ export class S3Gate {
     this.#server = this.#make();
   }
 
-  static async start(t: Pick<TestContext, 'after'>, target: S3Server): Promise<S3Gate> {
+  static async start(t: Afterwards, target: S3Server): Promise<S3Gate> {
     const gate = new S3Gate(target);
     await gate.up();
     t.after(() => gate.down());
@@ -146,10 +145,9 @@ export class S3Gate {
           return;
         }
         answer.writeHead(got.statusCode ?? 500, got.headers);
-        const bound = typeof fate !== 'object' ? {} : fate;
-        const cut = 'cutAnswerAfter' in bound ? bound.cutAnswerAfter : undefined;
-        const stall = 'stallAnswerAfter' in bound ? bound.stallAnswerAfter : undefined;
-        let left = cut ?? stall ?? Number.POSITIVE_INFINITY;
+        const cut = typeof fate === 'object' && 'cutAnswerAfter' in fate ? fate.cutAnswerAfter : undefined;
+        const stall = typeof fate === 'object' && 'stallAnswerAfter' in fate ? fate.stallAnswerAfter : undefined;
+        let left: number = cut ?? stall ?? Number.POSITIVE_INFINITY;
         answer.on('close', () => got.destroy());
         got.on('data', (chunk: Buffer) => {
           const part = chunk.subarray(0, left);

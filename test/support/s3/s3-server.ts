@@ -1,12 +1,16 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import S3rver from 's3rver';
 import type { S3Credentials } from '../../../src/artifacts/s3/bucket.ts';
 
 export const BUCKET = 'artifacts';
 export const CREDENTIALS: S3Credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
+
+/** A test, or a file of tests. */
+export interface Afterwards {
+  after(end: () => void | Promise<void>): void;
+}
 
 /** A real S3 server on the loopback, over files. It checks no signatures and gives up no uploads: the gate in front of it does. */
 export class S3Server {
@@ -25,7 +29,7 @@ export class S3Server {
     });
   }
 
-  static async start(t: Pick<TestContext, 'after'>, folder?: string): Promise<S3Server> {
+  static async start(t: Afterwards, folder?: string): Promise<S3Server> {
     const own = folder ?? mkdtempSync(join(tmpdir(), 'leasehold-s3-'));
     const server = new S3Server(own);
     server.port = (await server.#server.run()).port;

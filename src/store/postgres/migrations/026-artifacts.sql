@@ -17,7 +17,6 @@ CREATE TABLE artifact (
   created_at bigint NOT NULL
 );
 CREATE UNIQUE INDEX artifact_name ON artifact (task, name) WHERE state = 1;
-CREATE INDEX artifact_task ON artifact (task, n) WHERE state = 1;
 CREATE INDEX artifact_root ON artifact (root, n) WHERE state < 2;
 CREATE INDEX artifact_begun ON artifact (task, attempt) WHERE state = 0;
 CREATE INDEX artifact_gone ON artifact (state, n) WHERE state > 1;

@@ -17,18 +17,18 @@ export function artifactStatements({ s, NOW }: Fragments) {
       VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11, ${NOW})`,
     artifactGiveUp: `UPDATE ${s}.artifact SET state = 3 WHERE task = $1 AND attempt < $2 AND state = 0 ${ROOM}`,
     artifactReplace: `UPDATE ${s}.artifact SET state = 2 WHERE task = $1 AND name = $2 AND state = 1 ${ROOM}`,
-    artifactWhole: `UPDATE ${s}.artifact SET state = 1 WHERE n = $1 AND state = 0`,
-    artifactGet: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE id = ANY($1::text[]) AND state = 1`,
-    artifactPending: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE id = $1 AND state = 0`,
+    artifactWhole: `UPDATE ${s}.artifact SET state = 1 WHERE n = $1 AND state + 0 = 0`,
+    artifactGet: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE id = ANY($1::text[]) AND state + 0 = 1`,
+    artifactPending: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE id = $1 AND state + 0 = 0`,
     artifactNamed: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE task = $1 AND name = $2 AND state = 1`,
-    artifactsAll: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE state = 1 ${PAGE}`,
+    artifactsAll: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE state + 0 = 1 ${PAGE}`,
     artifactsOfTree: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE root = $4 AND state < 2 AND state = 1 ${PAGE}`,
     artifactsOfTasks: `SELECT ${ARTIFACT} FROM ${s}.artifact WHERE task = ANY($5::bigint[]) AND state = 1
-      AND ($4::bigint IS NULL OR root = $4) ${PAGE}`,
-    artifactRemove: `UPDATE ${s}.artifact SET state = 2 WHERE id = ANY($1::text[]) AND state = 1 ${ROOM}`,
+      AND ($4::bigint IS NULL OR root = $4) AND n + 0 < $1 AND ($2::text IS NULL OR name = $2) ORDER BY n + 0 DESC LIMIT $3`,
+    artifactRemove: `UPDATE ${s}.artifact SET state = 2 WHERE id = ANY($1::text[]) AND state + 0 = 1 ${ROOM}`,
 
     // The sweep.
-    artifactStale: `UPDATE ${s}.artifact SET state = 3 WHERE state = 0 AND n = ANY(ARRAY(SELECT n FROM ${s}.artifact a WHERE a.state = 0
+    artifactStale: `UPDATE ${s}.artifact SET state = 3 WHERE state + 0 = 0 AND n = ANY(ARRAY(SELECT n FROM ${s}.artifact a WHERE a.state = 0
         AND (a.created_at < ${NOW} - $1::bigint OR (SELECT t.id FROM ${s}.task t WHERE t.id = a.task AND t.attempt = a.attempt
           AND t.state + 0 = 1) IS NULL) LIMIT $2)) ${ROOM}`,
     artifactRoots: `SELECT root FROM ${s}.artifact_room WHERE root > $1 GROUP BY root ORDER BY root LIMIT $2`,
@@ -44,7 +44,7 @@ export function artifactStatements({ s, NOW }: Fragments) {
         SELECT n FROM ${s}.artifact WHERE root = $1 AND state < 2 ORDER BY n LIMIT $2)) ${ROOM}`,
     artifactGone: `SELECT g.id, g.blob, (SELECT 1 FROM ${s}.artifact u WHERE u.blob = g.blob AND u.state < 2 LIMIT 1) IS NOT NULL AS used
       FROM ${s}.artifact g WHERE g.state = $1 AND g.state > 1 AND g.created_at < ${NOW} - $2::bigint ORDER BY g.n LIMIT $3`,
-    artifactSwept: `DELETE FROM ${s}.artifact WHERE id = ANY($1::text[]) AND state > 1`,
+    artifactSwept: `DELETE FROM ${s}.artifact WHERE id = ANY($1::text[]) AND state + 0 > 1`,
 
     artifactRoom: `SELECT entries, bytes FROM ${s}.artifact_room WHERE root = $1 AND task = $2`,
     artifactTake: `INSERT INTO ${s}.artifact_room AS r (root, task, entries, bytes) VALUES ($1, $2, $3, $4)

@@ -14,10 +14,10 @@ export const ARTIFACT_STATEMENTS = {
   artifactGet: `SELECT ${ARTIFACT} FROM artifact WHERE id IN (SELECT value FROM json_each(?)) AND state = 1`,
   artifactPending: `SELECT ${ARTIFACT} FROM artifact WHERE id = ? AND state = 0`,
   artifactNamed: `SELECT ${ARTIFACT} FROM artifact WHERE task = ? AND name = ? AND state = 1`,
-  artifactsAll: `SELECT ${ARTIFACT} FROM artifact WHERE state = 1 AND n < ?1 AND (?2 IS NULL OR name = ?2) ORDER BY n DESC LIMIT ?3`,
+  artifactsAll: `SELECT ${ARTIFACT} FROM artifact NOT INDEXED WHERE state = 1 AND n < ?1 AND (?2 IS NULL OR name = ?2) ORDER BY n DESC LIMIT ?3`,
   artifactsOfTree: `SELECT ${ARTIFACT} FROM artifact INDEXED BY artifact_root
     WHERE root = ?4 AND state < 2 AND state = 1 AND n < ?1 AND (?2 IS NULL OR name = ?2) ORDER BY n DESC LIMIT ?3`,
-  artifactsOfTasks: `SELECT ${ARTIFACT} FROM artifact INDEXED BY artifact_task WHERE task IN (SELECT value FROM json_each(?5))
+  artifactsOfTasks: `SELECT ${ARTIFACT} FROM artifact INDEXED BY artifact_name WHERE task IN (SELECT value FROM json_each(?5))
     AND (?4 IS NULL OR root = ?4) AND state = 1 AND n < ?1 AND (?2 IS NULL OR name = ?2) ORDER BY n DESC LIMIT ?3`,
   artifactRemove: `UPDATE artifact SET state = 2 WHERE id IN (SELECT value FROM json_each(?)) AND state = 1
     RETURNING root, task, size`,

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { blobStoreContract } from '../conformance.ts';
-import { openLocalStore } from './local-store.ts';
+import { openLocalStore } from '../local/local-store.ts';
+import { blobStoreContract } from './suite.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'leasehold-blobs-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
