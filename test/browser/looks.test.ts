@@ -1,17 +1,12 @@
 /** Every screen in both themes and on a phone: what axe finds, what is too wide, and a picture. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import type { AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
 import { scaled } from '../support/scale.ts';
+import { grave, tooWide } from './support/axe.ts';
 import { houseOfThisFile } from './support/browser-test.ts';
 import { type Furniture, furnish, SCREENS } from './support/furniture.ts';
 import { picture } from './support/pictures.ts';
 import type { Visit, VisitOptions } from './support/visit.ts';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 let things: Furniture;
 const inBrowser = houseOfThisFile({
@@ -20,35 +15,6 @@ const inBrowser = houseOfThisFile({
     things = await furnish(house);
   },
 });
-
-/** What axe finds that keeps people out. */
-async function grave(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => {
-    const { axe } = globalThis as unknown as { axe: { run: (root: Document, how: object) => Promise<AxeResults> } };
-    return axe.run(document, { resultTypes: ['violations'] });
-  });
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, impact, nodes }) =>
-        `${impact} ${id}: ${nodes
-          .slice(0, 3)
-          .map(({ html }) => html.slice(0, 160))
-          .join(' | ')}`,
-    );
-}
-
-/** Which elements stick out to the right, if the page can be pushed aside. */
-function tooWide(page: Page): Promise<readonly string[]> {
-  return page.evaluate(() => {
-    if (document.documentElement.scrollWidth <= innerWidth) return [];
-    return [...document.querySelectorAll('body *')]
-      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
-      .slice(0, 5)
-      .map((one) => one.outerHTML.slice(0, 120));
-  });
-}
 
 async function look(visit: Visit, name: string, suffix: string): Promise<readonly string[]> {
   const { page } = visit;

@@ -12,7 +12,7 @@ const inBrowser = houseOfThisFile({
 
 /** What changes something, by the words on its button. */
 const CHANGES =
-  /push|cancel|retry|run |again|pause|resume|drain|enable|create|edit|remove|rotate|revoke|save|delete|add a|approve|reject|select|priority|turn o|fire|check now|dry|give to|take away|new value/i;
+  /push|cancel|retry|run |again|pause|resume|drain|enable|create|edit|remove|rotate|revoke|save|delete|add a|approve|reject|select|priority|turn o|fire|check now|dry|give to|take away|new value|merge|scrap/i;
 
 test(
   'who may only read sees every screen and not one button that changes something',
@@ -86,6 +86,7 @@ test(
     const places = {
       t: '/tasks',
       f: '/failed',
+      b: '/artifacts',
       a: '/approvals',
       q: '/queues',
       w: '/workers',

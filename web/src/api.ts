@@ -39,6 +39,7 @@ export type Budget = RunDetail['budgets'][number];
 export type Me = AnswerOf<'me'>;
 export type Upgrade = AnswerOf<'getUpgrade'>;
 export type Credential = AnswerOf<'listCredentials'>['credentials'][number];
+export type Artifact = AnswerOf<'listArtifacts'>['artifacts'][number];
 export type AuditEntry = AnswerOf<'listAudit'>['entries'][number];
 export type Token = AnswerOf<'listTokens'>['tokens'][number];
 export type FeedEvent = AnswerOf<'streamEvents'>;

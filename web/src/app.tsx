@@ -17,6 +17,7 @@ import { Toasts } from './ui/toast.tsx';
 const Task = lazy(() => import('./screens/task/task.tsx'));
 const Runs = lazy(() => import('./screens/runs/runs.tsx'));
 const Run = lazy(() => import('./screens/run/run.tsx'));
+const Files = lazy(() => import('./screens/files/files.tsx'));
 const Push = lazy(() => import('./screens/push/push.tsx'));
 const Queues = lazy(() => import('./screens/queues/queues.tsx'));
 const Workers = lazy(() => import('./screens/workers/workers.tsx'));
@@ -51,6 +52,8 @@ function screenOf(path: string): { readonly title: string; readonly screen: Reac
         return name === undefined
           ? { title: 'Runs', screen: <Runs /> }
           : { title: `Run ${name.length > 40 ? name.slice(-8) : name}`, screen: <Run id={name} key={name} /> };
+      case 'artifacts':
+        return { title: 'Artifacts', screen: <Files id={name} /> };
       case 'push':
         return { title: 'Push a task', screen: <Push /> };
       case 'queues':

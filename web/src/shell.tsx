@@ -30,6 +30,7 @@ const ENTRIES: readonly (readonly Entry[])[] = [
     { to: '/', name: 'Overview', icon: 'overview', key: 'o' },
     { to: '/tasks', name: 'Tasks', icon: 'tasks', key: 't' },
     { to: '/runs', name: 'Runs', icon: 'runs', key: 'r' },
+    { to: '/artifacts', name: 'Artifacts', icon: 'files', key: 'b' },
     { to: '/failed', name: 'Failed', icon: 'failed', key: 'f' },
     { to: '/approvals', name: 'Approvals', icon: 'approvals', key: 'a' },
   ],

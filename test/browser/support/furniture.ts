@@ -1,6 +1,8 @@
 /** A node as it looks on a working day: something on every screen, and the same each time. */
 import { news } from './graphs.ts';
 import type { House } from './house.ts';
+import { leaveBehind } from './left-behind.ts';
+import { pngOf } from './png.ts';
 
 export interface Furniture {
   /** Ids of tasks that are worth a look. */
@@ -11,6 +13,9 @@ export interface Furniture {
   readonly approval: string;
   readonly done: string;
   readonly news: string;
+  /** A task that has left artifacts behind, and one of these. */
+  readonly reporter: string;
+  readonly artifact: string;
 }
 
 export async function furnish(house: House): Promise<Furniture> {
@@ -27,6 +32,7 @@ export async function furnish(house: House): Promise<Furniture> {
   await house.hire('gpu-box', { tags: ['gpu', 'memory_gb=64'], slots: 4 });
 
   await furnishCredentials(house);
+  const left = await furnishArtifacts(house);
 
   const words = ['dance', 'honey', 'wax', 'swarm', 'comb'];
   for (const [i, about] of [...words, ...words, ...words].entries())
@@ -96,7 +102,7 @@ export async function furnish(house: House): Promise<Furniture> {
   await house.becomes(approval, 'waiting');
   await house.becomes(done, 'completed');
   const graph = tasks.find(({ name }) => name === 'index')?.id as string;
-  return { running, failed, waiting, graph, approval, done, news: morning };
+  return { running, failed, waiting, graph, approval, done, news: morning, ...left };
 }
 
 /** Pools whose launchers say that they have started what they have not, and say why they have not. */
@@ -136,7 +142,6 @@ async function furnishTriggers(house: House): Promise<void> {
   await house.call('fireTrigger', { params: { name: 'no-pool' }, body: {} });
 }
 
-/** Every screen there is, by a name for its picture. */
 /** One that is held, one that its worker keeps too openly, and one for nobody yet. */
 async function furnishCredentials(house: House): Promise<void> {
   const set = (body: object) => house.call('setCredential', { body: body as never });
@@ -156,6 +161,29 @@ async function furnishCredentials(house: House): Promise<void> {
   await house.until(async () => (await statusOf('payroll')) === 'failed', 'gpu-box is refused the credential payroll');
 }
 
+/** Of several kinds, and one with a name that is long. */
+async function furnishArtifacts(house: House): Promise<{ readonly reporter: string; readonly artifact: string }> {
+  const lines = Array.from({ length: 400 }, (_, i) => `page ${i + 1} of 400: ${i % 7 === 0 ? 'no caption' : 'ok'}\n`);
+  await leaveBehind(house, [
+    { name: 'archive/build.log', type: 'text/plain', bytes: lines.join(''), kind: 'log' },
+    { name: `${'deep/'.repeat(30)}${'a-long-name-'.repeat(10)}.bin`, type: 'application/octet-stream', bytes: 'x' },
+    { name: 'changes.diff', type: 'text/x-diff', bytes: '--- a\n+++ b\n', kind: 'diff' },
+  ]);
+  const reporter = await leaveBehind(house, [
+    { name: 'model/weights.safetensors', type: 'application/octet-stream', bytes: new Uint8Array(2_400_000) },
+    { name: 'result.json', type: 'application/json', bytes: JSON.stringify({ pages: lines }), kind: 'result' },
+    { name: 'figures/comb.png', type: 'image/png', bytes: pngOf(420, 240) },
+    {
+      name: 'report/summary.json',
+      type: 'application/json',
+      bytes: JSON.stringify({ about: 'bees', honey_kg: 12.5, figures: ['comb.png'], dances: { round: 4, waggle: 9 } }),
+    },
+  ]);
+  const { artifacts } = await house.call('listArtifacts', { query: { name: 'report/summary.json' } });
+  return { reporter, artifact: artifacts[0]?.id ?? '' };
+}
+
+/** Every screen there is, by a name for its picture. */
 export function SCREENS(things: Furniture): readonly (readonly [name: string, path: string])[] {
   return [
     ['overview', '/'],
@@ -167,6 +195,10 @@ export function SCREENS(things: Furniture): readonly (readonly [name: string, pa
     ['runs', '/runs'],
     ['run-of-a-task', `/runs/${things.done}`],
     ['run-of-a-graph', `/runs/${things.news}?node=fresh`],
+    ['artifacts', '/artifacts'],
+    ['artifact', `/artifacts/${things.artifact}`],
+    ['task-artifacts', `/tasks/${things.reporter}`],
+    ['run-artifacts', `/runs/${things.reporter}`],
     ['push', '/push?handler=shell'],
     ['queues', '/queues'],
     ['queue', '/queues/agent'],

@@ -17,6 +17,8 @@ const HANDLERS = fileURLToPath(new URL('tasks.ts', import.meta.url));
 export interface HouseOptions {
   /** Of `leasehold up`. */
   readonly args?: readonly string[];
+  /** Only the handlers that every node has: those of the tests have machines of their own. */
+  readonly bare?: boolean;
 }
 
 export interface WorkerPlan {
@@ -47,12 +49,11 @@ export class House {
     this.client = new Client({ url, token: this.token });
   }
 
-  static async open(ends: Ends, { args = [] }: HouseOptions = {}): Promise<House> {
+  static async open(ends: Ends, { args: more = [], bare = false }: HouseOptions = {}): Promise<House> {
     buildPages();
     const folder = temporaryFolder(ends);
-    const process = run(ends, ['up', '--handlers', HANDLERS, '--name', 'node', ...args, '--port', '0'], {
-      cwd: folder,
-    });
+    const args = bare ? more : ['--handlers', HANDLERS, ...more];
+    const process = run(ends, ['up', '--name', 'node', ...args, '--port', '0'], { cwd: folder });
     const house = new House(ends, folder, args, process, await process.address());
     await house.ready();
     return house;
@@ -126,7 +127,7 @@ export class House {
   /** On the same store, at the same address. */
   async startAgain(): Promise<void> {
     this.#said = this.said;
-    const given = ['up', '--handlers', HANDLERS, '--name', 'node', ...this.#args, '--port', new URL(this.url).port];
+    const given = ['up', '--name', 'node', ...this.#args, '--port', new URL(this.url).port];
     this.#process = run(this.#ends, given, { cwd: this.folder });
     await this.#process.address();
     await this.ready();

@@ -14,9 +14,11 @@ import { useKeys } from '../../ui/keys.ts';
 import { Page } from '../../ui/layout.tsx';
 import { LogView, useTaskLog } from '../../ui/log/log-view.tsx';
 import { Notice, State, WhenLoaded } from '../../ui/states.tsx';
+import { FilesPanel } from '../files/files-panel.tsx';
 import { ErrorPanel } from '../task/error-panel.tsx';
 import { Actions } from './actions.tsx';
 import { Budgets } from './budgets.tsx';
+import { Changes } from './changes/changes.tsx';
 import { Diagram } from './diagram.tsx';
 import { Diverged } from './diverged.tsx';
 import { About, Crumbs, RunFacts } from './facts.tsx';
@@ -146,6 +148,8 @@ function Body({
               />
             )}
           </div>
+          {run.kind === 'loop' && <Changes id={run.id} name={run.name ?? run.id.slice(-8)} live={live} />}
+          <FilesPanel of="run" id={run.id} live={live} />
           {run.error !== undefined && <ErrorPanel error={run.error} />}
           {run.output !== undefined && <JsonView label="Output" value={run.output} />}
           {run.context !== undefined && <JsonView label="Context" value={run.context} />}

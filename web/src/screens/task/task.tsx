@@ -13,6 +13,7 @@ import { Page } from '../../ui/layout.tsx';
 import { LogView, useTaskLog } from '../../ui/log/log-view.tsx';
 import { Notice, State, WhenLoaded } from '../../ui/states.tsx';
 import { runAction } from '../../ui/toast.tsx';
+import { FilesPanel } from '../files/files-panel.tsx';
 import { draftLike } from '../push/push-draft.ts';
 import { ApprovalPanel } from './approval-panel.tsx';
 import { Attempts } from './attempts.tsx';
@@ -129,6 +130,7 @@ export default function Task({ id }: { readonly id: string }) {
                 {log && <LogView log={log} live={!final} />}
                 <JsonView label="Input" value={shown.input} />
                 {shown.result !== undefined && <JsonView label="Result" value={shown.result} />}
+                <FilesPanel of="task" id={id} live={!final} />
                 <Relations id={id} />
               </div>
               <aside className="stack">
