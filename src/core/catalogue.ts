@@ -1,4 +1,4 @@
-export type ErrorFamily = 'request' | 'ownership' | 'environment' | 'work';
+type ErrorFamily = 'request' | 'ownership' | 'environment' | 'work';
 
 export interface CatalogueEntry {
   readonly family: ErrorFamily;

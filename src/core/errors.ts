@@ -1,6 +1,6 @@
 import { CATALOGUE, type CatalogueEntry } from './catalogue.ts';
 
-export { CATALOGUE, type CatalogueEntry, type ErrorFamily } from './catalogue.ts';
+export { CATALOGUE, type CatalogueEntry } from './catalogue.ts';
 
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
