@@ -94,8 +94,8 @@ const CLUSTER = {
   silence: { staleMs: 30_000, deadMs: 120_000 },
 } as const;
 
-/** Every duty that a SQLite store needs. */
-const EVERY = ['stager', 'reaper', 'cron', 'pruner', 'auditor', 'triggers'];
+/** Every duty that a SQLite store needs, in a process that reaches its files. */
+const EVERY = ['stager', 'reaper', 'cron', 'pruner', 'auditor', 'triggers', 'artifacts'];
 
 test('a program leaves the duties to the leader of a cluster while there is one, and holds them when there is none', async () => {
   const world = new VirtualWorld();

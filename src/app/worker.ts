@@ -260,8 +260,8 @@ function refuse(field: string, problem: string): Error {
 }
 
 /** How long a transfer is tried again; undefined: as long as by default. */
-export function artifactPatienceOf({
-  artifactPatience,
-}: Pick<AppWorkerOptions, 'artifactPatience'>): number | undefined {
+export function artifactPatienceOf(options: Pick<AppWorkerOptions, 'artifactPatience'>): number | undefined {
+  // Options that are none are refused where the worker is made.
+  const artifactPatience = (options as Partial<AppWorkerOptions> | null)?.artifactPatience;
   return artifactPatience === undefined ? undefined : parseDuration(artifactPatience, 'artifactPatience');
 }

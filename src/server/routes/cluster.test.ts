@@ -39,7 +39,7 @@ test('every node tells of all of them, of the leader and of the duties', async (
   const [one, two] = [await node(t, store, 'n1'), await node(t, store, 'n2')];
   await until(async () => {
     const { duties } = await one.call('getCluster', '/api/v1/cluster');
-    return duties.length === 6 && duties.every(({ holder }: { holder?: string }) => holder === 'n1');
+    return duties.length === 7 && duties.every(({ holder }: { holder?: string }) => holder === 'n1');
   });
   for (const scene of [one, two]) {
     const told = await scene.call('getCluster', '/api/v1/cluster');

@@ -192,7 +192,12 @@ test('no request of the right form with nonsense in it is more than refused', as
         const { status, text: answer } = await ask(node, {
           method: route.method,
           path,
-          headers: { ...more, ...(hasBody && type !== '' ? { 'content-type': type } : {}) },
+          headers: {
+            ...more,
+            ...(hasBody && type !== '' ? { 'content-type': type } : {}),
+            // Node says no length for DELETE by itself: the body would be taken for the next request.
+            ...(hasBody ? { 'content-length': Buffer.byteLength(sent) } : {}),
+          },
           ...(hasBody ? { body: sent } : {}),
         });
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
