@@ -87,7 +87,7 @@ test('with --json every line is an object, and the figures follow what another p
     .map((line) => JSON.parse(line) as { event: string; pid?: number; duties?: string[] });
   assert.equal(events[0]?.event, 'started');
   assert.equal(events[0]?.pid, up.child.pid);
-  assert.ok(events.some(({ event, duties }) => event === 'figures' && duties?.length === 6));
+  assert.ok(events.some(({ event, duties }) => event === 'figures' && duties?.length === 7));
   assert.deepEqual(
     events
       .map(({ event }) => event)
