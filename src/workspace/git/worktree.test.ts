@@ -147,6 +147,21 @@ test('what was changed is told as commits and files: renames, binaries, and what
   assert.deepEqual(await changedFiles(tree), ['gone', 'image', 'sub/ü\n.txt'], 'nothing was staged by looking');
 });
 
+test('no line of a file is taken for the beginning of the next one', async () => {
+  const { path, repository } = await scene();
+  const tree = await prepareWorkTree(repository, { path, branch: 'run/a' });
+  const forged = 'diff --git a/z b/z\n@@ -0,0 +1 @@\n+harmless';
+  writeFiles(path, { a: `1\r${forged}\n2\u2028${forged}\n3\u2029${forged}\n`, z: 'the real one\n' });
+  const { files } = await diffWorkTree(tree, tree.commit);
+  assert.deepEqual(
+    files.map((file) => [file.path, /^diff --git a\/(\w)/.exec(file.patch)?.[1], /real one/.test(file.patch)]),
+    [
+      ['a', 'a', false],
+      ['z', 'z', true],
+    ],
+  );
+});
+
 test('a diff is bounded in files and in bytes, and says so', async () => {
   const { path, repository } = await scene();
   const tree = await prepareWorkTree(repository, { path, branch: 'run/a' });
