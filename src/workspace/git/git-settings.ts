@@ -54,6 +54,8 @@ const FIXED: Readonly<Record<string, string>> = {
   'advice.detachedHead': 'false',
   'init.defaultBranch': 'main',
   'init.templateDir': '',
+  // What git keeps of a worktree is compared with its whole path.
+  'worktree.useRelativePaths': 'false',
 };
 
 /** `-c key=value` for each. `file`: this call reads a repository on the same disk. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { commit, git, scratchRepository, TIMERS, writeFiles } from '../../../test/support/git/scratch.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
@@ -115,6 +115,21 @@ test('a worktree whose making was killed is made anew', async () => {
   assert.equal((await prepareWorkTree(repository, { path, branch: 'run/a' })).reused, false);
   writeFileSync(join(folder, '.git', 'worktrees', 'shop.run-a', 'index.lock'), '');
   assert.equal((await prepareWorkTree(repository, { path, branch: 'run/a', fresh: true })).reused, true);
+});
+
+test('worktrees that somebody else has made are left alone, also where their folders are away', async () => {
+  const { folder, path, repository } = await scene();
+  const own = (name: string): string => join(folder, '.git', 'worktrees', name);
+  for (const name of ['near', 'away', 'kept']) git(folder, 'worktree', 'add', '--quiet', join(temp, `of-${number}`, name));
+  // As newer versions of git write it, where they are told to.
+  writeFileSync(join(own('near'), 'gitdir'), `${relative(own('near'), join(temp, `of-${number}`, 'near'))}/.git\n`);
+  for (const name of ['away', 'kept']) rmSync(join(temp, `of-${number}`, name), { recursive: true });
+  writeFileSync(join(own('kept'), 'locked'), 'on a disk that is not here\n');
+  await prepareWorkTree(repository, { path, branch: 'run/a' });
+  await removeWorkTree(repository, path);
+  for (const name of ['near', 'away', 'kept']) assert.ok(existsSync(join(own(name), 'HEAD')), name);
+  assert.equal(git(join(temp, `of-${number}`, 'near'), 'symbolic-ref', '--short', 'HEAD'), 'near');
+  assert.ok((await listWorkTrees(repository)).some((one) => one.path === join(temp, `of-${number}`, 'near')));
 });
 
 test('what was changed is told as commits and files: renames, binaries, and what nobody has committed', async () => {
