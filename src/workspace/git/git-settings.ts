@@ -96,7 +96,8 @@ export function cleanEnvironment(home: string, path: string): Readonly<Record<st
   };
 }
 
-const PROGRAM = /^(?:filter\..+\.(?:clean|smudge|process|required)|merge\..+\.driver)$/is;
+/** A name may be empty. */
+const PROGRAM = /^(?:filter\..*\.(?:clean|smudge|process|required)|merge\..*\.driver)$/is;
 
 /**
  * Programs that the settings of this repository name for its files, each set to none. By the environment, which takes names that `-c` does not.
