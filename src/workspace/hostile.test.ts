@@ -229,7 +229,10 @@ test('a program without a name does not run, and none behind more settings than 
   const folder = source();
   const many = Array.from({ length: 400 }, (_, at) => `\tx${at} = 1\n`).join('');
   const evil = (name: string): string => `[filter "${name}"]\n\tclean = touch ${ran}; cat\n`;
-  writeFileSync(join(folder, '.git', 'config'), `[core]\n\trepositoryformatversion = 0\n${evil('')}[many]\n${many}${evil('last')}`);
+  writeFileSync(
+    join(folder, '.git', 'config'),
+    `[core]\n\trepositoryformatversion = 0\n${evil('')}[many]\n${many}${evil('last')}`,
+  );
   const own = new Git({ folder: join(temp, 'unseen'), timers: TIMERS });
   const call = { dir: join(folder, '.git'), work: folder, maxOutput: 1000, cut: true };
   for (const name of ['', 'last']) {

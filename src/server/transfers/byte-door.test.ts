@@ -16,7 +16,11 @@ interface Doorway {
   readonly door: ByteDoor;
   readonly closing: AbortController;
   /** Sends the head and these bytes, and answers what it is told in the end. */
-  send(id: string, bytes: string, sent?: string): { readonly socket: Socket; readonly told: Promise<string> };
+  readonly send: (
+    id: string,
+    bytes: string,
+    sent?: string,
+  ) => { readonly socket: Socket; readonly told: Promise<string> };
 }
 
 async function doorway(t: TestContext, node: NodeScene, more: Partial<ByteDoorOptions> = {}): Promise<Doorway> {
@@ -53,7 +57,9 @@ async function doorway(t: TestContext, node: NodeScene, more: Partial<ByteDoorOp
         socket.on('error', reject).once('data', (chunk) => resolve(String(chunk)));
       });
       const size = Buffer.byteLength(bytes);
-      socket.write(`PUT /${id}/${size}/${sha256Of(bytes)} HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n${sent}`);
+      socket.write(
+        `PUT /${id}/${size}/${sha256Of(bytes)} HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n${sent}`,
+      );
       t.after(() => socket.destroy());
       return { socket, told };
     },

@@ -49,7 +49,11 @@ export async function reviewWork(host: Host, input: unknown, signal: AbortSignal
 }
 
 /** The task may have come from anybody, and a branch of a run may have been there before the run. */
-async function refuseInUse(host: Host, repository: Repository, { path, branch, base, target }: RunWorktree): Promise<void> {
+async function refuseInUse(
+  host: Host,
+  repository: Repository,
+  { path, branch, base, target }: RunWorktree,
+): Promise<void> {
   const place = await placeBelow(host, path);
   const elsewhere = (await listWorkTrees(repository)).filter((one) => one.path !== place).map((one) => one.branch);
   const used = [base, target, await headBranch(repository, repository.dir), ...elsewhere];
@@ -57,11 +61,7 @@ async function refuseInUse(host: Host, repository: Repository, { path, branch, b
     throw fault('CONFLICT', { problem: `${branch} is checked out elsewhere, or is where work begins or goes` });
 }
 
-async function merged(
-  host: Host,
-  worktree: RunWorktree,
-  signal: AbortSignal,
-): Promise<unknown> {
+async function merged(host: Host, worktree: RunWorktree, signal: AbortSignal): Promise<unknown> {
   const { branch, target } = worktree;
   const strategy = worktree.strategy === 'none' ? 'merge' : worktree.strategy;
   const message = `${strategy === 'squash' ? 'Squash' : 'Merge'} ${branch} into ${target}`;

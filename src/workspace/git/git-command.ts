@@ -120,7 +120,8 @@ export class Git {
       timers: this.timers,
       signal: call.signal,
     };
-    if (call.dir === undefined) return runGitProcess({ ...process, input: call.input, env, args: [...common, ...args] });
+    if (call.dir === undefined)
+      return runGitProcess({ ...process, input: call.input, env, args: [...common, ...args] });
     // Reading settings starts no program; only then is it known which programs they name. Where not all of them were read, nothing else is done.
     const list = [...common, 'config', '--list', '--name-only', '-z'];
     const read = await runGitProcess({ ...process, maxOutput: MOST_OUTPUT, env, args: list });

@@ -120,7 +120,8 @@ test('a worktree whose making was killed is made anew', async () => {
 test('worktrees that somebody else has made are left alone, also where their folders are away', async () => {
   const { folder, path, repository } = await scene();
   const own = (name: string): string => join(folder, '.git', 'worktrees', name);
-  for (const name of ['near', 'away', 'kept']) git(folder, 'worktree', 'add', '--quiet', join(temp, `of-${number}`, name));
+  for (const name of ['near', 'away', 'kept'])
+    git(folder, 'worktree', 'add', '--quiet', join(temp, `of-${number}`, name));
   // As newer versions of git write it, where they are told to.
   writeFileSync(join(own('near'), 'gitdir'), `${relative(own('near'), join(temp, `of-${number}`, 'near'))}/.git\n`);
   for (const name of ['away', 'kept']) rmSync(join(temp, `of-${number}`, name), { recursive: true });

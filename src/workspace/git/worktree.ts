@@ -145,7 +145,8 @@ export async function removeWorkTree(repository: Repository, path: string, force
 async function isLeft({ main }: Repository, { dir, path: of }: AdminFolder, path: string): Promise<boolean> {
   if (of !== undefined) return main === undefined && (await lstat(of).catch(() => undefined)) === undefined;
   if (main === undefined) return true;
-  const isOfPlace = basename(dir).startsWith(basename(path)) && /^\d*$/.test(basename(dir).slice(basename(path).length));
+  const isOfPlace =
+    basename(dir).startsWith(basename(path)) && /^\d*$/.test(basename(dir).slice(basename(path).length));
   return isOfPlace && (await lstat(join(dir, 'gitdir')).catch(() => undefined)) === undefined;
 }
 

@@ -62,7 +62,13 @@ test('what a file became besides its lines is told: a program, a link, another r
 new file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/passwd\n`;
   assert.deepEqual(
     patchLines(link).map(({ kind, text }) => `${kind}: ${text}`),
-    ['hunk: @@ -1 +0,0 @@', 'delete: a', 'note: It is a link to what its line says.', 'hunk: @@ -0,0 +1 @@', 'add: /etc/passwd'],
+    [
+      'hunk: @@ -1 +0,0 @@',
+      'delete: a',
+      'note: It is a link to what its line says.',
+      'hunk: @@ -0,0 +1 @@',
+      'add: /etc/passwd',
+    ],
   );
 });
 

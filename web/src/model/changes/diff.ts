@@ -94,24 +94,19 @@ export interface PatchLine {
 
 const HUNK = /^@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@/;
 
-const MODE = /^new (?:file )?mode (\d{6})$/;
 const BINARY = /^(?:Binary files|GIT binary patch)/;
+
+const MODES: ReadonlyMap<string, string> = new Map([
+  ['new file mode 100755', 'It can be executed.'],
+  ['new mode 100755', 'It can be executed.'],
+  ['new mode 100644', 'It can be executed no more.'],
+  ['new file mode 120000', 'It is a link to what its line says.'],
+  ['new file mode 160000', 'It is the commit of another repository.'],
+]);
 
 /** What the head of a patch says that the page does not say itself. */
 function noteOf(line: string): string | undefined {
-  if (BINARY.test(line)) return 'A binary file: its bytes are not shown.';
-  switch (MODE.exec(line)?.[1]) {
-    case '100755':
-      return 'It can be executed.';
-    case '120000':
-      return 'It is a link to what its line says.';
-    case '160000':
-      return 'It is the commit of another repository.';
-    case '100644':
-      return line.startsWith('new mode') ? 'It can be executed no more.' : undefined;
-    default:
-      return undefined;
-  }
+  return BINARY.test(line) ? 'A binary file: its bytes are not shown.' : MODES.get(line);
 }
 
 /** A line could be read otherwise than it is meant to a program. */
