@@ -168,7 +168,7 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
     release,
     guard,
     hooks: new HookService({ engine, secrets: hookSecrets, guard }),
-    door: new ByteDoor({ artifacts: engine.artifacts, blobs, signer }),
+    door: new ByteDoor({ artifacts: engine.artifacts, blobs, signer, now: engine.world.clock.wall }),
     httpWorkers,
     steps: new LoopdWorkers({
       httpWorkers,

@@ -15,6 +15,7 @@ import { gitServer } from '../../test/support/git/git-server.ts';
 import { commit, git, scratchRepository, TIMERS, writeFiles } from '../../test/support/git/scratch.ts';
 import type { WorkspaceSpec } from '../core/workspace/workspace.ts';
 import { tempFolder } from '../store/conformance/kit/temp-folder.ts';
+import { Git } from './git/git-command.ts';
 import { type ResolverOptions, WorkspaceResolver } from './resolver.ts';
 
 const temp = realpathSync(tempFolder('hostile'));
@@ -221,6 +222,24 @@ test('no program runs that a repository names: hooks, filters, drivers, monitors
   assert.equal((await workspace.publish()).how, 'pushed');
   await workspace.close('completed');
   assert.ok(!existsSync(ran));
+});
+
+test('a program without a name does not run, and none behind more settings than the call may say', async () => {
+  const ran = join(temp, 'ran-unseen');
+  const folder = source();
+  const many = Array.from({ length: 400 }, (_, at) => `\tx${at} = 1\n`).join('');
+  const evil = (name: string): string => `[filter "${name}"]\n\tclean = touch ${ran}; cat\n`;
+  writeFileSync(
+    join(folder, '.git', 'config'),
+    `[core]\n\trepositoryformatversion = 0\n${evil('')}[many]\n${many}${evil('last')}`,
+  );
+  const own = new Git({ folder: join(temp, 'unseen'), timers: TIMERS });
+  const call = { dir: join(folder, '.git'), work: folder, maxOutput: 1000, cut: true };
+  for (const name of ['', 'last']) {
+    writeFiles(folder, { '.gitattributes': `* filter=${name}\n`, a: `${name} is changed\n` });
+    await own.run(['add', '--all', '--', '.'], call);
+    assert.ok(!existsSync(ran), `the filter "${name}" ran`);
+  }
 });
 
 test('submodules are not fetched, and large files of other servers stay pointers', async () => {

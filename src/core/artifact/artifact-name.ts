@@ -35,6 +35,7 @@ function problemOfSegment(segment: string): string | undefined {
   if (segment === '.' || segment === '..') return 'a part of it is "." or ".."';
   if (segment.trim() !== segment) return 'a part of it begins or ends with a space';
   if (segment.endsWith('.')) return 'a part of it ends with a dot';
+  if (/[<>:"|?*]/.test(segment)) return 'a part of it has one of <>:"|?* in it, which no file on Windows has';
   if (DEVICE.test(segment)) return `the part ${JSON.stringify(segment)} is the name of a device on Windows`;
   return undefined;
 }

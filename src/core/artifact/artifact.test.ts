@@ -55,6 +55,9 @@ test('a name that could lead elsewhere, or that some system cannot write, is ref
   for (const name of ['a.', 'x/a./y', '...', 'a. .']) refused(() => checkArtifactName(name), 'INVALID_INPUT', /dot/);
   const devices = ['con', 'CON', 'nul.txt', 'x/Aux.tar.gz', 'prn', 'com1', 'LPT9.a', 'com²', 'CONIN$', 'conout$.x'];
   for (const name of devices) refused(() => checkArtifactName(name), 'INVALID_INPUT', /device/);
+  // Behind a colon, Windows opens a hidden part of the file, or another disk.
+  for (const name of ['C:x', 'a.txt:b', 'x/c:', 'a?', 'a*b', 'a|b', '<a', 'a>', 'a"b'])
+    refused(() => checkArtifactName(name), 'INVALID_INPUT', /Windows/);
   refused(() => checkArtifactName(''), 'INVALID_INPUT', /it is empty/);
   refused(() => checkArtifactName('a\ud800'), 'INVALID_INPUT', /surrogate/);
   refused(() => checkArtifactName('a'.repeat(201)), 'INVALID_INPUT', /part of it is longer than 200/);

@@ -50,7 +50,8 @@ export const loopRoutes: Handlers<
   resumeLoop: ({ loops, params }) => loops.resume(params.id).then(() => NO_CONTENT),
   cancelLoop: ({ loops, params, by }) => loops.cancel(params.id, by).then(() => NO_CONTENT),
   retryLoop: ({ loops, params }) => loops.retry(params.id).then(() => NO_CONTENT),
-  async diffLoop({ guard, principal, loops, params, closing }) {
+  async diffLoop({ guard, principal, loops, params, closing, observes }) {
+    refuseObserver(observes());
     await admit({ guard, principal }, [{ queue: queueOf({}) }]);
     return loops.diff(params.id, closing);
   },
@@ -63,8 +64,11 @@ export const loopRoutes: Handlers<
     return loops.scrap(params.id, closing).then(() => NO_CONTENT);
   },
   createLoopPr: ({ loops, params }) => loops.createPr(params.id),
-  async listWorktrees({ guard, principal, loops, query, closing }) {
-    if (query.workspace_root !== undefined) await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+  async listWorktrees({ guard, principal, loops, query, closing, observes }) {
+    if (query.workspace_root !== undefined) {
+      refuseObserver(observes());
+      await admit({ guard, principal }, [{ queue: queueOf({}) }]);
+    }
     return loops.worktrees(query.workspace_root, closing);
   },
   async removeWorktree({ guard, principal, loops, query, closing }) {
@@ -78,6 +82,11 @@ export const loopRoutes: Handlers<
     loops.output(params.id, placeIn(request.headers['last-event-id']) ?? query.offset ?? 0),
   loopdHealth: () => ({ status: 'ok' }),
 };
+
+/** A question that a worker answers is a task, and a node that observes pushes none. */
+function refuseObserver(observes: boolean): void {
+  if (observes) throw fault('READ_ONLY');
+}
 
 function placeIn(header: string | readonly string[] | undefined): number | undefined {
   const last = lastEventId(header);

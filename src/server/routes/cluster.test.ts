@@ -85,6 +85,11 @@ test('an observer answers questions, and refuses every write but the one that gi
     refused++;
   }
   assert.ok(refused > 15);
+  // A worker is asked for these by a task.
+  for (const path of ['/runs/run_1/diff', '/worktrees?workspace_root=main/shop']) {
+    const { status, body } = await scene.ask(path);
+    assert.deepEqual([status, body.code], [403, 'READ_ONLY'], path);
+  }
   const login = await scene.ask('/ui/login', { body: { token: scene.admin }, token: null });
   assert.equal(login.status, 200, 'whoever wants to look may come in by a browser');
   const secret = (await writer.call('createWorker', '/api/v1/workers', { body: { name: 'w' } })).secret as string;

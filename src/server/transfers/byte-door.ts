@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import type { Content } from '../../core/artifact/artifact.ts';
+import { MAX_UPLOAD_MS } from '../../core/artifact/artifact-room.ts';
 import { fault } from '../../core/errors.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ArtifactRecord } from '../../engine/records.ts';
@@ -18,6 +19,8 @@ export interface ByteDoorOptions {
   readonly artifacts: KnownArtifacts;
   readonly blobs: BlobPlace;
   readonly signer: TransferSigner;
+  /** Calendar time in milliseconds. */
+  readonly now: () => number;
   /** Uploads and downloads at a time. Each holds a file, a connection and some buffers. */
   readonly most?: number | undefined;
   readonly terms?: StallTerms | undefined;
@@ -37,6 +40,8 @@ export interface Asked {
 }
 
 const MOST = 256;
+/** A day after it was announced its row goes, and its bytes with it: what came later would lie there for good. An hour is left for clocks that differ. */
+const TAKEN_FOR_MS = MAX_UPLOAD_MS - 3_600_000;
 /** What lies between the line and the place. */
 const BUFFER = 256 * 1024;
 
@@ -62,14 +67,17 @@ export class ByteDoor {
 
   /** Takes the bytes of an artifact that was begun and is not whole. A repeat is answered as the first time. */
   async receive({ id, query, request, closing }: Incoming): Promise<void> {
-    const { artifacts, blobs } = this.#options;
+    const { artifacts, blobs, now } = this.#options;
     const pending = await artifacts.pending(id);
-    if (pending === undefined) return this.#repeated(id, query, request);
+    if (pending === undefined) return this.#repeated({ id, query, request, closing });
     requireSame(id, pending, query);
+    // A clock that was set back gives nobody more.
+    const withinMs = Math.min(TAKEN_FOR_MS, pending.createdAt + TAKEN_FOR_MS - now());
+    if (withinMs <= 0) throw unknown(id);
     const leave = this.#enter();
     try {
       const place = await blobs();
-      await this.#through(request, query, closing, (bytes, signal) =>
+      await this.#through({ request, query, closing, withinMs }, (bytes, signal) =>
         place.put(pending.blob, bytes, { size: query.size, sha256: query.sha256 }, { signal }),
       );
     } finally {
@@ -126,11 +134,16 @@ export class ByteDoor {
   }
 
   /** Whole already: the bytes that come again are thrown away, so that their sender can read the answer. */
-  async #repeated(id: string, query: SignedQuery, request: IncomingMessage): Promise<void> {
-    requireSame(id, await this.#options.artifacts.get(id), query);
-    await this.#through(request, query, undefined, async (bytes) => {
-      for await (const _ of bytes);
-    });
+  async #repeated({ id, ...coming }: Incoming): Promise<void> {
+    requireSame(id, await this.#options.artifacts.get(id), coming.query);
+    const leave = this.#enter();
+    try {
+      await this.#through({ ...coming, withinMs: TAKEN_FOR_MS }, async (bytes) => {
+        for await (const _ of bytes);
+      });
+    } finally {
+      leave();
+    }
   }
 
   /**
@@ -138,9 +151,7 @@ export class ByteDoor {
    * stays open for the answer.
    */
   async #through(
-    request: IncomingMessage,
-    { size }: Content,
-    closing: AbortSignal | undefined,
+    { request, query: { size }, closing, withinMs }: Omit<Incoming, 'id'> & { readonly withinMs: number },
     take: (bytes: Readable, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const bytes = new PassThrough({ highWaterMark: BUFFER });
@@ -155,7 +166,7 @@ export class ByteDoor {
     };
     const onClosing = (): void => end(isClosing());
     // What has happened while the store was asked is told by no event any more.
-    if (closing?.aborted) throw isClosing();
+    if (closing.aborted) throw isClosing();
     if (request.destroyed && !request.complete) throw incomplete('it ended before it was complete');
     const unwatch = watchStalls(
       {
@@ -168,7 +179,9 @@ export class ByteDoor {
       this.#options.terms,
     );
     request.once('close', onGone).once('error', onGone);
-    closing?.addEventListener('abort', onClosing, { once: true });
+    closing.addEventListener('abort', onClosing, { once: true });
+    const late = setTimeout(() => end(incomplete('it took too long')), withinMs);
+    late.unref();
     // Whoever takes the bytes is told by its own promise.
     bytes.on('error', () => {});
     try {
@@ -183,7 +196,8 @@ export class ByteDoor {
       unwatch();
       request.unpipe(bytes);
       request.off('close', onGone).off('error', onGone);
-      closing?.removeEventListener('abort', onClosing);
+      closing.removeEventListener('abort', onClosing);
+      clearTimeout(late);
       bytes.destroy();
     }
   }

@@ -19,7 +19,7 @@ import type { AddressRules } from './transfer-address.ts';
 export interface ArtifactReach {
   /** How long a transfer is tried again; default five minutes. */
   readonly patienceMs?: number | undefined;
-  /** Hosts beside the node that bytes may go to and come from. Undefined: any by https, and this host by http. */
+  /** Hosts beside the node that bytes may go to and come from. Undefined: as `AddressRules` says. */
   readonly hosts?: readonly string[] | undefined;
 }
 

@@ -20,14 +20,15 @@ test('an address without a host is at the node, however the link reaches it', ()
   assert.equal(transferAddress(path, { ...NODE, hosts: [] }).host, 'node.example:7420');
 });
 
-test('another host is used by https, and this host also without', () => {
-  for (const url of [
-    'https://bucket.s3.example/k?x=1',
-    'http://127.0.0.1:9000/b/k',
-    'http://localhost:9000/b',
-    'http://[::1]:9000/b',
-  ])
-    assert.equal(transferAddress(url, NODE).href, url);
+test('another host is used by https, and this host also without, if the node is on it', () => {
+  assert.equal(transferAddress('https://bucket.s3.example/k?x=1', NODE).host, 'bucket.s3.example');
+  const here = ['http://127.0.0.1:9000/b/k', 'http://localhost:9000/b', 'http://[::1]:9000/b', 'https://127.0.0.2/b'];
+  for (const node of ['http://127.0.0.1:7420', 'ws://localhost:7420', 'https://[::1]:7420'])
+    for (const url of here) assert.equal(transferAddress(url, { node }).href, url);
+  // What listens on the host of a worker for that host alone is nothing that a node elsewhere could call.
+  for (const url of [...here, 'http://[::ffff:127.0.0.1]:9000/b', 'https://localhost:9000/b', 'https://a.localhost/b'])
+    refused(url);
+  assert.equal(transferAddress('http://127.0.0.1:9000/b', { ...NODE, hosts: ['127.0.0.1:9000'] }).port, '9000');
   for (const url of [
     'http://bucket.s3.example/k',
     'http://10.0.0.1/k',

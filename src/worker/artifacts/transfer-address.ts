@@ -5,7 +5,10 @@ import { fault } from '../../core/errors.ts';
 export interface AddressRules {
   /** The address of the node in use. */
   readonly node: string;
-  /** Hosts beside the node that bytes may go to and come from, with or without a port. Undefined: any by https, and this host by http. */
+  /**
+   * Hosts beside the node that bytes may go to and come from, with or without a port. Undefined: any other host by https, and this one, also by http,
+   * if the node is on it.
+   */
   readonly hosts?: readonly string[] | undefined;
 }
 
@@ -37,7 +40,11 @@ export function transferAddress(said: string, { node, hosts }: AddressRules): UR
     if (hosts.includes(url.host) || hosts.includes(bare)) return url;
     throw refused(url.host, 'this worker exchanges artifacts with its node and the hosts that it allows');
   }
-  if (url.protocol === 'https:' || isHere(bare)) return url;
+  if (isHere(bare)) {
+    if (isHere(bareHost(own))) return url;
+    throw refused(url.host, 'it is the host of this worker, and the node is elsewhere');
+  }
+  if (url.protocol === 'https:') return url;
   throw refused(url.host, 'it is another host than the node, and not reached by https');
 }
 
@@ -64,7 +71,7 @@ function isForbidden(host: string): boolean {
 }
 
 function isHere(host: string): boolean {
-  return host === 'localhost' || isIn(HERE, host);
+  return /^(?:.+\.)?localhost$/.test(host) || isIn(HERE, host);
 }
 
 /** An address of the fourth version within one of the sixth counts as what it is. */

@@ -3,12 +3,14 @@ import { relative, sep } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import type { Value } from '../../flow/expression/values.ts';
 import { gitTaskIn } from '../../flow/loop/git/git-task.ts';
+import type { RunWorktree } from '../../flow/loop/git/worktree-state.ts';
 import { diffCommits } from '../../workspace/git/diff.ts';
-import { branchRef, commitOf } from '../../workspace/git/repository.ts';
-import { listWorkTrees } from '../../workspace/git/worktree.ts';
+import { branchRef, commitOf, type Repository } from '../../workspace/git/repository.ts';
+import { headBranch, listWorkTrees } from '../../workspace/git/worktree.ts';
 import { workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { LoopHost } from './loop-host.ts';
 import { mergeRun, removeRunWorktree, repositoryOf } from './run-worktree.ts';
+import { placeBelow } from './worktree-place.ts';
 
 /** The result of a task has one MiB, in which every character may need several bytes. */
 const BOUNDS = { commits: 100, files: 300, bytes: 400 * 1024, fileBytes: 64 * 1024 };
@@ -36,8 +38,9 @@ export async function reviewWork(host: Host, input: unknown, signal: AbortSignal
       await removeRunWorktree(host, worktree);
       return { branch, commit: head ?? null };
     case 'scrap': {
-      await removeRunWorktree(host, worktree);
       const { git, dir } = repository;
+      await refuseInUse(host, repository, worktree);
+      await removeRunWorktree(host, worktree);
       if (head !== undefined) await git.run(['update-ref', '-d', branchRef(branch), head], { dir, signal });
       // Whoever regrets it makes the branch again from this.
       return { branch, commit: head ?? null };
@@ -45,11 +48,20 @@ export async function reviewWork(host: Host, input: unknown, signal: AbortSignal
   }
 }
 
-async function merged(
+/** The task may have come from anybody, and a branch of a run may have been there before the run. */
+async function refuseInUse(
   host: Host,
-  worktree: NonNullable<Parameters<typeof mergeRun>[1]>,
-  signal: AbortSignal,
-): Promise<unknown> {
+  repository: Repository,
+  { path, branch, base, target }: RunWorktree,
+): Promise<void> {
+  const place = await placeBelow(host, path);
+  const elsewhere = (await listWorkTrees(repository)).filter((one) => one.path !== place).map((one) => one.branch);
+  const used = [base, target, await headBranch(repository, repository.dir), ...elsewhere];
+  if (used.includes(branch))
+    throw fault('CONFLICT', { problem: `${branch} is checked out elsewhere, or is where work begins or goes` });
+}
+
+async function merged(host: Host, worktree: RunWorktree, signal: AbortSignal): Promise<unknown> {
   const { branch, target } = worktree;
   const strategy = worktree.strategy === 'none' ? 'merge' : worktree.strategy;
   const message = `${strategy === 'squash' ? 'Squash' : 'Merge'} ${branch} into ${target}`;

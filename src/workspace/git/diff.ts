@@ -143,7 +143,8 @@ async function readFiles(
   const patch = await git.run(diff('--patch'), { dir, maxOutput: bounds.bytes, cut: true });
   const changes = readRaw(raw.out);
   const numbers = readNumstat(counts.out);
-  const sections = patch.out.split(/^(?=diff --git )/m).filter((text) => text.startsWith('diff --git '));
+  // After a newline alone: within a line other signs end one too, and a file could tell the patch of the next one itself.
+  const sections = patch.out.split(/(?<=\n)(?=diff --git )/).filter((text) => text.startsWith('diff --git '));
   // The last one is cut off somewhere.
   if (patch.truncated) sections.pop();
   let truncated = raw.truncated || counts.truncated || patch.truncated || changes.length > bounds.files;

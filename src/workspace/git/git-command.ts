@@ -120,13 +120,15 @@ export class Git {
       timers: this.timers,
       signal: call.signal,
     };
-    // Reading settings starts no program; only then is it known which programs they name.
-    const settings =
-      call.dir === undefined
-        ? {}
-        : await runGitProcess({ ...process, env, args: [...common, 'config', '--list', '--name-only', '-z'] }).then(
-            (end) => (end.stopped === undefined ? neutralised(end.stdout.toString('utf8').split('\0')) : {}),
-          );
+    if (call.dir === undefined)
+      return runGitProcess({ ...process, input: call.input, env, args: [...common, ...args] });
+    // Reading settings starts no program; only then is it known which programs they name. Where not all of them were read, nothing else is done.
+    const list = [...common, 'config', '--list', '--name-only', '-z'];
+    const read = await runGitProcess({ ...process, maxOutput: MOST_OUTPUT, env, args: list });
+    if (read.stopped === 'output')
+      throw fault('WORKSPACE_FAILED', { problem: 'the repository has more settings than are read' });
+    if (read.stopped !== undefined || read.code !== 0) return { ...read, stdout: Buffer.alloc(0) };
+    const settings = neutralised(read.stdout.toString('utf8').split('\0'));
     return runGitProcess({ ...process, input: call.input, env: { ...env, ...settings }, args: [...common, ...args] });
   }
 

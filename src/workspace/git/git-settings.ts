@@ -54,6 +54,8 @@ const FIXED: Readonly<Record<string, string>> = {
   'advice.detachedHead': 'false',
   'init.defaultBranch': 'main',
   'init.templateDir': '',
+  // What git keeps of a worktree is compared with its whole path.
+  'worktree.useRelativePaths': 'false',
 };
 
 /** `-c key=value` for each. `file`: this call reads a repository on the same disk. */
@@ -94,7 +96,8 @@ export function cleanEnvironment(home: string, path: string): Readonly<Record<st
   };
 }
 
-const PROGRAM = /^(?:filter\..+\.(?:clean|smudge|process|required)|merge\..+\.driver)$/is;
+/** A name may be empty. */
+const PROGRAM = /^(?:filter\..*\.(?:clean|smudge|process|required)|merge\..*\.driver)$/is;
 
 /**
  * Programs that the settings of this repository name for its files, each set to none. By the environment, which takes names that `-c` does not.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { commit, git, scratchRepository, TIMERS, writeFiles } from '../../../test/support/git/scratch.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
@@ -117,6 +117,22 @@ test('a worktree whose making was killed is made anew', async () => {
   assert.equal((await prepareWorkTree(repository, { path, branch: 'run/a', fresh: true })).reused, true);
 });
 
+test('worktrees that somebody else has made are left alone, also where their folders are away', async () => {
+  const { folder, path, repository } = await scene();
+  const own = (name: string): string => join(folder, '.git', 'worktrees', name);
+  for (const name of ['near', 'away', 'kept'])
+    git(folder, 'worktree', 'add', '--quiet', join(temp, `of-${number}`, name));
+  // As newer versions of git write it, where they are told to.
+  writeFileSync(join(own('near'), 'gitdir'), `${relative(own('near'), join(temp, `of-${number}`, 'near'))}/.git\n`);
+  for (const name of ['away', 'kept']) rmSync(join(temp, `of-${number}`, name), { recursive: true });
+  writeFileSync(join(own('kept'), 'locked'), 'on a disk that is not here\n');
+  await prepareWorkTree(repository, { path, branch: 'run/a' });
+  await removeWorkTree(repository, path);
+  for (const name of ['near', 'away', 'kept']) assert.ok(existsSync(join(own(name), 'HEAD')), name);
+  assert.equal(git(join(temp, `of-${number}`, 'near'), 'symbolic-ref', '--short', 'HEAD'), 'near');
+  assert.ok((await listWorkTrees(repository)).some((one) => one.path === join(temp, `of-${number}`, 'near')));
+});
+
 test('what was changed is told as commits and files: renames, binaries, and what nobody has committed', async () => {
   const { path, repository } = await scene({ 'README.md': 'shop\n', old: 'a\nb\nc\nd\ne\n', gone: 'x\n' });
   const tree = await prepareWorkTree(repository, { path, branch: 'run/a' });
@@ -145,6 +161,21 @@ test('what was changed is told as commits and files: renames, binaries, and what
   assert.match(diff.files[0]?.patch ?? '', /^diff --git a\/README\.md[^]*\+open\n$/);
   assert.match(diff.files[2]?.patch ?? '', /Binary files/);
   assert.deepEqual(await changedFiles(tree), ['gone', 'image', 'sub/ü\n.txt'], 'nothing was staged by looking');
+});
+
+test('no line of a file is taken for the beginning of the next one', async () => {
+  const { path, repository } = await scene();
+  const tree = await prepareWorkTree(repository, { path, branch: 'run/a' });
+  const forged = 'diff --git a/z b/z\n@@ -0,0 +1 @@\n+harmless';
+  writeFiles(path, { a: `1\r${forged}\n2\u2028${forged}\n3\u2029${forged}\n`, z: 'the real one\n' });
+  const { files } = await diffWorkTree(tree, tree.commit);
+  assert.deepEqual(
+    files.map((file) => [file.path, /^diff --git a\/(\w)/.exec(file.patch)?.[1], /real one/.test(file.patch)]),
+    [
+      ['a', 'a', false],
+      ['z', 'z', true],
+    ],
+  );
 });
 
 test('a diff is bounded in files and in bytes, and says so', async () => {

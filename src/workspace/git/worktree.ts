@@ -6,7 +6,7 @@
  *   what is checked out is looked at once more at the end
  */
 import { lstat, readdir, readFile, realpath, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { changedFiles } from './commit.ts';
 import { withLock } from './folder-lock.ts';
@@ -135,10 +135,19 @@ export async function removeWorkTree(repository: Repository, path: string, force
   if (there !== undefined && admin === undefined && !force) throw fault('NOT_FOUND', { kind: 'worktree', id: path });
   await rm(path, { recursive: true, force: true, maxRetries: 3 });
   if (admin !== undefined) await rm(admin.dir, { recursive: true, force: true });
-  // Of folders that are gone, and of a git that was killed before it had written where its folder is.
-  for (const { dir, path: of } of known)
-    if (of === undefined || (await lstat(of).catch(() => undefined)) === undefined)
-      await rm(dir, { recursive: true, force: true });
+  for (const one of known) if (await isLeft(repository, one, path)) await rm(one.dir, { recursive: true, force: true });
+}
+
+/**
+ * Of a git that was killed before it had written where its folder is; in a repository of ours, also of folders that are gone. Those of somebody else
+ * are theirs: a folder may lie on a disk that is away, and a git may be making one just now.
+ */
+async function isLeft({ main }: Repository, { dir, path: of }: AdminFolder, path: string): Promise<boolean> {
+  if (of !== undefined) return main === undefined && (await lstat(of).catch(() => undefined)) === undefined;
+  if (main === undefined) return true;
+  const isOfPlace =
+    basename(dir).startsWith(basename(path)) && /^\d*$/.test(basename(dir).slice(basename(path).length));
+  return isOfPlace && (await lstat(join(dir, 'gitdir')).catch(() => undefined)) === undefined;
 }
 
 export interface ListedWorkTree extends Place {
@@ -170,15 +179,20 @@ async function foundAt(repository: Repository, path: string): Promise<string | u
   return admin !== undefined && link.trim() === `gitdir: ${admin}` ? admin : undefined;
 }
 
-async function adminFolders({
-  dir,
-}: Repository): Promise<ReadonlyArray<{ readonly dir: string; readonly path: string | undefined }>> {
+interface AdminFolder {
+  readonly dir: string;
+  /** Undefined: it does not say where its files are. */
+  readonly path: string | undefined;
+}
+
+async function adminFolders({ dir }: Repository): Promise<readonly AdminFolder[]> {
   const names = await readdir(join(dir, 'worktrees')).catch(() => []);
   return Promise.all(
     names.map(async (name) => {
       const own = join(dir, 'worktrees', name);
-      const text = await readFile(join(own, 'gitdir'), 'utf8').catch(() => '');
-      return { dir: own, path: text.trim().endsWith('/.git') ? dirname(text.trim()) : undefined };
+      const text = (await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')).trim();
+      // From here on, where git was told to write it so.
+      return { dir: own, path: text.endsWith('/.git') ? resolve(own, dirname(text)) : undefined };
     }),
   );
 }

@@ -51,6 +51,32 @@ test('a binary file is told, and an empty patch has no lines', () => {
   assert.deepEqual(patchLines(''), []);
 });
 
+test('what a file became besides its lines is told: a program, a link, another repository', () => {
+  const told = (...head: readonly string[]) =>
+    patchLines(`${['diff --git a/x b/x', ...head].join('\n')}\n`).map(({ kind, text }) => `${kind}: ${text}`);
+  assert.deepEqual(told('old mode 100644', 'new mode 100755'), ['note: It can be executed.']);
+  assert.deepEqual(told('old mode 100755', 'new mode 100644'), ['note: It can be executed no more.']);
+  assert.deepEqual(told('new file mode 100644'), []);
+  assert.deepEqual(told('new file mode 160000'), ['note: It is the commit of another repository.']);
+  const link = `diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\ndiff --git a/x b/x
+new file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/passwd\n`;
+  assert.deepEqual(
+    patchLines(link).map(({ kind, text }) => `${kind}: ${text}`),
+    [
+      'hunk: @@ -1 +0,0 @@',
+      'delete: a',
+      'note: It is a link to what its line says.',
+      'hunk: @@ -0,0 +1 @@',
+      'add: /etc/passwd',
+    ],
+  );
+});
+
+test('letters that turn the direction of a line are shown, and turn nothing', () => {
+  const [, line] = patchLines('@@ -0,0 +1 @@\n+if (user \u2066// admin\u2069 \u202e) 漢 é\n');
+  assert.equal(line?.text, 'if (user ‹U+2066›// admin‹U+2069› ‹U+202E›) 漢 é');
+});
+
 test('a diff is read as it is meant', () => {
   const changes = changesIn({
     base_ref: 'main',

@@ -94,25 +94,44 @@ export interface PatchLine {
 
 const HUNK = /^@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@/;
 
-/** The lines of a patch with their numbers. What stands before the first hunk says only what the page says itself. */
+const BINARY = /^(?:Binary files|GIT binary patch)/;
+
+const MODES: ReadonlyMap<string, string> = new Map([
+  ['new file mode 100755', 'It can be executed.'],
+  ['new mode 100755', 'It can be executed.'],
+  ['new mode 100644', 'It can be executed no more.'],
+  ['new file mode 120000', 'It is a link to what its line says.'],
+  ['new file mode 160000', 'It is the commit of another repository.'],
+]);
+
+/** What the head of a patch says that the page does not say itself. */
+function noteOf(line: string): string | undefined {
+  return BINARY.test(line) ? 'A binary file: its bytes are not shown.' : MODES.get(line);
+}
+
+/** A line could be read otherwise than it is meant to a program. */
+function withoutTurns(text: string): string {
+  return text.replaceAll(
+    /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (turn) => `‹U+${turn.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`,
+  );
+}
+
+/** The lines of a patch with their numbers. A file that became a link has two patches, one after the other. */
 export function patchLines(patch: string): readonly PatchLine[] {
   const lines: PatchLine[] = [];
   let before: number | undefined;
   let after = 0;
-  for (const line of patch.replace(/\n$/, '').split('\n')) {
+  for (const line of withoutTurns(patch).replace(/\n$/, '').split('\n')) {
+    if (line.startsWith('diff --git ')) before = undefined;
     const hunk = HUNK.exec(line);
     if (hunk !== null) {
       before = Number(hunk[1]);
       after = Number(hunk[2]);
       lines.push({ kind: 'hunk', text: line, before: undefined, after: undefined });
     } else if (before === undefined) {
-      if (/^(Binary files|GIT binary patch)/.test(line))
-        lines.push({
-          kind: 'note',
-          text: 'A binary file: its bytes are not shown.',
-          before: undefined,
-          after: undefined,
-        });
+      const note = noteOf(line);
+      if (note !== undefined) lines.push({ kind: 'note', text: note, before: undefined, after: undefined });
     } else if (line.startsWith('+'))
       lines.push({ kind: 'add', text: line.slice(1), before: undefined, after: after++ });
     else if (line.startsWith('-'))
