@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { fault } from '../core/errors.ts';
+import { verified } from '../protocol/verified-bytes.ts';
 import { type ResumableBytes, resumableBytes } from './resumable-bytes.ts';
 import { REAL_CLOCK, RetryBackoff } from './retry-backoff.ts';
-import { verified } from './verified-bytes.ts';
 
 const WHOLE = '0123456789';
 const CONTENT = { size: 10, sha256: createHash('sha256').update(WHOLE).digest('hex') };

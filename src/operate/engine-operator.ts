@@ -1,9 +1,9 @@
 import type { CallArgs, CallInput } from '../client/client.ts';
-import { verified } from '../client/verified-bytes.ts';
 import { fault } from '../core/errors.ts';
 import type { Silence } from '../core/node.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
+import { verified } from '../protocol/verified-bytes.ts';
 import type { Actor, AuditRecorder } from './audit/recorder.ts';
 import { madeBy, targetOf } from './audit/target.ts';
 import type { CredentialSafe } from './credentials/safe.ts';

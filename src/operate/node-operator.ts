@@ -1,6 +1,6 @@
 import type { CallArgs, CallInput, Client } from '../client/client.ts';
-import { verified } from '../client/verified-bytes.ts';
 import type { AnswerOf } from '../protocol/routes.ts';
+import { verified } from '../protocol/verified-bytes.ts';
 import type { OperatedName } from './operations/operations.ts';
 import type { EventsOptions, FeedView, Operator, WantedBytes } from './operator.ts';
 import type { EventView, LogLineView } from './views.ts';

@@ -67,6 +67,7 @@ export async function worktreesOf(
 ): Promise<readonly Value[]> {
   const name = readWorkspaceName(workspace);
   if (typeof name === 'string') throw fault('INVALID_INPUT', { field: 'workspace_root', problem: name });
+  await requireWorker(engine, workspace);
   const { task } = await engine.push({ ...requestOf({ act: 'list', workspace }, workspace), waitTimeout: TIMEOUT_MS });
   const said = await ended(engine, task, 'list', bounds);
   return isMap(said) && Array.isArray(said['worktrees']) ? said['worktrees'] : [];
@@ -90,6 +91,7 @@ function conflict({ executionId, status }: LoopLook, problem: string): Error {
 /** An act is asked for once after each phase, however often that is said: its name says so. One that failed is tried again. */
 async function review(engine: Engine, { run, steps }: LoopLook, asked: GitTask, bounds: ReviewBounds): Promise<Value> {
   const workspace = asked.act === 'list' ? asked.workspace : asked.worktree.repo;
+  await requireWorker(engine, workspace);
   const started = await engine.runs.start({
     request: requestOf(asked, workspace),
     run: {
@@ -100,6 +102,20 @@ async function review(engine: Engine, { run, steps }: LoopLook, asked: GitTask, 
     },
   });
   return ended(engine, started.run.task, asked.act, bounds);
+}
+
+/** Where nobody could do it, nobody waits for it. */
+async function requireWorker({ store, workerStaleMs }: Engine, workspace: string): Promise<void> {
+  const [root = ''] = workspace.split('/');
+  const { now, members } = await store.workerFleet();
+  const tag = rootTag(root);
+  if (members.some(({ enabled, seenAt, tags }) => enabled && now - seenAt <= workerStaleMs && tags.includes(tag)))
+    return;
+  throw fault(
+    'WORKSPACE_FAILED',
+    { problem: `no worker that is online has the root "${root}"` },
+    { hint: `Start one with --loop-root ${root}=FOLDER where the repository is.` },
+  );
 }
 
 function requestOf(asked: GitTask, workspace: string): PushRequest {

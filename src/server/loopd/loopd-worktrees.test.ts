@@ -101,6 +101,15 @@ for (const kind of ['sqlite', 'postgres'] as const)
     assert.deepEqual([refused.status, /pull requests/.test(refused.body.error)], [400, true]);
   });
 
+test('where no worker has the root, worktrees are refused at once', async (t) => {
+  const scene = await nodeScene(t);
+  const { status, body } = await scene.ask('/worktrees?workspace_root=main/shop');
+  assert.deepEqual([status, body.code], [424, 'WORKSPACE_FAILED']);
+  assert.match(body.error, /no worker that is online has the root "main".*--loop-root main=FOLDER/);
+  const { tasks } = await scene.call('listTasks', '/api/v1/tasks');
+  assert.deepEqual(tasks, []);
+});
+
 test('a merge that is refused says why, and can be asked for again', async (t) => {
   const scene = await gitScene(t, 'sqlite');
   const { run } = await ended(scene);
