@@ -12,6 +12,8 @@ const HOUR = 3_600_000;
 class Place {
   readonly deleted: string[] = [];
   down = false;
+  /** One that it never deletes. */
+  stuck: string | undefined;
   #calls = 0;
 
   /** How often it was asked. */
@@ -22,6 +24,7 @@ class Place {
   readonly remove = async (keys: readonly string[]): Promise<void> => {
     this.#calls += 1;
     if (this.down) throw new Error('connection refused');
+    if (keys.some((key) => key === this.stuck)) throw new Error('not permitted');
     this.deleted.push(...keys);
   };
 }
@@ -116,6 +119,18 @@ test('a place that is out of reach is asked less and less often, and nothing is 
   await world.advance(HOUR);
   assert.deepEqual(new Set(place.deleted), new Set(blobs));
   assert.equal(await waiting(all), 0);
+});
+
+test('bytes that cannot be deleted keep no others from it', async (t) => {
+  const all = await rig(t);
+  const { world, engine, roster, place, leave } = all;
+  const { ids, blobs } = await leave(450);
+  await engine.artifacts.remove(ids);
+  [place.stuck] = blobs;
+  roster.keeper('artifacts').start();
+  await world.advance(3 * HOUR);
+  assert.deepEqual(new Set(place.deleted), new Set(blobs.slice(1)));
+  assert.equal(await waiting(all), 1);
 });
 
 test('a process that dies between the deletion and its note deletes once more', async (t) => {

@@ -43,11 +43,19 @@ export class ArtifactSweeper implements Duty {
 
   /** Answers how many are gone for good. What only shared its bytes goes also while the place is out of reach. */
   async #delete(duty: DutyTenure, gone: Sweep['gone']): Promise<number> {
-    const blobs = [...new Set(gone.flatMap(({ blob }) => blob ?? []))];
-    const deleted = blobs.length === 0 || (await this.#deleteBlobs(blobs));
-    const ids = gone.filter(({ blob }) => deleted || blob === undefined).map(({ id }) => id);
+    const blobs = this.#someOf([...new Set(gone.flatMap(({ blob }) => blob ?? []))]);
+    const deleted = new Set(blobs.length > 0 && (await this.#deleteBlobs(blobs)) ? blobs : []);
+    const ids = gone.filter(({ blob }) => blob === undefined || deleted.has(blob)).map(({ id }) => id);
     if (ids.length > 0) await this.#engine.store.artifactSwept({ duty, ids });
     return ids.length;
+  }
+
+  /** All of them. After a failure some that lie together, fewer with each: it may be one alone that cannot be deleted. */
+  #someOf(blobs: readonly string[]): readonly string[] {
+    if (this.#failures === 0) return blobs;
+    const from = Math.floor(this.#engine.world.random() * blobs.length);
+    const most = Math.ceil(blobs.length / 2 ** this.#failures);
+    return [...blobs.slice(from), ...blobs.slice(0, from)].slice(0, most);
   }
 
   async #deleteBlobs(blobs: readonly string[]): Promise<boolean> {
