@@ -34,19 +34,21 @@ const MONTH: Field = { name: 'month', min: 1, max: 12, names: MONTHS };
 /** 7 is Sunday as well. */
 const WEEKDAY: Field = { name: 'weekday', min: 0, max: 7, names: WEEKDAYS };
 
-const NICKNAMES: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-};
+const NICKNAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '@hourly': '0 * * * *',
+    '@daily': '0 0 * * *',
+    '@midnight': '0 0 * * *',
+    '@weekly': '0 0 * * 0',
+    '@monthly': '0 0 1 * *',
+    '@yearly': '0 0 1 1 *',
+    '@annually': '0 0 1 1 *',
+  }),
+);
 
 /** Reads five fields, or six with the seconds first. */
 export function cronFields(expression: string): CronFields {
-  const given = (NICKNAMES[expression.toLowerCase()] ?? expression).trim().split(/\s+/);
+  const given = (NICKNAMES.get(expression.toLowerCase()) ?? expression).trim().split(/\s+/);
   if (given.length !== 5 && given.length !== 6) {
     throw refused(
       `${JSON.stringify(expression)} is no cron expression, which has five fields (minute, hour, day, month, weekday), or six with the second first`,

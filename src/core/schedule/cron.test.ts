@@ -154,6 +154,8 @@ test('fields are read with lists, ranges, steps, names and 7 for Sunday', () => 
 
 test('what is no cron expression is refused with the part that is wrong', () => {
   const wrong: readonly [string, RegExp][] = [
+    ['constructor', /"constructor" is no cron expression/],
+    ['__proto__', /five fields/],
     ['often', /"often" is no cron expression, which has five fields/],
     ['* * * *', /five fields/],
     ['* * * * * * *', /five fields/],
