@@ -37,6 +37,7 @@ function worker(value: CredentialValue, protocols: readonly RepoProtocol[] = ['h
     folder,
     roots: new Map(),
     protocols,
+    hosts: ['127.0.0.1'],
     knownHosts,
     credential,
     clock: { wall: () => Date.now() },
@@ -125,12 +126,37 @@ test('what was read with a credential is not given to a task that names none', a
   await first.close('completed');
 });
 
+test('a credential goes to no host that the worker does not list, and to none where it lists nothing', async () => {
+  let asked = 0;
+  const credential = async () => {
+    asked += 1;
+    return ADA;
+  };
+  for (const hosts of [undefined, ['github.com'], []]) {
+    const resolver = new WorkspaceResolver({
+      folder: join(temp, `hosts${(number += 1)}`),
+      roots: new Map(),
+      protocols: ['http'],
+      hosts,
+      credential,
+      clock: { wall: () => 0 },
+      timers: TIMERS,
+    });
+    await assert.rejects(
+      resolver.prepare({ source: 'git', repo: url, credential: 'forge' }, { task: 't', attempt: 1 }),
+      ({ code }: Error & { readonly code: string }) => code === 'WORKSPACE_FAILED' || code === 'INVALID_INPUT',
+    );
+  }
+  assert.equal(asked, 0);
+});
+
 test('a credential that nobody gives, or that is none for a repository, is refused', async () => {
   const folder = join(temp, 'none');
   const none = new WorkspaceResolver({
     folder,
     roots: new Map(),
     protocols: ['http'],
+    hosts: ['127.0.0.1'],
     clock: { wall: () => 0 },
     timers: TIMERS,
   });

@@ -233,8 +233,15 @@ export class WorkspaceResolver {
         mayChange: call.mayChange,
       });
     }
-    const { credential, knownHosts } = this.#options;
+    const { credential, knownHosts, hosts } = this.#options;
     const open = async () => {
+      // A task names both the repository and the credential: without a list it could have any secret sent to any host.
+      if (spec.credential !== undefined && hosts === undefined)
+        throw fault(
+          'WORKSPACE_FAILED',
+          { problem: 'this worker lists no hosts to which the credentials of workspaces may go' },
+          { hint: `Name the host where the worker is started: --git-host ${address.host}.` },
+        );
       if (spec.credential !== undefined && credential === undefined)
         throw fault('CREDENTIAL_MISSING', {
           credential: spec.credential,
