@@ -8,18 +8,7 @@ import { WireError } from '../../protocol/answers.ts';
 import type { Transfer, TransferCall } from '../../protocol/artifact-link.ts';
 import { announcedBytes, receiveFile } from './artifact-file.ts';
 import { type AddressRules, checkedLookup, transferAddress } from './transfer-address.ts';
-
-/** A transfer that did not come through. */
-export class TransferError extends Error {
-  /** `again`: the same may succeed later; `renewed`: with an address that is new; `never`. */
-  readonly retry: 'again' | 'renewed' | 'never';
-
-  constructor(message: string, retry: TransferError['retry'], cause?: unknown) {
-    super(message, { cause });
-    this.name = 'TransferError';
-    this.retry = retry;
-  }
-}
+import { TransferError } from './transfer-error.ts';
 
 /** Nothing was read or written for so long: the connection is given up. */
 const IDLE_MS = 60_000;

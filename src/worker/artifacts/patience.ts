@@ -1,7 +1,7 @@
 import { type EngineError, fault, isEngineError } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
 import type { World } from '../../core/world.ts';
-import { TransferError } from './http-transfer.ts';
+import { TransferError } from './transfer-error.ts';
 
 /** How long a transfer is tried again. */
 export const DEFAULT_PATIENCE_MS = 5 * 60_000;
