@@ -1,8 +1,6 @@
-import type { AnswerOf } from '../../protocol/routes.ts';
+import type { LoopDiffView as Diff } from '../../operate/views.ts';
 import type { Format, Out } from '../display/out.ts';
 import { safeLine, safeText } from '../display/safe.ts';
-
-type Diff = AnswerOf<'diffLoop'>;
 
 /** How many lines each file has won and lost, and all of them. */
 export function statOf({ files, stats, commits, truncated }: Diff, paint: Out['paint']): readonly string[] {

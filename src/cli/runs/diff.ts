@@ -26,7 +26,7 @@ export const diff: Command = {
       operator.call('diffLoop', { params: { id }, timeoutMs: LONG_MS }),
     );
     if (out.mode === 'json') {
-      out.json(config.stat ? { ...found, files: found.files.map(({ patch: _, ...file }) => file) } : found);
+      out.json(config.stat ? { ...found, files: found.files.map((file) => ({ ...file, patch: undefined })) } : found);
       return EXIT.fine;
     }
     if (config.stat) for (const line of statOf(found, out.paint)) out.line(line);

@@ -116,9 +116,9 @@ test('on a node the worker that has joined it is asked', async (t) => {
     address,
   ]);
   assert.equal(started.code, 0, started.stderr);
-  const [{ id: far } = {}] = (await there(['runs', 'list', '--json'])).objects();
-  assert.deepEqual((await there(['runs', 'diff', String(far), '--stat'])).lines.at(-1), '1 file, +1 -0, 1 commit');
-  const merged = await there(['runs', 'merge', String(far), '--yes']);
+  const far = String((await there(['runs', 'list', '--json'])).objects()[0]?.['id']);
+  assert.deepEqual((await there(['runs', 'diff', far, '--stat'])).lines.at(-1), '1 file, +1 -0, 1 commit');
+  const merged = await there(['runs', 'merge', far, '--yes']);
   assert.deepEqual([merged.code, merged.lines], [0, [`Merged ${far}: its target is at ${git('rev-parse', 'main')}.`]]);
   assert.equal(git('show', 'main:done.txt'), 'line');
 });
