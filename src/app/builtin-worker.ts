@@ -5,12 +5,12 @@ import { environment } from '../config/environment.ts';
 import { fault } from '../core/errors.ts';
 import { AGENT_HANDLER } from '../flow/agent/definition.ts';
 import { GRAPH_HANDLER } from '../flow/graph/graph-run.ts';
+import { LOOP_GIT } from '../flow/loop/git/git-task.ts';
 import { MACHINE_HANDLER } from '../flow/machine/machine-run.ts';
 import { BUILTIN_NAMES as NAMES, settingsEnvironment } from '../worker/handlers/settings.ts';
 import type { Worker } from '../worker/worker.ts';
 import { graphs } from './graphs/graph-handler.ts';
 import { agentHandler } from './library/agents.ts';
-import { loopGitHandler } from './machines/loop-git-handler.ts';
 import { machineHandler } from './machines/machine-handler.ts';
 import type { AppWorkerOptions } from './worker.ts';
 
@@ -45,7 +45,7 @@ export interface BuiltinOptions {
 }
 
 /** The names of the built-in handlers. */
-export const BUILTIN_NAMES: readonly string[] = [...NAMES, MACHINE_HANDLER, GRAPH_HANDLER, AGENT_HANDLER];
+export const BUILTIN_NAMES: readonly string[] = [...NAMES, MACHINE_HANDLER, GRAPH_HANDLER, AGENT_HANDLER, LOOP_GIT];
 
 /** A worker with the built-in handlers and those of handlers files. Each task runs in a child process, but for machines. */
 export function builtinWorker(app: { worker(options: AppWorkerOptions): Worker }, options: BuiltinOptions): Worker {
@@ -96,7 +96,6 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
         loopRoots,
         ...(allow.includes('js') ? { modules: root } : {}),
       }),
-      ...(Object.keys(loopRoots).length === 0 ? [] : [loopGitHandler(loopRoots)]),
     ],
     ...(once === true && handlers.length === 0
       ? { known: { module: builtin, handlers: only } }

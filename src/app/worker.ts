@@ -115,9 +115,9 @@ export interface WorkerParts {
 /** Makes a worker from tasks: inline functions run in its loop, the others in child processes. */
 export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worker {
   checkOptions('worker options', options, KNOWN);
-  const { tasks, modules = [], known, queues, once = false } = options;
-  checkTasks(tasks);
-  const tags = tagsOf(options);
+  const { modules = [], known, queues, once = false } = options;
+  const tasks = withBrought(options.tasks);
+  const tags = tagsOf(options.tags, tasks);
   const asked = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
   // A second child would never run anything.
   const slots = once ? 1 : asked;
@@ -185,7 +185,7 @@ function guardFor(demands: Demands | undefined, world: World): (runner: Runner) 
 }
 
 /** Its own, and those that its tasks bring. */
-function tagsOf({ tags, tasks }: AppWorkerOptions): readonly string[] | undefined {
+function tagsOf(tags: AppWorkerOptions['tags'], tasks: readonly AnyTask[]): readonly string[] | undefined {
   const brought = tasks.flatMap(({ workerTags = [] }) => workerTags);
   return brought.length === 0 ? tags : [...new Set([...(tags ?? []), ...brought])];
 }
@@ -228,6 +228,14 @@ function modulesOf(tasks: readonly AnyTask[]): Readonly<Record<string, string>> 
 
 function nameOf({ name }: AnyTask): string {
   return name;
+}
+
+/** The tasks of a worker, and those that they bring. */
+function withBrought(tasks: readonly AnyTask[]): readonly AnyTask[] {
+  checkTasks(tasks);
+  const all = tasks.flatMap((one) => [one, ...(one.brings ?? [])]);
+  checkTasks(all);
+  return all;
 }
 
 function checkTasks(tasks: readonly AnyTask[]): void {

@@ -62,7 +62,7 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
     },
   },
   runs: {
-    doc: 'See, follow, cancel, retry and fork runs',
+    doc: 'See, follow and decide on runs',
     commands: {
       list: {
         doc: 'List runs, the newest first',
@@ -91,6 +91,18 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       budget: {
         doc: 'Show what a run may use, or set it for all its tasks: a run that waits for it goes on',
         load: async () => (await import('./runs/budget.ts')).budget,
+      },
+      diff: {
+        doc: 'Show what the branch of a loop has that its base has not',
+        load: async () => (await import('./runs/diff.ts')).diff,
+      },
+      merge: {
+        doc: 'Merge the branch of a loop that has ended or is paused into its target',
+        load: async () => (await import('./runs/merge.ts')).merge,
+      },
+      scrap: {
+        doc: 'Remove the worktree and the branch of a loop that has ended, with all that it has changed',
+        load: async () => (await import('./runs/scrap.ts')).scrap,
       },
     },
   },

@@ -218,6 +218,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   since: ['1h', 3_600_000],
   runName: ['nightly/7', 'nightly/7'],
   cancelReason: ['wrong data', 'wrong data'],
+  stat: ['', true],
   upTo: ['fetch', 'fetch'],
   trigger: ['start', 'start'],
   workflowFile: ['hello.json', 'hello.json'],

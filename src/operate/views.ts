@@ -7,6 +7,7 @@ import { isReleaseVersion } from '../core/release/release-version.ts';
 import type { Reason, TaskState } from '../core/task/task.ts';
 import type { AttemptRecord, LaneRules, LimitRecord, TaskRecord, WorkerRecord } from '../engine/records.ts';
 import { plainInput } from '../flow/workflow/forked.ts';
+import type { AnswerOf } from '../protocol/routes.ts';
 import type { AttemptView, LimitBounds, LimitView, RateView, TaskView, WorkerView } from '../protocol/views.ts';
 
 export type * from '../protocol/views.ts';
@@ -199,3 +200,6 @@ export function readJson(text: string): unknown {
     return text;
   }
 }
+
+/** What the branch of a loop has that its base has not. */
+export type LoopDiffView = AnswerOf<'diffLoop'>;

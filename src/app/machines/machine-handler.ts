@@ -1,4 +1,4 @@
-/** The handler `machine` of a worker: what runs machines is loaded with the first of them. */
+/** The handler `machine` of a worker, and with roots for loops `loop-git` beside it: what runs machines is loaded with the first of them. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { environment } from '../../config/environment.ts';
@@ -11,6 +11,7 @@ import { rootsOf, tagsOf } from '../../worker/loop/loop-host.ts';
 import type { MachineTaskOptions } from '../../worker/machine/durable/machine-task.ts';
 import type { HooksFactory, MachineHooks } from '../../worker/machine/machine-hooks.ts';
 import { realWorld } from '../world.ts';
+import { loopGitHandler } from './loop-git-handler.ts';
 
 export interface GivenByName {
   readonly agents: Readonly<Record<string, AgentFunction>>;
@@ -35,6 +36,7 @@ export interface MachineHandlerOptions
 }
 
 export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
+  const { loopRoots = {} } = options;
   let loaded: Promise<AnyTask> | undefined;
   const definition = task(MACHINE_HANDLER, {
     queue: MACHINE_QUEUE,
@@ -47,7 +49,8 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
     ...definition,
     givesWay: true,
     // Runs of loops look for the workers that have their root.
-    workerTags: tagsOf(Object.keys(options.loopRoots ?? {})),
+    workerTags: tagsOf(Object.keys(loopRoots)),
+    brings: Object.keys(loopRoots).length === 0 ? [] : [loopGitHandler(loopRoots)],
     drive: async (...given: Parameters<NonNullable<AnyTask['drive']>>) => {
       loaded ??= load(options);
       const { drive } = await loaded;

@@ -21,6 +21,13 @@ export const RUN_OPTIONS = {
     fallback: () => undefined,
     fallbackDoc: 'none',
   },
+  stat: {
+    doc: 'Only the files, with how many lines each has won and lost',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
   upTo: {
     doc: 'The node of the workflow with which the run ends, by its id',
     value: 'NODE',

@@ -143,7 +143,7 @@ async function ended(
     const record = await engine.get(task);
     if (record === undefined) break;
     if (isFinal(record.state)) return resultOf(record.state, record.result, act);
-    await pause(timers, LOOK_MS, { ...(signal === undefined ? {} : { signal }), unref: true });
+    await pause(timers, LOOK_MS, signal === undefined ? {} : { signal });
   }
   await engine.runs.cancel(task, { why: 'nobody waits for it any more' });
   throw fault(

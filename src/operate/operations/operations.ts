@@ -1,5 +1,6 @@
 import type { RouteName } from '../../protocol/routes.ts';
 import { artifactOperations } from '../files/artifacts.ts';
+import { loopOperations } from '../loops/loop-operations.ts';
 import { auditOperations } from './audit.ts';
 import { clusterOperations } from './cluster.ts';
 import { credentialOperations } from './credentials.ts';
@@ -25,6 +26,7 @@ const ALL = {
   ...taskOperations,
   ...runOperations,
   ...runGraphOperations,
+  ...loopOperations,
   ...artifactOperations,
   ...scheduleOperations,
   ...workflowOperations,

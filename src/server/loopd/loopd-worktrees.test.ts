@@ -38,9 +38,8 @@ async function gitScene(
   git(repo, 'add', '.');
   git(repo, 'commit', '--quiet', '-m', 'Begin');
   const scene = await nodeScene(t, await STORES[kind]());
-  const { machineHandler } = await import('../../app/machines/machine-handler.ts');
-  const { loopGitHandler } = await import('../../app/machines/loop-git-handler.ts');
-  const tasks = [machineHandler({ loopRoots: { main: root }, programs: true }), loopGitHandler({ main: root })];
+  const { machines } = await import('../../app/library/machines.ts');
+  const tasks = [machines({ loopRoots: { main: root }, programs: true })];
   const worker = scene.service.app.worker({ tasks, slots: 4, name: 'box' });
   await worker.start();
   t.after(() => worker.stop({ drain: false }));

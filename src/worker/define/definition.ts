@@ -79,6 +79,8 @@ export interface TaskDefinition<Input = never, Result = unknown> extends Pushabl
   readonly givesWay?: boolean | undefined;
   /** Ours: tags of each worker that has it. */
   readonly workerTags?: readonly string[] | undefined;
+  /** Ours: tasks that each worker that has it has as well. */
+  readonly brings?: readonly AnyTask[] | undefined;
   /** Ours: instead of `run`, for a handler that commits its own turns and says how the attempt ended. */
   readonly drive?: ((input: unknown, attempt: DrivenAttempt) => Promise<RunOutcome>) | undefined;
 }

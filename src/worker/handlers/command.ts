@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RedactedStream } from '../redaction/redactor.ts';
-import { reportGroup, reportGroupGone } from '../runner/child/group-reports.ts';
+import { reportGroupGone, startGroup } from '../runner/child/group-reports.ts';
 import { endGroup, signalGroup } from './process-group.ts';
 import type { Tail } from './tail.ts';
 
@@ -54,7 +54,6 @@ export async function runCommand(command: Command, options: CommandOptions): Pro
   const child = start(command);
   const group = child.pid;
   if (group === undefined) throw (await once(child, 'error'))[0];
-  reportGroup(group);
   let closed = false;
   const closing = once(child, 'close').then(() => {
     closed = true;
@@ -77,7 +76,10 @@ type Started = ChildProcess & { readonly stdout: Readable; readonly stderr: Read
 
 function start({ file, args, cwd, env, stdin, fds = [] }: Command): Started {
   const from = stdin === undefined ? 'ignore' : 'pipe';
-  return spawn(file, args, { cwd, env, detached: true, stdio: [from, 'pipe', 'pipe', ...fds] }) as Started;
+  return startGroup(
+    env,
+    (own) => spawn(file, args, { cwd, env: own, detached: true, stdio: [from, 'pipe', 'pipe', ...fds] }) as Started,
+  );
 }
 
 class StopLadder {

@@ -219,7 +219,9 @@ export class LoopsScene {
 
   async #startNode(port: string): Promise<void> {
     const worker = this.link === 'joined' ? ['--no-worker'] : this.#works;
-    const flags = ['--json', '--port', port, '--store', this.#store, '--lease-duration', LEASE, '--name', 'box'];
+    // A node that was killed leads until its own lease has run out, and nobody takes back what its worker had before.
+    const leases = ['--lease-duration', LEASE, '--leader-lease', LEASE, '--leader-renew', '1s'];
+    const flags = ['--json', '--port', port, '--store', this.#store, ...leases, '--name', 'box'];
     this.#node = run(this.#t, ['up', ...flags, ...worker], {
       cwd: join(this.#folder, 'node'),
       env: { LEASEHOLD_TOKEN: ADMIN },

@@ -98,7 +98,7 @@ export const PHASE_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await scene.ended(id)).status, 'COMPLETED');
     const [first = '', second, ...more] = place.read('checks').trim().split('\n');
     assert.ok(second !== undefined && more.length === 0, 'it ran twice');
-    assert.ok(!isAlive(Number(first)), 'the first one is gone');
+    await scene.until(() => !isAlive(Number(first)), 'the first one, which sleeps on, is gone');
     assert.equal(place.asked, 1, 'the agent is not asked again');
     assert.equal((await scene.steps(id)).length, 3);
   },

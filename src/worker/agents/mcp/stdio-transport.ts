@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { endGroup, signalGroup } from '../../handlers/process-group.ts';
 import { Tail } from '../../handlers/tail.ts';
-import { reportGroup, reportGroupGone } from '../../runner/child/group-reports.ts';
+import { reportGroupGone, startGroup } from '../../runner/child/group-reports.ts';
 import { LineSplitter } from '../lines.ts';
 
 export interface ServerProgram {
@@ -44,10 +44,11 @@ export class StdioTransport implements Transport {
   async start(): Promise<void> {
     const { argv, cwd, env } = this.#program;
     const [file = '', ...args] = argv;
-    const child = spawn(file, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = startGroup(env, (own) =>
+      spawn(file, args, { cwd, env: own, detached: true, stdio: ['pipe', 'pipe', 'pipe'] }),
+    );
     const group = child.pid;
     if (group === undefined) throw (await once(child, 'error'))[0];
-    reportGroup(group);
     this.#child = child;
     const lines = new LineSplitter(
       BOUNDS,

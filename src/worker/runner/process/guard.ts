@@ -1,31 +1,49 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { START_MARK } from '../child/group-reports.ts';
 import { HAS_PROCESS_TABLE } from './process-table.ts';
 import { WORKER_MARK } from './sweep.ts';
 
+/** One second: it may be about to fork, or to run. */
+const START_ROUNDS = 20;
+
 /**
- * Reads process groups from its standard input ("+ 123", "- 123"). End of file comes when the worker ends in any way, SIGKILL
- * included. Then the guard ends the groups, their descendants, and all processes with the mark of the worker ($1) in their environment,
- * which have left their group. Descendants are found where there is a process table ($2). `grep -z` compares whole entries, so that text inside another variable does not match.
+ * Reads process groups from its standard input ("+ 123", "- 123"), and marks of what is about to start ("? mark", "! mark" when it has). End of file
+ * comes when the worker ends in any way, SIGKILL included. Then the guard ends the groups, their descendants, what was about to start, and all processes with
+ * the mark of the worker ($1) in their environment, which have left their group. Descendants are found where there is a process table ($2). `grep -z`
+ * compares whole entries, so that text inside another variable does not match. `cat` passes by what ends while it is read, where awk would give up.
  */
 const SCRIPT = `
 trap '' HUP INT TERM PIPE
 groups=
+starts=
+without() { rest=; for one in $1; do [ "$one" = "$2" ] || rest="$rest $one"; done; }
 while read -r op group; do
   case $op in
     +) groups="$groups $group" ;;
-    -) rest=; for g in $groups; do [ "$g" = "$group" ] || rest="$rest $g"; done; groups=$rest ;;
+    -) without "$groups" "$group"; groups=$rest ;;
+    '?') starts="$starts $group" ;;
+    !) without "$starts" "$group"; starts=$rest ;;
   esac
 done
 # Before anybody dies: a child whose parent is gone belongs to nobody any more.
 kin=
-[ -z "$2" ] || kin=$(awk -v groups="$groups" '
+[ -z "$2" ] || kin=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v groups="$groups" '
   BEGIN { n = split(groups, list, " "); for (i = 1; i <= n; i++) wanted[list[i]] = 1 }
   { pid = $1; line = $0; sub(/^.*[)] /, "", line); split(line, f, " "); parent[pid] = f[2]; if (f[3] in wanted) mine[pid] = 1 }
   END { do { more = 0; for (p in parent) if (!(p in mine) && (parent[p] in mine)) { mine[p] = 1; more = 1 } } while (more)
-        for (p in mine) printf "%s ", p }' /proc/[0-9]*/stat 2>/dev/null)
+        for (p in mine) printf "%s ", p }')
 for g in $groups; do kill -KILL -"$g" 2>/dev/null; done
 for p in $kin; do kill -KILL "$p" 2>/dev/null; done
+# Until it runs, it has the environment of the worker.
+for start in $starts; do
+  round=0
+  while [ -n "$2" ] && [ "$round" -lt ${START_ROUNDS} ]; do
+    for file in $(grep -lzxF -e "${START_MARK}=$start" /proc/[0-9]*/environ 2>/dev/null); do pid=\${file#/proc/}; kill -KILL "\${pid%/environ}" 2>/dev/null; done
+    round=$((round + 1))
+    sleep 0.05
+  done
+done
 [ -n "$1" ] || exit 0
 round=0
 while [ "$round" -lt 60 ]; do
@@ -51,6 +69,7 @@ export interface GuardOptions {
 export class Guard {
   readonly #options: GuardOptions;
   readonly #groups = new Set<number>();
+  readonly #starts = new Set<string>();
   #shell: ChildProcess | undefined;
   #restart: NodeJS.Timeout | undefined;
   #closing = false;
@@ -72,6 +91,15 @@ export class Guard {
 
   forget(group: number): void {
     if (this.#groups.delete(group)) this.#shell?.stdin?.write(`- ${group}\n`);
+  }
+
+  starting(mark: string): void {
+    this.#starts.add(mark);
+    this.#shell?.stdin?.write(`? ${mark}\n`);
+  }
+
+  started(mark: string): void {
+    if (this.#starts.delete(mark)) this.#shell?.stdin?.write(`! ${mark}\n`);
   }
 
   async close(): Promise<void> {
@@ -112,5 +140,6 @@ export class Guard {
     if (this.#closing) return;
     const shell = this.#spawn();
     for (const group of this.#groups) shell.stdin?.write(`+ ${group}\n`);
+    for (const mark of this.#starts) shell.stdin?.write(`? ${mark}\n`);
   }
 }

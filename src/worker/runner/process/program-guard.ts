@@ -1,4 +1,4 @@
-import { onGroupReport } from '../child/group-reports.ts';
+import { onGroupReport, onGroupStart } from '../child/group-reports.ts';
 import { Guard, type GuardOptions } from './guard.ts';
 
 let isOn = false;
@@ -11,13 +11,14 @@ export function guardPrograms({ path, warn }: Omit<GuardOptions, 'incarnation'>)
   if (isOn) return;
   isOn = true;
   let guard: Guard | undefined;
-  onGroupReport((group, gone) => {
-    if (gone) return guard?.forget(group);
+  onGroupStart((start, over) => {
+    if (over) return guard?.started(start);
     if (guard === undefined) {
       guard = new Guard({ incarnation: undefined, path, warn });
       // What it could not start it has said.
       guard.start().catch(() => {});
     }
-    guard.watch(group);
+    guard.starting(start);
   });
+  onGroupReport((group, gone) => (gone ? guard?.forget(group) : guard?.watch(group)));
 }
