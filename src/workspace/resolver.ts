@@ -59,6 +59,8 @@ export interface PrepareCall {
   /** Tasks of one run that work on one branch share a folder, one after the other. */
   readonly run?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Reads the credentials of this task, before those of the resolver. */
+  readonly credential?: ((name: string) => Promise<CredentialValue>) | undefined;
   /** Commits of the run from another worker. */
   readonly bundle?: string | undefined;
   /** Of a repository of a root: where its worktree lies, such as `../{{ repo }}.{{ run_branch | sanitize }}`. */
@@ -233,7 +235,8 @@ export class WorkspaceResolver {
         mayChange: call.mayChange,
       });
     }
-    const { credential, knownHosts } = this.#options;
+    const { knownHosts } = this.#options;
+    const credential = call.credential ?? this.#options.credential;
     const open = async () => {
       if (spec.credential !== undefined && credential === undefined)
         throw fault('CREDENTIAL_MISSING', {
