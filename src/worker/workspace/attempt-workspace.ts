@@ -135,15 +135,15 @@ export class AttemptWorkspace implements WorkspaceReader {
     if (name === undefined || spec.publish === 'none') return undefined;
     const artifacts = this.#options.artifacts();
     try {
-      const found = (await artifacts.list()).find((one) => one.kind === 'bundle' && one.name === name);
-      if (found === undefined) return undefined;
+      const found = await artifacts.find({ name, run: true });
+      if (found.kind !== 'bundle') return undefined;
       this.#options.log(`workspace: taking up the commits of ${found.id}`);
       const file = join((await artifacts.room()).folder, `${found.id}.bundle`);
       await artifacts.fetch(found, file);
       return file;
     } catch (error) {
       // Without a place for files nobody can have left one.
-      if (isEngineError(error, 'UNSUPPORTED')) return undefined;
+      if (isEngineError(error, 'UNSUPPORTED') || isEngineError(error, 'NOT_FOUND')) return undefined;
       throw error;
     }
   }
