@@ -38,7 +38,9 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /** Undefined: none of its tasks says that it needs one, and nobody has said that it makes some. */
 export function workspaceSettings({ workspaces, tasks }: AppWorkerOptions): WorkspaceSettings | undefined {
-  if (workspaces === undefined && tasks.every(({ workspace }) => workspace === undefined)) return undefined;
+  // Those that come with leasehold take one where there is one.
+  const asked = tasks.some(({ workspace, givesWay }) => workspace !== undefined && givesWay !== true);
+  if (workspaces === undefined && !asked) return undefined;
   const given = workspaces ?? {};
   checkOptions('workspaces of a worker', given, KNOWN);
   const { folder = '.leasehold/workspaces', roots = {}, hosts, protocols } = given;

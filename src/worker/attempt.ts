@@ -72,6 +72,8 @@ export class Attempt implements RunHost {
   /** Of a result that is too large for its row. */
   #storing: AttemptArtifacts | undefined;
   #workspace: AttemptWorkspace | undefined;
+  /** What its workspace leaves, also after the handler has ended. */
+  #handedOn: AttemptArtifacts | undefined;
   #log: LazyLog | undefined;
   #running: StoppableRun | undefined;
   #listener: AttemptListener | undefined;
@@ -153,7 +155,11 @@ export class Attempt implements RunHost {
         task,
         attempt,
         clock: world.clock,
-        artifacts: () => this.artifacts,
+        artifacts: () => {
+          this.#handedOn ??= this.#makeArtifacts();
+          if (this.#letGo) this.#handedOn.drop();
+          return this.#handedOn;
+        },
         credentials: this.credentials,
         log: (line) => this.#log?.line('system', line),
       });
@@ -283,6 +289,7 @@ export class Attempt implements RunHost {
       this.#session?.drop();
       this.#artifacts?.drop();
       this.#storing?.drop();
+      this.#handedOn?.drop();
     }
     this.#workspace?.stop();
     if (why === 'lost') this.#log?.abandon();
@@ -300,6 +307,7 @@ export class Attempt implements RunHost {
       if (this.#workspace !== undefined) await this.#workspace.close(this.#endOf(ended));
       if (this.credentials !== undefined) await this.#removeFiles(this.credentials);
       if (this.#artifacts !== undefined) await this.#removeArtifactFiles(this.#artifacts);
+      if (this.#handedOn !== undefined) await this.#removeArtifactFiles(this.#handedOn);
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
@@ -341,7 +349,9 @@ export class Attempt implements RunHost {
 
   /** What the folder hears: an attempt without its lease has not ended for its task. */
   #endOf(ended: RunOutcome): WorkspaceEnd {
-    if (this.#yielded !== undefined || this.#stopped === 'lost' || this.#stopped === 'away') return 'lost';
+    const how = this.#yielded;
+    if (how !== undefined) return how === 'completed' || how === 'failed' || how === 'cancelled' ? how : 'lost';
+    if (this.#stopped === 'lost' || this.#stopped === 'away') return 'lost';
     if (this.#stopped === 'cancelled') return 'cancelled';
     return ended.kind === 'done' && this.#stopped !== 'timeout' ? 'completed' : 'failed';
   }
