@@ -268,8 +268,8 @@ function refuse(field: string, problem: string): Error {
 }
 
 /** How long a transfer is tried again; undefined: as long as by default. */
-export function artifactPatienceOf({
-  artifactPatience,
-}: Pick<AppWorkerOptions, 'artifactPatience'>): number | undefined {
+export function artifactPatienceOf(options: AppWorkerOptions): number | undefined {
+  checkOptions('worker options', options, KNOWN);
+  const { artifactPatience } = options;
   return artifactPatience === undefined ? undefined : parseDuration(artifactPatience, 'artifactPatience');
 }

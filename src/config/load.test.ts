@@ -119,6 +119,7 @@ test('without flags and variables there are the documented defaults', () => {
     ofRun: undefined,
     saveAs: undefined,
     workspaceFolder: '.leasehold/workspaces',
+    orphans: false,
     gitHosts: [],
     gitProtocols: ['https', 'ssh'],
     gitMaxFetch: undefined,

@@ -90,6 +90,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   vaultLevel: ['keyring', 'keyring'],
   loopRoots: ['main=/srv/a=b', [{ name: 'main', folder: '/srv/a=b' }]],
   workspaceFolder: ['/srv/workspaces', '/srv/workspaces'],
+  orphans: ['', true],
   gitHosts: ['github.com,*.example.com,[::1]:8443', ['github.com', '*.example.com', '[::1]:8443']],
   gitProtocols: ['https,http', ['https', 'http']],
   gitMaxFetch: ['2GiB', 2 * 2 ** 30],

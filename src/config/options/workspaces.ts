@@ -11,6 +11,13 @@ export const WORKSPACE_OPTIONS = {
     env: ['LEASEHOLD_WORKSPACE_FOLDER'],
     fallback: ({ dataDir }) => `${dataDir}/workspaces`,
   },
+  orphans: {
+    doc: 'Those that no attempt has: kept, or left by a worker that was killed',
+    parse: () => true,
+    env: [],
+    fallback: () => false,
+    fallbackDoc: 'off',
+  },
   gitHosts: {
     doc: 'The only hosts that workspaces are fetched from: github.com, *.example.com, git.example.com:8443; may be repeated, a comma between two',
     flag: 'git-host',

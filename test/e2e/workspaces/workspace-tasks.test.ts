@@ -9,6 +9,7 @@ import { tempFolder } from '../../../src/store/conformance/kit/temp-folder.ts';
 import type { AnyTask } from '../../../src/worker/define/definition.ts';
 import { task } from '../../../src/worker/define/task.ts';
 import { makeShell } from '../../../src/worker/handlers/shell.ts';
+import { enterPlace } from '../../../src/workspace/place.ts';
 import { gitServer } from '../../support/git/git-server.ts';
 import { git, scratchRepository, until } from '../../support/git/scratch.ts';
 import { run } from '../../support/leasehold.ts';
@@ -181,6 +182,38 @@ test('a worker that is killed in the middle of a step leaves nothing half, and a
     'what was not handed on is seen by nobody',
   );
   assert.equal(left(join(folder, 'mortal')).length, 1, 'its folder is known as an orphan');
+  const cli = async (...args: readonly string[]) => {
+    const said = run(t, ['workspaces', ...args, '--workspace-folder', join(folder, 'mortal'), '--json'], {
+      cwd: folder,
+    });
+    let text = '';
+    said.child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const { code } = await said.ended;
+    return {
+      code,
+      rows: text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as { key: string; orphan: boolean; state: string }),
+    };
+  };
+  const listed = await cli('list', '--orphans');
+  assert.deepEqual(
+    listed.rows.map(({ state, orphan }) => [state, orphan]),
+    [['ready', true]],
+  );
+  const { key } = listed.rows[0] as { readonly key: string };
+  assert.deepEqual((await cli('clean', key, '--dry-run')).rows.length, 1);
+  assert.equal((await cli('clean', '1/other', '--yes')).code, 3);
+  const leave = await enterPlace(join(folder, 'mortal/1'));
+  assert.equal((await cli('clean', key, '--yes')).code, 1, 'a worker that lives may work in it');
+  assert.deepEqual((await cli('clean', '--orphans', '--yes')).rows, []);
+  leave?.();
+  assert.deepEqual(
+    (await cli('clean', '--orphans', '--yes')).rows.map((row) => row.key),
+    [key],
+  );
+  assert.deepEqual([left(join(folder, 'mortal')), (await cli('list')).rows], [[], []]);
   writeFileSync(mark, 'go on');
   process.env['MARK'] = mark;
   t.after(() => delete process.env['MARK']);
