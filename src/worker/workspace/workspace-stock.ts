@@ -92,7 +92,7 @@ export class WorkspaceStock {
       timers,
       log: (line) => this.#warn(line),
     });
-    return { resolver, leave: place.leave };
+    return { resolver, leave: () => place.leave() };
   }
 }
 
