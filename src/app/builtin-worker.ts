@@ -13,6 +13,7 @@ import { graphs } from './graphs/graph-handler.ts';
 import { agentHandler } from './library/agents.ts';
 import { machineHandler } from './machines/machine-handler.ts';
 import type { AppWorkerOptions } from './worker.ts';
+import type { WorkspaceOptions } from './workspaces.ts';
 
 export interface BuiltinOptions {
   readonly name: string;
@@ -30,6 +31,8 @@ export interface BuiltinOptions {
   readonly allowEnv: readonly string[];
   /** Folders in which loops may work, by their names. */
   readonly loopRoots?: Readonly<Record<string, string>> | undefined;
+  /** Where and how workspaces are made. Undefined: none are. Their roots are those of loops. */
+  readonly workspaces?: Omit<WorkspaceOptions, 'roots'> | undefined;
   /** Modules of the `js` handler must be in this folder. */
   readonly root: string;
   /** The ticket that its pool has started it with. */
@@ -71,6 +74,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     onSettled,
     demands,
     artifactPatienceMs,
+    workspaces,
   } = options;
   const builtin = new URL(`../worker/handlers/builtin${extname(import.meta.url)}`, import.meta.url).href;
   const only = ['aggregate', 'echo', 'http', ...allow] as const;
@@ -111,6 +115,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
     ...(onSettled === undefined ? {} : { onSettled }),
     ...(demands === undefined ? {} : { demands }),
     ...(artifactPatienceMs === undefined ? {} : { artifactPatience: artifactPatienceMs }),
+    ...(workspaces === undefined ? {} : { workspaces: { ...workspaces, roots: loopRoots } }),
     env: { ...environment(), ...settings },
   };
 }

@@ -18,6 +18,7 @@ import { type Demands, TaskGate } from '../worker/signing/task-gate.ts';
 import type { Vault } from '../worker/vault/vault.ts';
 import { Worker } from '../worker/worker.ts';
 import type { WorkerOptions } from '../worker/worker-options.ts';
+import { type WorkspaceOptions, workspaceSettings } from './workspaces.ts';
 
 export interface AppWorkerOptions {
   readonly tasks: readonly AnyTask[];
@@ -60,6 +61,8 @@ export interface AppWorkerOptions {
   readonly artifactPatience?: Duration;
   /** What a text, bytes or a stream may hold that is stored as an artifact, in bytes; default 8 GiB. A file has no such bound. */
   readonly artifactSpool?: number;
+  /** Where and how it makes workspaces. Default: only if one of `tasks` asks for one; tasks of `modules` are not known before they are loaded. */
+  readonly workspaces?: WorkspaceOptions;
 }
 
 /** What a worker of a pool is made of; the rest is said by the pool. */
@@ -96,6 +99,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'demands',
   'artifactPatience',
   'artifactSpool',
+  'workspaces',
 ] satisfies (keyof AppWorkerOptions)[]);
 
 const MAX_SLOTS = 10_000;
@@ -110,6 +114,8 @@ export interface WorkerParts {
   /** Opens the place for credentials. */
   readonly vault?: (() => Promise<Vault>) | undefined;
   readonly upgrades?: Pick<WorkerOptions, 'release' | 'onUpgrade'> | undefined;
+  /** It is joined to a node: that knows its tags by its name. */
+  readonly joined?: boolean;
 }
 
 /** Makes a worker from tasks: inline functions run in its loop, the others in child processes. */
@@ -118,6 +124,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
   const { modules = [], known, queues, once = false } = options;
   const tasks = withBrought(options.tasks);
   const tags = tagsOf(options.tags, tasks);
+  const workspaces = workspaceSettings(options);
   const asked = whole('slots', options.slots ?? DEFAULT_SLOTS, 1, MAX_SLOTS);
   // A second child would never run anything.
   const slots = once ? 1 : asked;
@@ -163,6 +170,7 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(queues === undefined ? {} : { queues }),
     ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
     ...parts.upgrades,
+    ...(workspaces === undefined ? {} : { workspaces: { ...workspaces, untagged: parts.joined === true } }),
     ...(parts.vault === undefined ? {} : { vault: parts.vault, path: environment().PATH }),
     ...(options.artifactSpool === undefined
       ? {}
@@ -268,8 +276,8 @@ function refuse(field: string, problem: string): Error {
 }
 
 /** How long a transfer is tried again; undefined: as long as by default. */
-export function artifactPatienceOf(options: Pick<AppWorkerOptions, 'artifactPatience'>): number | undefined {
-  // Options that are none are refused where the worker is made.
-  const artifactPatience = (options as Partial<AppWorkerOptions> | null)?.artifactPatience;
+export function artifactPatienceOf(options: AppWorkerOptions): number | undefined {
+  checkOptions('worker options', options, KNOWN);
+  const { artifactPatience } = options;
   return artifactPatience === undefined ? undefined : parseDuration(artifactPatience, 'artifactPatience');
 }

@@ -106,6 +106,19 @@ export const COMMANDS: Readonly<Record<string, Entry | Group>> = {
       },
     },
   },
+  workspaces: {
+    doc: 'See and remove the folders that tasks have worked in, on this host',
+    commands: {
+      list: {
+        doc: 'List the workspaces that lie on this host',
+        load: async () => (await import('./workspaces/list.ts')).list,
+      },
+      clean: {
+        doc: 'Remove workspaces of this host that no attempt has',
+        load: async () => (await import('./workspaces/clean.ts')).clean,
+      },
+    },
+  },
   artifacts: {
     doc: 'See, fetch and remove the files that tasks have left behind',
     commands: {

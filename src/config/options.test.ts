@@ -89,6 +89,13 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   vault: ['./vault', './vault'],
   vaultLevel: ['keyring', 'keyring'],
   loopRoots: ['main=/srv/a=b', [{ name: 'main', folder: '/srv/a=b' }]],
+  workspaceFolder: ['/srv/workspaces', '/srv/workspaces'],
+  orphans: ['', true],
+  gitHosts: ['github.com,*.example.com,[::1]:8443', ['github.com', '*.example.com', '[::1]:8443']],
+  gitProtocols: ['https,http', ['https', 'http']],
+  gitMaxFetch: ['2GiB', 2 * 2 ** 30],
+  gitMaxTree: ['500MB', 500_000_000],
+  gitTimeout: ['2m', 120_000],
   join: ['http://127.0.0.1:7420,http://b:7420', ['http://127.0.0.1:7420', 'http://b:7420']],
   code: ['lh_code_abc', 'lh_code_abc'],
   asCode: ['', true],
@@ -267,7 +274,8 @@ test('every option has a flag that sets it, and nothing else changes but what fo
     const config = loadConfig(alone(key), args, {});
     assert.deepEqual(config[key], value, key);
     assert.notDeepEqual(plain[key], value, `the sample of ${key} is not its default`);
-    const expected = key === 'dataDir' ? { ...plain, dataDir: text, store: `sqlite:${text}/leasehold.db` } : plain;
+    const follows = { dataDir: text, store: `sqlite:${text}/leasehold.db`, workspaceFolder: `${text}/workspaces` };
+    const expected = key === 'dataDir' ? { ...plain, ...follows } : plain;
     assert.deepEqual({ ...config, [key]: expected[key] }, expected, key);
   }
 });

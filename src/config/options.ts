@@ -17,6 +17,7 @@ import { RUN_POOL_OPTIONS } from './options/run-pools.ts';
 import { RUN_OPTIONS } from './options/runs.ts';
 import { SCHEDULE_OPTIONS } from './options/schedules.ts';
 import { WORKER_OPTIONS } from './options/worker.ts';
+import { WORKSPACE_OPTIONS } from './options/workspaces.ts';
 
 /**
  * Every setting, declared once. The parser, the help, the type `Config` and `docs/reference/config.md` follow this table;
@@ -28,6 +29,7 @@ export const OPTIONS = Object.freeze({
   ...ARTIFACT_OPTIONS,
   ...CLUSTER_OPTIONS,
   ...WORKER_OPTIONS,
+  ...WORKSPACE_OPTIONS,
   ...POOL_OPTIONS,
   ...PUSH_OPTIONS,
   ...COMMAND_OPTIONS,

@@ -270,6 +270,13 @@ export function networkPlace(text: string, name: string): string {
   throw refuse(name, `${quote(text)} is not a host, an address or a network like 10.0.0.0/8`);
 }
 
+/** A host of repositories: `github.com`, `*.example.com`, `git.example.com:8443`, `[::1]:8080`. */
+export function repoHost(text: string, name: string): string {
+  const host = String.raw`(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\]`;
+  if (text.length <= 260 && new RegExp(`^(?:${host})(?::\\d{1,5})?$`, 'i').test(text)) return text;
+  throw refuse(name, `${quote(text)} is not a host like github.com, *.example.com or git.example.com:8443`);
+}
+
 /** The name of an environment variable. */
 export function variableName(text: string, name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]{0,199}$/.test(text)) return text;

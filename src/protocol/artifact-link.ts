@@ -28,6 +28,8 @@ export interface WhichArtifact {
   /** By its name, of the own task or of this one. */
   readonly name?: string | undefined;
   readonly task?: string | undefined;
+  /** By its name, of all tasks of its run and of those that it depends on: the newest. */
+  readonly run?: true | undefined;
 }
 
 export interface TransferCall {

@@ -263,6 +263,7 @@ export const WorkerRequest = z.discriminatedUnion('type', [
     artifact: artifact.optional(),
     name: z.string().max(1024).optional(),
     task: z.string().max(200).optional(),
+    run: z.literal(true).optional(),
   }),
   z.object({ type: z.literal('artifact_list'), n, lease: LeaseProof, task: z.string().max(200).optional() }),
   z.object({ type: z.literal('artifact_fetch'), n, lease: LeaseProof, artifact }),

@@ -23,6 +23,8 @@ import type {
   StoppableRun,
   StopReason,
 } from './runner/runner.ts';
+import { AttemptWorkspace, type WorkspaceEnd } from './workspace/attempt-workspace.ts';
+import type { WorkspaceStock } from './workspace/workspace-stock.ts';
 
 export interface AttemptDeps {
   readonly session: Session;
@@ -34,6 +36,8 @@ export interface AttemptDeps {
   readonly credentials?: CredentialStock | undefined;
   /** Where its temporary files are. */
   readonly artifacts: ArtifactStock;
+  /** Undefined: this worker makes no workspaces. */
+  readonly workspaces?: WorkspaceStock | undefined;
 }
 
 /** Hears how a run ended that was begun without a promise. */
@@ -67,6 +71,9 @@ export class Attempt implements RunHost {
   #artifacts: AttemptArtifacts | undefined;
   /** Of a result that is too large for its row. */
   #storing: AttemptArtifacts | undefined;
+  #workspace: AttemptWorkspace | undefined;
+  /** What its workspace leaves, also after the handler has ended. */
+  #handedOn: AttemptArtifacts | undefined;
   #log: LazyLog | undefined;
   #running: StoppableRun | undefined;
   #listener: AttemptListener | undefined;
@@ -135,6 +142,30 @@ export class Attempt implements RunHost {
       if (this.#ended || this.#yielded !== undefined) this.#artifacts.drop();
     }
     return this.#artifacts;
+  }
+
+  /** The folder that its task works in. */
+  get workspaces(): AttemptWorkspace | undefined {
+    const { workspaces: stock, world } = this.#deps;
+    if (stock === undefined) return undefined;
+    if (this.#workspace === undefined) {
+      const { id: task, attempt } = this.assignment;
+      this.#workspace = new AttemptWorkspace({
+        stock,
+        task,
+        attempt,
+        clock: world.clock,
+        artifacts: () => {
+          this.#handedOn ??= this.#makeArtifacts();
+          if (this.#letGo) this.#handedOn.drop();
+          return this.#handedOn;
+        },
+        credentials: this.credentials,
+        log: (line) => this.#log?.line('system', line),
+      });
+      if (this.#stopped !== undefined || this.#ended || this.#yielded !== undefined) this.#workspace.stop();
+    }
+    return this.#workspace;
   }
 
   #makeArtifacts(): AttemptArtifacts {
@@ -258,7 +289,9 @@ export class Attempt implements RunHost {
       this.#session?.drop();
       this.#artifacts?.drop();
       this.#storing?.drop();
+      this.#handedOn?.drop();
     }
+    this.#workspace?.stop();
     if (why === 'lost') this.#log?.abandon();
     if (!this.#ended) this.#running?.stop(why === 'away' ? 'lost' : why, ladder);
   }
@@ -270,8 +303,11 @@ export class Attempt implements RunHost {
    */
   async settle(ended: RunOutcome, refusal?: Error): Promise<AttemptOutcome> {
     try {
+      // First: an archive becomes an artifact of the attempt.
+      if (this.#workspace !== undefined) await this.#workspace.close(this.#endOf(ended));
       if (this.credentials !== undefined) await this.#removeFiles(this.credentials);
       if (this.#artifacts !== undefined) await this.#removeArtifactFiles(this.#artifacts);
+      if (this.#handedOn !== undefined) await this.#removeArtifactFiles(this.#handedOn);
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
@@ -293,7 +329,7 @@ export class Attempt implements RunHost {
   /** A plain end: all that is left is to complete the task, which can be done together with others. */
   isPlain(outcome: RunOutcome): outcome is RunOutcome & { readonly kind: 'done' } {
     if (outcome.kind !== 'done' || this.#keeps || this.#trace !== undefined) return false;
-    if (this.credentials !== undefined || this.#artifacts !== undefined) return false;
+    if (this.credentials !== undefined || this.#artifacts !== undefined || this.#workspace !== undefined) return false;
     return this.#stopped === undefined && this.#yielded === undefined && !this.#log?.used;
   }
 
@@ -309,6 +345,15 @@ export class Attempt implements RunHost {
     } finally {
       this.#drop();
     }
+  }
+
+  /** What the folder hears: an attempt without its lease has not ended for its task. */
+  #endOf(ended: RunOutcome): WorkspaceEnd {
+    const how = this.#yielded;
+    if (how !== undefined) return how === 'completed' || how === 'failed' || how === 'cancelled' ? how : 'lost';
+    if (this.#stopped === 'lost' || this.#stopped === 'away') return 'lost';
+    if (this.#stopped === 'cancelled') return 'cancelled';
+    return ended.kind === 'done' && this.#stopped !== 'timeout' ? 'completed' : 'failed';
   }
 
   async #done(ended: RunOutcome & { readonly kind: 'done' }): Promise<AttemptOutcome> {

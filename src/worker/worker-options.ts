@@ -5,6 +5,7 @@ import type { AttemptOutcome } from './attempt.ts';
 import type { WorkerLog } from './logs/worker-log.ts';
 import type { Ladder, Runner } from './runner/runner.ts';
 import type { Vault } from './vault/vault.ts';
+import type { WorkspaceSettings } from './workspace/workspace-stock.ts';
 
 export interface WorkerOptions {
   readonly link: Link;
@@ -31,6 +32,8 @@ export interface WorkerOptions {
   readonly onUpgrade?: ((order: UpgradeOrder) => void) | undefined;
   /** Where temporary files of artifacts go, and how much one of them may hold; default the folder of the system, and 8 GiB. */
   readonly artifactFiles?: { readonly folder?: string; readonly maxSpoolBytes?: number } | undefined;
+  /** Where and how workspaces are made. Undefined: this worker makes none. */
+  readonly workspaces?: WorkspaceSettings | undefined;
   /** Where programs of the system are. */
   readonly path?: string | undefined;
   /** Claims one task, runs it, and ends. */

@@ -27,6 +27,7 @@ import {
   type WorkerOptions,
   type WorkerStats,
 } from './worker-options.ts';
+import { WorkspaceStock } from './workspace/workspace-stock.ts';
 
 const DEFAULT_BLOCK_MS = 600_000;
 const BEAT_MS = 10_000;
@@ -55,10 +56,14 @@ export class Worker {
   #stopping: Promise<void> | undefined;
   #dismissal: Error | undefined;
   #vault: Vault | undefined;
+  readonly #workspaces: WorkspaceStock | undefined;
   readonly #cleanups: (() => void)[] = [];
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    const { workspaces, world } = options;
+    this.#workspaces =
+      workspaces === undefined ? undefined : new WorkspaceStock(workspaces, world, (...told) => this.#warn(...told));
     this.#runners = new HandlerRunners(options.runners, options.suspectRunner);
     const shared = {
       options,
@@ -131,7 +136,17 @@ export class Worker {
     sweepArtifactFolders(artifacts).catch((error: unknown) =>
       this.#warn('temporary files are left by an earlier process', error),
     );
-    const deps = { session, renewal, world, ladder, warn: this.#warn, credentials: this.#stock(), artifacts };
+    const workspaces = this.#workspaces;
+    const deps = {
+      session,
+      renewal,
+      world,
+      ladder,
+      warn: this.#warn,
+      credentials: this.#stock(),
+      artifacts,
+      workspaces,
+    };
     this.#deps = deps;
     this.#slots.idleSince = world.clock.monotonic();
     this.#beginRounds(session);
@@ -156,8 +171,8 @@ export class Worker {
   }
 
   async #open(): Promise<Session> {
-    const { link, name, incarnation, slots, tags = [], queues, priority, version, ticket, release } = this.#options;
-    await this.#runners.start();
+    const { link, name, incarnation, slots, queues, priority, version, ticket, release } = this.#options;
+    const tags = await this.#startRunners();
     this.#vault = await this.#options.vault?.();
     const { handlers } = this.#runners;
     const schemas = this.#runners.schemas();
@@ -166,6 +181,14 @@ export class Worker {
     const more = { ...(ticket === undefined ? {} : { ticket }), ...(release === undefined ? {} : { release }) };
     const hello: Hello = { ...plain, ...vault, ...more };
     return link.open(hello, this.#stopOpening.signal);
+  }
+
+  /** Its tags: its own, and those of the workspaces that it can make. */
+  async #startRunners(): Promise<readonly string[]> {
+    const { tags = [] } = this.#options;
+    const offered = this.#workspaces?.tags() ?? [];
+    await this.#runners.start();
+    return [...new Set([...tags, ...(await offered)])];
   }
 
   /** Starts the beats, the poll for cancel requests and the return of stale claims. */
@@ -233,6 +256,7 @@ export class Worker {
     const closing = (error: unknown): void => this.#warn('the worker did not end cleanly', error);
     await this.#runners.close(closing);
     await renewal.close().catch(closing);
+    await this.#workspaces?.close().catch(closing);
     await session.beat('offline').catch(() => {});
     await session.close().catch(closing);
     for (const cleanup of this.#cleanups) cleanup();

@@ -170,7 +170,9 @@ async function startOf(
   // Commits that never leave this worker. Of other runs they may be left from an earlier one of the same name.
   const kept =
     branch === undefined || spec.publish !== 'none' ? undefined : await commitOf(cache, runRef(branch), call);
-  const newest = taken ?? kept ?? remote;
+  // A bundle of an earlier step is behind what was pushed since.
+  const behind = taken !== undefined && remote !== undefined && (await isAncestor(cache, taken, remote));
+  const newest = (behind ? undefined : taken) ?? kept ?? remote;
   if (commit !== undefined) {
     const there = (await commitOf(cache, commit, call)) !== undefined;
     if (!there) throw fault('WORKSPACE_MISMATCH', { expected: commit, found: newest ?? 'a repository without it' });

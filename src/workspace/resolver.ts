@@ -16,6 +16,7 @@ import { readWorkspaceSpec } from '../core/workspace/spec.ts';
 import type { GitCheckout, WorkspaceSpec } from '../core/workspace/workspace.ts';
 import type { Clock, Timers } from '../core/world.ts';
 import { archiveFolder } from './archive.ts';
+import { withLock } from './git/folder-lock.ts';
 import { openAccess } from './git/git-access.ts';
 import { Git, type GitCaps } from './git/git-command.ts';
 import { ObjectCache } from './git/object-cache.ts';
@@ -59,6 +60,8 @@ export interface PrepareCall {
   /** Tasks of one run that work on one branch share a folder, one after the other. */
   readonly run?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Reads the credentials of this task, before those of the resolver. */
+  readonly credential?: ((name: string) => Promise<CredentialValue>) | undefined;
   /** Commits of the run from another worker. */
   readonly bundle?: string | undefined;
   /** Of a repository of a root: where its worktree lies, such as `../{{ repo }}.{{ run_branch | sanitize }}`. */
@@ -127,14 +130,21 @@ export class WorkspaceResolver {
   }
 
   /** Removes these folders; never one in use. Answers those that are gone. */
-  async clean(keys: readonly string[]): Promise<readonly string[]> {
+  async clean(
+    keys: readonly string[],
+    lives: (record: WorkspaceRecord) => boolean = () => false,
+  ): Promise<readonly string[]> {
     const gone: string[] = [];
     for (const key of keys) {
       if (!isKey(key) || this.#open.has(key)) continue;
       this.#open.set(key, 'a clean-up');
       try {
-        await this.#remove(key);
-        gone.push(key);
+        await withLock(this.#lock, this.#options, async () => {
+          const record = await this.#records.read(key);
+          if (record !== undefined && lives(record)) return;
+          await this.#remove(key);
+          gone.push(key);
+        });
       } catch (error) {
         this.#options.log?.(`The workspace ${key} could not be removed: ${String(error)}`);
       } finally {
@@ -149,6 +159,10 @@ export class WorkspaceResolver {
     const { cacheBytes = CACHE_BYTES, cacheMs = CACHE_MS } = this.#options.caps ?? {};
     const busy = new Set((await this.#records.all()).map(({ cache }) => cache).filter((name) => name !== undefined));
     return this.#cache.prune({ maxAgeMs: cacheMs, maxBytes: cacheBytes, busy });
+  }
+
+  get #lock(): string {
+    return join(this.#options.folder, 'records.lock');
   }
 
   #address(spec: GitCheckout): RemoteRepo | string {
@@ -186,7 +200,9 @@ export class WorkspaceResolver {
       repository,
       at: this.#options.clock.wall(),
     };
-    await this.#records.write(record);
+    // A clean-up from the command line looks whether anybody wants it under the same lock.
+    const { timers } = this.#options;
+    await withLock(this.#lock, { timers, signal: call.signal }, () => this.#records.write(record));
     const work = join(this.#options.folder, 'work');
     await mkdir(join(work, key), { recursive: true, mode: 0o700 });
     const folder = await realpath(join(work, key));
@@ -233,7 +249,8 @@ export class WorkspaceResolver {
         mayChange: call.mayChange,
       });
     }
-    const { credential, knownHosts, hosts } = this.#options;
+    const { knownHosts, hosts } = this.#options;
+    const credential = call.credential ?? this.#options.credential;
     const open = async () => {
       // A task names both the repository and the credential: without a list it could have any secret sent to any host.
       if (spec.credential !== undefined && hosts === undefined)

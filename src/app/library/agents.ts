@@ -70,6 +70,8 @@ export function agentHandler(options: AgentHandlerOptions = {}): AgentTask {
   const definition = task(AGENT_HANDLER, {
     maxAttempts: AGENT_TRIES,
     input: agentInput,
+    // It prepares it itself: this is for the placement of its tasks.
+    workspace: ({ workspace }) => (typeof workspace === 'object' ? workspace : undefined),
     run: () => {
       throw new Error('an agent is driven');
     },

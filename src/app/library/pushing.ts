@@ -8,6 +8,7 @@ import type { CallerTransaction } from '../../store/store.ts';
 import type { AnyTask } from '../../worker/define/definition.ts';
 import type { InputOf } from '../../worker/define/pushable-task.ts';
 import { parseInput } from '../../worker/define/schema.ts';
+import { placedForWorkspace } from '../../worker/define/workspace-placement.ts';
 
 /** Options of one push of a defined task, instead of those of its definition. */
 export interface PushOptions
@@ -93,7 +94,7 @@ export function pushOf(
 ): PushRequest | Promise<PushRequest> {
   if (options !== undefined) checkOptions('push options', options, PUSH);
   if (task.schema === undefined) return requestOf(task, input, options);
-  return parseInput(task.schema, input, task.name).then(() => requestOf(task, input, options));
+  return parseInput(task.schema, input, task.name).then((parsed) => requestOf(task, input, options, parsed));
 }
 
 /** All inputs are checked first. */
@@ -104,8 +105,11 @@ export async function pushesOf(
 ): Promise<readonly PushRequest[]> {
   checkOptions('options of pushMany', options, PUSH_MANY);
   checkList('inputs', inputs);
-  if (task.schema !== undefined) for (const input of inputs) await parseInput(task.schema, input, task.name);
-  return inputs.map((input) => requestOf(task, input, options));
+  if (task.schema === undefined) return inputs.map((input) => requestOf(task, input, options));
+  const requests: PushRequest[] = [];
+  for (const input of inputs)
+    requests.push(requestOf(task, input, options, await parseInput(task.schema, input, task.name)));
+  return requests;
 }
 
 export async function graphOf(graph: readonly GraphTaskInput[]): Promise<readonly GraphPush[]> {
@@ -114,9 +118,9 @@ export async function graphOf(graph: readonly GraphTaskInput[]): Promise<readonl
   for (const one of graph) {
     checkOptions('options of a task in a graph', one, GRAPH);
     const { name = one.task.name, task, input, after, afterFailure, ...options } = one;
-    await parseInput(task.schema, input, task.name);
+    const parsed = await parseInput(task.schema, input, task.name);
     requests.push({
-      ...requestOf(task, input, options),
+      ...requestOf(task, input, options, parsed),
       name,
       ...(after === undefined ? {} : { after: after.map(upstreamOf) }),
       ...(afterFailure === undefined ? {} : { afterFailure }),
@@ -132,7 +136,20 @@ function upstreamOf(given: NonNullable<GraphTaskInput['after']>[number]): NonNul
   return given.optional === undefined ? { on } : { on, optional: given.optional };
 }
 
-function requestOf(task: AnyTask, input: unknown, options: PushOptions | undefined): PushRequest {
+/** `parsed`: what the handler will be given. */
+function requestOf(
+  task: AnyTask,
+  input: unknown,
+  options: PushOptions | undefined,
+  parsed: unknown = input,
+): PushRequest {
+  const request = plainRequestOf(task, input, options);
+  if (task.workspace === undefined) return request;
+  const { placement } = request;
+  return { ...request, placement: placedForWorkspace(task.name, task.workspace, parsed, placement) };
+}
+
+function plainRequestOf(task: AnyTask, input: unknown, options: PushOptions | undefined): PushRequest {
   const { name, queue, retry, maxAttempts, timeoutMs: timeout, waitTimeoutMs: waitTimeout } = task;
   const { placement, limits, reuse, permissions } = task;
   const defined = {

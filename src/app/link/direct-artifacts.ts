@@ -99,14 +99,29 @@ export class DirectArtifacts implements ArtifactLink, ArtifactTransfers {
     return artifactOf(await artifacts.end(lease, id));
   }
 
-  async find(lease: Lease, { id, name, task }: WhichArtifact): Promise<Artifact> {
+  async find(lease: Lease, { id, name, task, run }: WhichArtifact): Promise<Artifact> {
     await this.#requireHeld(lease);
     if (id !== undefined) return artifactOf(await this.#readable(lease, id));
     if (name === undefined) throw fault('INVALID_INPUT', { field: 'artifact', problem: 'it needs an id or a name' });
-    const of = await this.#taskOf(lease, task);
-    const found = await this.#engine.artifacts.find({ task: of, name });
+    const found =
+      run === true
+        ? await this.#newestOfRun(lease, name)
+        : await this.#engine.artifacts.find({ task: await this.#taskOf(lease, task), name });
     if (found === undefined) throw fault('NOT_FOUND', { kind: 'artifact', id: name });
     return artifactOf(found);
+  }
+
+  /** Tasks of a graph depend on each other, and are no run together. */
+  async #newestOfRun({ task }: Lease, name: string): Promise<ArtifactRecord | undefined> {
+    const { artifacts } = this.#engine;
+    const [record, needs] = await Promise.all([this.#engine.get(task), this.#engine.dependencies(task)]);
+    const found = await Promise.all([
+      artifacts.list({ root: record?.root ?? task, name, limit: 1 }),
+      artifacts.list({ tasks: needs.map((one) => one.task), name, limit: 1 }),
+    ]);
+    return found
+      .flat()
+      .reduce<ArtifactRecord | undefined>((a, b) => (a && a.createdAt >= b.createdAt ? a : b), undefined);
   }
 
   async list(lease: Lease, task?: string): Promise<readonly Artifact[]> {

@@ -60,7 +60,8 @@ export function remoteAppWorker(client: Client, options: RemoteWorkerOptions, { 
     );
     return rest.name === undefined && identity.made ? removingName(session, client, identity.name) : session;
   });
-  return makeWorker(rest, { link, world, log, name });
+  // One that registers itself says its tags; that of an operator has those of its name.
+  return makeWorker(rest, { link, world, log, name, joined: secret !== undefined || code !== undefined });
 }
 
 /** This process has a token that may push whatever it likes: its tasks may do the same. */

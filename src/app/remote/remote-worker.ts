@@ -67,7 +67,15 @@ export function remoteWorker(joining: Joining, options: BuiltinOptions): Worker 
       log.info('credentials are protected by the rights of files only', { because: opened.because });
     return opened.vault;
   };
-  return makeWorker(builtinWorkerOptions({ ...options, name }), { link, world, log, name, vault, upgrades });
+  return makeWorker(builtinWorkerOptions({ ...options, name }), {
+    link,
+    world,
+    log,
+    name,
+    vault,
+    upgrades,
+    joined: true,
+  });
 }
 
 /** Exchanges a code for the name and the secret of a worker, and keeps them for its next start. A node that is away is skipped. */

@@ -123,13 +123,16 @@ const NOTHING_ALLOWED: BuiltinOptions = {
 /** What the worker of the node may do, its process may do too. */
 function argumentsOf(builtin: BuiltinOptions | undefined): readonly string[] {
   if (builtin === undefined) return ['--allow=none'];
-  const { allow, allowHttp, allowEnv, handlers, tags, loopRoots = {} } = builtin;
+  const { allow, allowHttp, allowEnv, handlers, tags, loopRoots = {}, workspaces } = builtin;
   return [
     `--allow=${allow.length === 0 ? 'none' : allow.join(',')}`,
     ...allowHttp.map((one) => `--allow-http=${one}`),
     ...allowEnv.map((one) => `--allow-env=${one}`),
     ...handlers.map((one) => `--handlers=${one}`),
     ...tags.map((one) => `--tag=${one}`),
+    ...(workspaces?.folder === undefined ? [] : [`--workspace-folder=${workspaces.folder}`]),
+    ...(workspaces?.hosts ?? []).map((host) => `--git-host=${host}`),
+    ...(workspaces?.protocols === undefined ? [] : [`--git-protocol=${workspaces.protocols.join(',') || 'none'}`]),
     ...Object.entries(loopRoots).map(([name, folder]) => `--loop-root=${name}=${folder}`),
   ];
 }

@@ -15,6 +15,12 @@ export const WORKER_OPTIONS: readonly OptionKey[] = [
   'allowHttp',
   'allowEnv',
   'loopRoots',
+  'workspaceFolder',
+  'gitHosts',
+  'gitProtocols',
+  'gitMaxFetch',
+  'gitMaxTree',
+  'gitTimeout',
   'requireSigned',
   'allowCommand',
   'artifactPatience',
@@ -38,10 +44,29 @@ export function workerOptions(config: Config, unnamed: string): BuiltinOptions {
     allowHttp,
     allowEnv,
     loopRoots: rootsIn(loopRoots),
+    workspaces: workspacesOf(config),
     root: process.cwd(),
     artifactPatienceMs: artifactPatience,
     ...(artifactHosts.length === 0 ? {} : { artifactHosts }),
     ...(demands === undefined ? {} : { demands }),
+  };
+}
+
+function workspacesOf({
+  workspaceFolder: folder,
+  gitHosts,
+  gitProtocols: protocols,
+  gitMaxFetch: maxFetch,
+  gitMaxTree: maxTree,
+  gitTimeout: timeout,
+}: Config): NonNullable<BuiltinOptions['workspaces']> {
+  return {
+    folder,
+    protocols,
+    ...(gitHosts.length === 0 ? {} : { hosts: gitHosts }),
+    ...(maxFetch === undefined ? {} : { maxFetch }),
+    ...(maxTree === undefined ? {} : { maxTree }),
+    ...(timeout === undefined ? {} : { timeout }),
   };
 }
 

@@ -110,7 +110,7 @@ export const WORKER_OPTIONS = {
     fallbackDoc: 'none; the key of a known provider goes to that provider',
   },
   loopRoots: {
-    doc: 'A folder in which loops may work, by a name that runs have for it: main=/srv/work; may be repeated, a comma between two in the variable',
+    doc: 'A folder in which loops and workspaces may lie, by a name that runs and tasks have for it: main=/srv/work; may be repeated, a comma between two in the variable',
     flag: 'loop-root',
     value: 'NAME=FOLDER',
     many: true,
@@ -118,7 +118,7 @@ export const WORKER_OPTIONS = {
     env: ['LEASEHOLD_LOOP_ROOTS'],
     parseEnv: (text, name) => text.split(',').flatMap((one) => namedFolder(one.trim(), name)),
     fallback: (): readonly NamedFolder[] => [],
-    fallbackDoc: 'none: the worker runs no loops',
+    fallbackDoc: 'none: the worker runs no loops, and has no folders of that kind',
   },
   vault: {
     doc: 'Keep the credentials that the worker is given in this folder, under a key that lies elsewhere',

@@ -77,6 +77,9 @@ test('what could start a program, carry a secret or lead elsewhere is refused, a
 test('a worker that lists hosts asks no other', () => {
   const allowed = (text: string, ...hosts: readonly string[]) => hostAllowed(remote(text), hosts);
   assert.ok(hostAllowed(remote('https://any/x'), undefined));
+  assert.ok(!hostAllowed(remote('http://any/x'), undefined) && allowed('http://any/x', 'any'));
+  for (const own of ['127.0.0.1:99', 'localhost', '[::1]:8'])
+    assert.ok(hostAllowed(remote(`http://${own}/x`), undefined), own);
   assert.ok(!allowed('https://any/x'));
   assert.ok(allowed('https://github.com/x', 'other', 'GitHub.com'));
   assert.ok(!allowed('https://github.com.evil.org/x', 'github.com'));

@@ -105,9 +105,14 @@ function unescaped(segment: string): string | undefined {
   }
 }
 
-/** Whether a worker that lists these hosts may talk to this one: `github.com`, `github.com:8443`, or `*.example.com`. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Whether a worker that lists these hosts may talk to this one: `github.com`, `github.com:8443`, or `*.example.com`. One that lists none talks to all of
+ * them, but over plain http only to its own: everybody on the way could change what comes.
+ */
 export function hostAllowed({ host, port, protocol }: RemoteRepo, hosts: readonly string[] | undefined): boolean {
-  if (hosts === undefined) return true;
+  if (hosts === undefined) return protocol !== 'http' || LOOPBACK.test(host);
   const own = port ?? DEFAULT_PORTS[protocol];
   return hosts.some((listed) => {
     const [, name = '', asked] = /^(.*?)(?::(\d+))?$/s.exec(listed.toLowerCase()) as unknown as readonly string[];

@@ -25,11 +25,12 @@ export async function answerArtifact(
     case 'artifact_end':
       return transfers.end(lease, request.artifact);
     case 'artifact_find': {
-      const { artifact: id, name, task } = request;
+      const { artifact: id, name, task, run } = request;
       return transfers.find(lease, {
         ...(id === undefined ? {} : { id }),
         ...(name === undefined ? {} : { name }),
         ...(task === undefined ? {} : { task }),
+        ...(run === undefined ? {} : { run }),
       });
     }
     case 'artifact_list':

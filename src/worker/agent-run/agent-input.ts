@@ -1,9 +1,13 @@
+import type { WorkspaceSpec } from '../../core/workspace/workspace.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { either, type Field, list, map, object, oneOf, optional, type Shape, text, whole } from '../handlers/schema.ts';
+import { workspaceField } from '../handlers/workspace-field.ts';
 
 /** An agent works for long, and a crash in each hour of it is no reason to end. A wait gives its try back. */
 export const AGENT_TRIES = 25;
 
+/** Agents that run on the host of the worker, in a folder. */
+const PROGRAMS: ReadonlySet<string> = new Set(['command', 'claude-code', 'codex-cli', 'pi-agent', 'smolagents']);
 const POLICIES: ReadonlySet<Value> = new Set(['repeat', 'exact', 'relaunch']);
 const TYPE = /^[a-z0-9][a-z0-9-]{0,40}$/;
 const DEFAULT_ITERATIONS = 25;
@@ -30,7 +34,8 @@ const fields = {
   system: optional(text({ check: shorter(MOST_PROMPT) })),
   max_iterations: optional(whole({ min: 1, max: MOST_ITERATIONS })),
   on_max_iterations: optional(oneOf(['fail', 'complete'])),
-  workspace: optional(text({ minLength: 1, check: shorter(MOST_NAME) })),
+  workspace: optional(folderOrWorkspace()),
+  commit: optional(text({ minLength: 1, check: shorter(MOST_NAME) })),
   session: optional(text({ minLength: 1, check: shorter(200) })),
   context: optional(map()),
   output: optional(map()),
@@ -43,7 +48,16 @@ const fields = {
   backoffs: optional(list(whole({ min: 0, max: 3_600 }))),
 };
 
-export const agentInput = object(fields);
+export const agentInput = object(fields, {
+  check({ workspace, commit, gateway }, report) {
+    const prepared = typeof workspace === 'object' ? workspace : undefined;
+    if (commit !== undefined && prepared?.source !== 'git') report(['commit'], 'needs a workspace of git');
+    if (prepared !== undefined && 'keep' in prepared && prepared.keep === 'archive')
+      report(['workspace', 'keep'], 'of an agent is delete, keep or on-failure');
+    if (prepared !== undefined && !PROGRAMS.has(gatewayOf(gateway as Value).type))
+      report(['workspace'], `is prepared for agents that are programs: ${[...PROGRAMS].join(', ')}`);
+  },
+});
 
 export type AgentInput = Shape<typeof fields>;
 
@@ -74,6 +88,19 @@ function checked<T>(field: Field<T, false>, problems: (value: Value) => Problems
       if (!isWrong) for (const [below, problem] of problems(value as Value)) report([...path, ...below], problem);
       return read;
     },
+  };
+}
+
+/** The path of a folder of the worker, or the words of one that it prepares. */
+function folderOrWorkspace(): Field<string | WorkspaceSpec, false> {
+  const path = text({ minLength: 1, check: shorter(MOST_NAME) });
+  return {
+    optional: false,
+    jsonSchema: { anyOf: [path.jsonSchema, map().jsonSchema] },
+    read: (value, at, report) =>
+      typeof value === 'object' && value !== null
+        ? workspaceField.read(value, at, report)
+        : path.read(value, at, report),
   };
 }
 

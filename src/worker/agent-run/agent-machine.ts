@@ -38,13 +38,15 @@ export function inputOf({ prompt, system, context, workspace, max_iterations: mo
     prompt,
     ...(system === undefined ? {} : { system }),
     ...(context === undefined ? {} : { context }),
-    ...(workspace === undefined ? {} : { workspace }),
+    ...(typeof workspace === 'string' ? { workspace } : {}),
     ...(most === undefined ? {} : { max_iterations: most }),
   };
 }
 
 function agentOf(given: AgentInput): ValueMap {
-  const { workspace, output, system } = given;
+  const { output, system } = given;
+  // One that is prepared is the folder of the program itself: its path is another at the next try, and a machine must stay the same.
+  const workspace = typeof given.workspace === 'string' ? given.workspace : undefined;
   const { type, config } = gatewayOf(given.gateway as never);
   const { ref, ...settings } = config;
   const asked = {

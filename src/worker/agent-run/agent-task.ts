@@ -1,5 +1,5 @@
 /** The handler `agent`: one run of an AI agent as a task. */
-import { fault } from '../../core/errors.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
 import type { World } from '../../core/world.ts';
 import { AGENT_HANDLER } from '../../flow/agent/definition.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
@@ -12,6 +12,7 @@ import { HooksRegistry } from '../machine/hooks-registry.ts';
 import type { AgentCall, RunnableMachine } from '../machine/inline-driver.ts';
 import { loadMachine } from '../machine/load-machine.ts';
 import type { AttemptSession, RunOutcome } from '../runner/runner.ts';
+import { openWorkspace, type TaskWorkspace } from '../workspace/handler-workspace.ts';
 import { AGENT_TRIES, type AgentInput, agentInput, gatewayOf, iterationsOf } from './agent-input.ts';
 import { agentMachine, inputOf } from './agent-machine.ts';
 import { endOf, resultOf } from './agent-result.ts';
@@ -60,12 +61,20 @@ async function driveAgent(given: unknown, attempt: DrivenAttempt, options: Agent
   } catch (error) {
     return { kind: 'giveUp', error };
   }
+  let workspace: TaskWorkspace | undefined;
+  if (typeof input.workspace === 'object') {
+    try {
+      workspace = await openWorkspace(input.workspace, attempt.workspaces);
+    } catch (error) {
+      return { kind: isEngineError(error, 'INVALID_INPUT') ? 'giveUp' : 'failed', error };
+    }
+  }
   const secrets = secretsOf(config, environment(), sendable);
   const { log, progress } = attempt;
   const events = new EventLog({ timers: world.timers, secrets, log, progress });
   let runnable: RunnableMachine;
   try {
-    runnable = await loaded(input, events, options);
+    runnable = await loaded(input, events, workspace, options);
   } catch (error) {
     // Another try would read the same.
     return { kind: 'giveUp', error };
@@ -101,8 +110,14 @@ async function checked(given: unknown): Promise<AgentInput> {
   throw fault('INVALID_INPUT', { field: 'input of an agent', problem: all });
 }
 
-async function loaded(input: AgentInput, events: EventLog, options: AgentTaskOptions): Promise<RunnableMachine> {
-  const { world, agents, environment, sendable, allowHttp, programs = true, folder = process.cwd() } = options;
+async function loaded(
+  input: AgentInput,
+  events: EventLog,
+  workspace: TaskWorkspace | undefined,
+  options: AgentTaskOptions,
+): Promise<RunnableMachine> {
+  const { world, agents, environment, sendable, allowHttp, programs = true } = options;
+  const folder = workspace?.path ?? options.folder ?? process.cwd();
   const loader = new AgentLoader({
     registry: agents,
     environment,
@@ -116,15 +131,26 @@ async function loaded(input: AgentInput, events: EventLog, options: AgentTaskOpt
   });
   const source = { value: agentMachine(input), folder, name: 'the task' };
   const agent = async (name: string, place: Parameters<typeof loader.agent>[1]): Promise<AgentCall> =>
-    around(await loader.agent(name, place), input, events, world);
+    around(await loader.agent(name, place), input, { events, workspace, world });
   return loadMachine(source, { hooks: NO_HOOKS, agent });
 }
 
 /** The call of the agent, heard by the log, bounded when it is stopped, with the whole of its answer as its output. */
-function around(call: AgentCall, { session }: AgentInput, events: EventLog, { timers }: World): AgentCall {
+function around(
+  call: AgentCall,
+  { session, commit }: AgentInput,
+  {
+    events,
+    workspace,
+    world: { timers },
+  }: { readonly events: EventLog; readonly workspace: TaskWorkspace | undefined; readonly world: World },
+): AgentCall {
   return async (command, stop, surroundings) => {
     const asked = session === undefined ? command : { ...command, session, sessionId: session };
     const answer = await boundedCall(timers, stop, () => call(asked, stop, { ...surroundings, told: events.take }));
+    // Before its answer is kept: who goes on from that answer gets the folder anew.
+    if (commit !== undefined) await workspace?.commitAll(commit);
+    if (workspace?.branch !== undefined) await workspace.publish();
     const { context: _, drop: __, sessionId: ___, ...rest } = answer;
     return { ...rest, output: resultOf(answer, events.counts) as unknown as ValueMap };
   };

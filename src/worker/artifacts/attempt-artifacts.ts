@@ -78,11 +78,12 @@ export class AttemptArtifacts implements ArtifactReader {
     return this.#do((link, lease, signal) => link.put(lease, whole, { signal }));
   }
 
-  find({ id, name, task }: WhichArtifact): Promise<Artifact> {
+  find({ id, name, task, run }: WhichArtifact): Promise<Artifact> {
     const which = {
       ...(id === undefined ? {} : { id }),
       ...(name === undefined ? {} : { name }),
       ...(task === undefined ? {} : { task }),
+      ...(run === true ? { run } : {}),
     };
     return this.#do((link, lease) => link.find(lease, which));
   }

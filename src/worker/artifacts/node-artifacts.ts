@@ -59,11 +59,12 @@ export class NodeArtifacts implements ArtifactLink {
     });
   }
 
-  async find(lease: Lease, { id, name, task }: WhichArtifact): Promise<Artifact> {
+  async find(lease: Lease, { id, name, task, run }: WhichArtifact): Promise<Artifact> {
     const which = {
       ...(id === undefined ? {} : { artifact: id }),
       ...(name === undefined ? {} : { name }),
       ...(task === undefined ? {} : { task }),
+      ...(run === true ? { run } : {}),
     };
     return this.#options.request({ type: 'artifact_find', lease: this.#proof(lease), ...which });
   }

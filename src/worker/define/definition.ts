@@ -9,6 +9,7 @@ import type { TaskArtifacts } from '../artifacts/handler-artifacts.ts';
 import type { CredentialReader, TaskCredentials } from '../credentials/handler-credentials.ts';
 import type { DurableContext } from '../durable/durable-context.ts';
 import type { AttemptSession, RunOutcome, RunRequest } from '../runner/runner.ts';
+import type { TaskWorkspace, WorkspaceReader, WorkspaceWish } from '../workspace/handler-workspace.ts';
 import type { PushableTask } from './pushable-task.ts';
 import type { InferInput, InferOutput, StandardSchema } from './schema.ts';
 
@@ -31,6 +32,8 @@ export interface TaskContext extends DurableContext {
   readonly credentials: TaskCredentials;
   /** The files of the task: what it leaves behind, and what others of its tree have left. */
   readonly artifacts: TaskArtifacts;
+  /** The folder that was prepared for the run, of a task that asks for one; else a `CONFLICT`. */
+  readonly workspace: TaskWorkspace;
   /** Adds a line to the task's log. */
   log(message: string): void;
   /** Reports progress: any JSON value, such as 0.4 or { done: 4, of: 10 }. */
@@ -51,6 +54,11 @@ export interface TaskOptions<S extends StandardSchema | undefined, R> {
   readonly waitTimeout?: Duration;
   /** Where it may run: tags, workers, versions. */
   readonly placement?: PlacementInput;
+  /**
+   * The folder that its worker prepares before each run: words, or a function that makes them of the input. Workers that can make it are
+   * found by their tags, which a push of the library asks for by itself.
+   */
+  readonly workspace?: WorkspaceWish<Parsed<S>>;
   /** What it takes of limits while it runs; a name alone takes one. */
   readonly limits?: readonly (string | LimitUseInput)[];
   /** Whether a kept result for the same input, or key, replaces a run, and up to which age; default no. */
@@ -96,6 +104,8 @@ export interface DrivenAttempt {
   readonly credentials?: CredentialReader | undefined;
   /** Undefined: it can store none. */
   readonly artifacts?: ArtifactReader | undefined;
+  /** Undefined: it can have none. */
+  readonly workspaces?: WorkspaceReader | undefined;
 }
 
 /** Any definition: `never` accepts every input type, as with parameters of functions. */

@@ -3,6 +3,7 @@ import type { Permissions } from '../../core/placement/permissions.ts';
 import type { PlacementInput } from '../../core/placement/placement.ts';
 import type { RetryInput } from '../../core/task/retry.ts';
 import type { ReuseInput } from '../../core/task/reuse.ts';
+import type { WorkspaceWish } from '../workspace/handler-workspace.ts';
 import type { StandardSchema } from './schema.ts';
 
 /** The part of a task's definition that a push needs: its names, how to check its input, and its defaults. */
@@ -18,6 +19,8 @@ export interface PushableTask<Input = never, Result = unknown> {
   readonly limits: readonly (string | LimitUseInput)[] | undefined;
   readonly reuse: ReuseInput | undefined;
   readonly permissions: Permissions | undefined;
+  /** Where its placement finds workers; undefined: it needs no workspace. */
+  readonly workspace?: WorkspaceWish<never> | undefined;
   /** Only for the types of `push` and `result`. */
   readonly '~types'?: (input: Input) => Result;
 }

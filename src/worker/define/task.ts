@@ -7,6 +7,7 @@ import { normalizePlacement } from '../../core/placement/placement.ts';
 import { normalizeRetry } from '../../core/task/retry.ts';
 import { normalizeReuse } from '../../core/task/reuse.ts';
 import { MAX_TRIES_BOUND } from '../../core/task/task.ts';
+import { readWorkspaceSpec } from '../../core/workspace/spec.ts';
 import type { Given, TaskContext, TaskDefinition, TaskOptions } from './definition.ts';
 import type { OutcomeValue } from './outcome.ts';
 import type { StandardSchema } from './schema.ts';
@@ -19,6 +20,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'timeout',
   'waitTimeout',
   'placement',
+  'workspace',
   'limits',
   'reuse',
   'permissions',
@@ -41,7 +43,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
     }
   }
   const { input, queue, retry, maxAttempts, timeout, waitTimeout, placement, limits, reuse, module } = options;
-  const { isolation = 'inline', permissions } = options;
+  const { isolation = 'inline', permissions, workspace } = options;
   if (typeof options.run !== 'function') throw refuse(name, 'run must be a function');
   if (input !== undefined && typeof input['~standard']?.validate !== 'function') {
     throw refuse(name, 'input must be a Standard Schema, such as those of zod, valibot or arktype');
@@ -61,6 +63,7 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
   if (limits !== undefined) normalizeUses(limits);
   if (reuse !== undefined) normalizeReuse(reuse);
   if (permissions !== undefined) normalizePermissions(permissions);
+  if (workspace !== undefined && typeof workspace !== 'function') checkWorkspace(name, workspace);
   return Object.freeze({
     name,
     queue: checkName('queue', queue ?? name),
@@ -73,10 +76,16 @@ export function task<S extends StandardSchema | undefined = undefined, R = unkno
     limits,
     reuse,
     permissions,
+    ...(workspace === undefined ? {} : { workspace }),
     isolation,
     module,
     run: (value: unknown, ctx: TaskContext) => options.run(value as never, ctx),
   });
+}
+
+function checkWorkspace(name: string, workspace: unknown): void {
+  const read = readWorkspaceSpec(workspace);
+  if (!('spec' in read)) throw refuse(name, `its workspace: ${read.problems.join('; ')}`);
 }
 
 function refuse(name: string, problem: string): Error {

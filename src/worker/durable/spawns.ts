@@ -1,6 +1,7 @@
 import type { ChildRequest } from '../../protocol/link.ts';
 import type { AnyPushable } from '../define/pushable-task.ts';
 import { parseInput } from '../define/schema.ts';
+import { placedForWorkspace } from '../define/workspace-placement.ts';
 import { checkOptions } from './check-options.ts';
 import type { Child, DependencyResult, HandlerRef, SpawnOptions } from './durable-context.ts';
 import type { Journal } from './journal.ts';
@@ -57,10 +58,13 @@ export async function childRequestOf(
 ): Promise<ChildRequest> {
   const given = withoutUndefined(options);
   if ('handler' in task) return { queue: task.queue, ...given, handler, input };
-  await parseInput(task.schema, input, handler);
+  const parsed = await parseInput(task.schema, input, handler);
   const { queue, retry, maxAttempts, timeoutMs, waitTimeoutMs, placement, limits, reuse } = task;
   const defaults = { retry, maxAttempts, timeout: timeoutMs, waitTimeout: waitTimeoutMs, placement, limits, reuse };
-  return { queue, ...withoutUndefined(defaults), ...given, handler, input };
+  const request = { queue, ...withoutUndefined(defaults), ...given, handler, input };
+  if (task.workspace === undefined) return request;
+  const placed = placedForWorkspace(handler, task.workspace, parsed, request.placement);
+  return { ...request, ...(placed === undefined ? {} : { placement: placed }) };
 }
 
 function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } {

@@ -15,6 +15,7 @@ import { type Command, type CommandEnd, runCommand } from './command.ts';
 import { failure } from './failure.ts';
 import { list, object, optional, type Shape, text, texts } from './schema.ts';
 import { Tail } from './tail.ts';
+import { workspaceField } from './workspace-field.ts';
 
 export interface ShellOptions {
   /** The variables on the allow-list are passed on; default: the environment of this process at each run. */
@@ -32,6 +33,8 @@ export interface ShellResult {
   readonly stdout: string;
   readonly truncated: boolean;
   readonly durationMs: number;
+  /** What was committed, where that was asked for and something was changed. */
+  readonly commit?: string;
 }
 
 const KEPT_OUTPUT = 64 * 1024;
@@ -58,24 +61,40 @@ const fields = {
   command: optional(text({ minLength: 1, check: noNul, about: 'A line for sh -c. Data belongs into argv or env.' })),
   argv: optional(list(text({ check: noNul }), { min: 1, about: 'A program and its arguments, run without a shell.' })),
   cwd: optional(text({ minLength: 1, check: noNul, about: 'The folder to run in.' })),
+  workspace: optional(workspaceField),
+  commit: optional(
+    text({
+      minLength: 1,
+      check: noNul,
+      about: 'Of a workspace of git: what was changed is committed with this message.',
+    }),
+  ),
   env: optional(texts({ check: checkVariable, about: 'Variables beside those that are passed on.' })),
   stdin: optional(text({ about: 'What the command can read.' })),
   credentials: programCredentials,
 };
 
 const input = object(fields, {
-  check({ command, argv }, report) {
+  check({ command, argv, cwd, workspace, commit }, report) {
     if ((command === undefined) === (argv === undefined)) report([], 'must have either command or argv');
+    if (cwd !== undefined && workspace !== undefined) report(['cwd'], 'must not stand beside workspace');
+    if (commit !== undefined && workspace?.source !== 'git') report(['commit'], 'needs a workspace of git');
     if (argv?.[0] === '') report(['argv', 0], 'must not be empty');
   },
 });
 
 /** Runs a command. */
 export function makeShell(options: ShellOptions = {}) {
-  return task('shell', { input, run: (given, ctx) => run(given, ctx, options) });
+  return task('shell', {
+    input,
+    workspace: ({ workspace }) => workspace,
+    run: (given, ctx) => run(given, ctx, options),
+  });
 }
 
-async function run(given: Shape<typeof fields>, ctx: TaskContext, options: ShellOptions) {
+async function run(asked: Shape<typeof fields>, ctx: TaskContext, options: ShellOptions) {
+  const workspace = asked.workspace === undefined ? undefined : ctx.workspace;
+  const given = workspace === undefined ? asked : { ...asked, cwd: workspace.path };
   ctx.signal.throwIfAborted();
   if (given.cwd !== undefined && !(await isFolder(given.cwd))) {
     return giveUp(failure('NO_FOLDER', `There is no folder ${JSON.stringify(given.cwd)} on this worker.`));
@@ -97,8 +116,10 @@ async function run(given: Shape<typeof fields>, ctx: TaskContext, options: Shell
   // A result after the stop does not count.
   ctx.signal.throwIfAborted();
   if (end.exitCode !== 0) throw failed(end, stderr.tail);
+  const commit = asked.commit === undefined ? undefined : await workspace?.commitAll(asked.commit);
   const durationMs = Math.round(performance.now() - startedAt);
   const result: ShellResult = { exitCode: 0, stdout: stdout.tail.text(), truncated: stdout.tail.cut, durationMs };
+  if (commit !== undefined) return { ...result, commit };
   return result;
 }
 

@@ -3,6 +3,7 @@ import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../credentials/handler-credentials.ts';
 import type { AnyTask } from '../define/definition.ts';
 import { jsonSchemaOf } from '../define/schema.ts';
+import type { WorkspaceReader } from '../workspace/handler-workspace.ts';
 import { callHandler, type HandlerRun } from './run-handler.ts';
 import type {
   ActiveRun,
@@ -128,6 +129,10 @@ class InlineRun implements StoppableRun, HandlerRun {
 
   get artifacts(): ArtifactReader | undefined {
     return this.#sessions?.artifacts;
+  }
+
+  get workspaces(): WorkspaceReader | undefined {
+    return this.#sessions?.workspaces;
   }
 
   /** The first end counts; the later result of an abandoned handler is dropped. */

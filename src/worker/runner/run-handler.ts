@@ -1,4 +1,4 @@
-import { fault } from '../../core/errors.ts';
+import { fault, isEngineError } from '../../core/errors.ts';
 import { plainInput } from '../../flow/workflow/forked.ts';
 import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import { HandlerArtifacts, type TaskArtifacts } from '../artifacts/handler-artifacts.ts';
@@ -7,6 +7,7 @@ import type { AnyTask, TaskContext } from '../define/definition.ts';
 import { outcomeOf } from '../define/outcome.ts';
 import { parseInput } from '../define/schema.ts';
 import { DurableRuntime } from '../durable/durable-runtime.ts';
+import { openWorkspace, specOf, type TaskWorkspace, type WorkspaceReader } from '../workspace/handler-workspace.ts';
 import type { AttemptSession, RunOutcome, RunRequest } from './runner.ts';
 
 export interface ContextParts {
@@ -19,6 +20,8 @@ export interface ContextParts {
   readonly credentials?: CredentialReader | undefined;
   /** Undefined: the run can store none. */
   readonly artifacts?: ArtifactReader | undefined;
+  /** Undefined: the run can have none. */
+  readonly workspaces?: WorkspaceReader | undefined;
 }
 
 /** A run of a handler: the parts of its context, and who hears of its end. */
@@ -57,6 +60,10 @@ export async function callHandler(definition: AnyTask, request: RunRequest, run:
   }
   const context = new Context(request, run);
   let outcome: RunOutcome;
+  if (definition.workspace !== undefined) {
+    run.end(await inWorkspace(definition, input, context, run));
+    return;
+  }
   try {
     const value = await definition.run(input, context);
     const durable = Context.durableOf(context);
@@ -67,17 +74,42 @@ export async function callHandler(definition: AnyTask, request: RunRequest, run:
   run.end(outcome);
 }
 
+/** The folder is ready before the handler begins. What it has committed is handed on before the task is completed. */
+async function inWorkspace(
+  definition: AnyTask,
+  input: unknown,
+  context: Context,
+  run: HandlerRun,
+): Promise<RunOutcome> {
+  try {
+    const spec = specOf(definition.workspace as NonNullable<AnyTask['workspace']>, input);
+    if (spec !== undefined) Context.place(context, await openWorkspace(spec, run.workspaces));
+  } catch (error) {
+    // Words that mean nothing mean nothing at the next try either.
+    return { kind: isEngineError(error, 'INVALID_INPUT') ? 'giveUp' : 'failed', error };
+  }
+  try {
+    const value = await definition.run(input, context);
+    if ((await Context.durableOf(context)?.hasParked()) === true) return PARKED;
+    const outcome = outcomeOf(value);
+    if (outcome.kind === 'done' && Context.workspaceOf(context)?.branch !== undefined) await run.workspaces?.publish();
+    return outcome;
+  } catch (error) {
+    return failureOf(error, Context.durableOf(context));
+  }
+}
+
 /** It has recorded its end itself, or throws why it could not. */
 async function driven(
   drive: NonNullable<AnyTask['drive']>,
   input: unknown,
   request: RunRequest,
-  { session, signal, log, progress, credentials, artifacts }: HandlerRun,
+  { session, signal, log, progress, credentials, artifacts, workspaces }: HandlerRun,
 ): Promise<RunOutcome> {
   try {
     if (session === undefined)
       throw fault('CONFLICT', { problem: 'this handler needs a worker, and this run has none' });
-    return await drive(input, { request, session, signal, log, progress, credentials, artifacts });
+    return await drive(input, { request, session, signal, log, progress, credentials, artifacts, workspaces });
   } catch (error) {
     return { kind: 'failed', error };
   }
@@ -106,6 +138,7 @@ class Context implements TaskContext {
   #durable: DurableRuntime | undefined;
   #credentials: TaskCredentials | undefined;
   #artifacts: TaskArtifacts | undefined;
+  #workspace: TaskWorkspace | undefined;
 
   constructor(request: RunRequest, parts: ContextParts) {
     const { id, queue, attempt, tries, maxTries } = request;
@@ -123,6 +156,19 @@ class Context implements TaskContext {
   /** Undefined: the handler made no durable call. */
   static durableOf(context: Context): DurableRuntime | undefined {
     return context.#durable;
+  }
+
+  static workspaceOf(context: Context): TaskWorkspace | undefined {
+    return context.#workspace;
+  }
+
+  static place(context: Context, workspace: TaskWorkspace): void {
+    context.#workspace = workspace;
+  }
+
+  get workspace(): TaskWorkspace {
+    if (this.#workspace !== undefined) return this.#workspace;
+    throw fault('CONFLICT', { problem: 'this run has no workspace: its task asks for none' });
   }
 
   get signal(): AbortSignal {

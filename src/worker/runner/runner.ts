@@ -11,6 +11,7 @@ import type {
 import type { SignedTask } from '../../protocol/signed-task.ts';
 import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../credentials/handler-credentials.ts';
+import type { WorkspaceReader } from '../workspace/handler-workspace.ts';
 
 /** One attempt as a runner sees it: the assignment without the proof and the time of its lease. */
 export interface RunRequest
@@ -61,6 +62,8 @@ export interface SessionProvider {
   readonly credentials?: CredentialReader | undefined;
   /** The files of its task; undefined: there is no worker behind it. */
   readonly artifacts?: ArtifactReader | undefined;
+  /** Undefined: the worker makes no workspaces. */
+  readonly workspaces?: WorkspaceReader | undefined;
 }
 
 /** Why a run is told to stop. `parked`: it gave its lease back in order to wait, and will run again. */

@@ -30,6 +30,19 @@ export async function withLock<T>(file: string, { timers, signal }: LockOptions,
   }
 }
 
+/** Undefined: somebody else has it. */
+export async function tryLock(file: string): Promise<(() => void) | undefined> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  let held = false;
+  try {
+    held = taken(lock);
+  } finally {
+    if (!held) lock.close();
+  }
+  return held ? () => lock.close() : undefined;
+}
+
 function taken(lock: DatabaseSync): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE');

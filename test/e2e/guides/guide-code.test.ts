@@ -13,6 +13,12 @@ const BESIDE_A_NODE: ReadonlySet<string> = new Set(['client-library.md']);
 
 /** What the program on each page prints. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
+  'a-workspace-for-a-task.md': [
+    '1 tea,3 milk,1 bread,2',
+    'Add bread,2, Add milk,1, Begin',
+    'tea,3',
+    'workspace.tar.gz file',
+  ],
   'client-library.md': ['Hello, Ada!', 'somebody greets Grace', 'created', 'claimed', 'completed', '2', 'true'],
   'writing-tasks.md': ['800.png', 'true false', '{ attempt: 1, tries: 1 }', 'gave_up', 'render was only defined'],
   'a-pool-that-scales.md': ["[ 'work' ] 3", '[ 2, 4, 6 ]'],

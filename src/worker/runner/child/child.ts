@@ -15,7 +15,7 @@ import { LoadError, loadTasks } from './load.ts';
 import { type Answer, type FromChild, type ModuleToLoad, plainError, type Question, type ToChild } from './messages.ts';
 import { OutputCapture } from './output-capture.ts';
 import { findOwnPackage } from './own-package.ts';
-import { RemoteArtifacts, RemoteCredentials, RemoteSession } from './remote-session.ts';
+import { RemoteArtifacts, RemoteCredentials, RemoteSession, RemoteWorkspace } from './remote-session.ts';
 import { SpawnWatch } from './spawn-watch.ts';
 
 // The entry of a child process: loads the modules once, then runs one task at a time for the worker that started it.
@@ -147,6 +147,9 @@ async function performHere(request: RunRequest, mine: Current): Promise<RunOutco
     get artifacts(): RemoteArtifacts {
       mine.artifacts ??= new RemoteArtifacts((question) => ask(mine, question));
       return mine.artifacts;
+    },
+    get workspaces(): RemoteWorkspace {
+      return new RemoteWorkspace((question) => ask(mine, question));
     },
   };
   return portable(await runHandler(definition, request, parts), request, parts);

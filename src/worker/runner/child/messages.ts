@@ -1,6 +1,7 @@
 import type { EngineErrorInit } from '../../../core/errors.ts';
 import type { HandlerSchema } from '../../../core/placement/worker.ts';
 import type { ArtifactReader } from '../../artifacts/attempt-artifacts.ts';
+import type { WorkspaceReader } from '../../workspace/handler-workspace.ts';
 import type { AttemptSession, RunOutcome, RunRequest, StopReason } from '../runner.ts';
 
 /** Messages from the worker to a child process. */
@@ -77,9 +78,12 @@ export type CredentialVerb = 'credential' | 'credentialFile';
 /** What a run in a child process asks of artifacts: files go by their paths. */
 export type ArtifactVerb = `artifact.${keyof ArtifactReader}`;
 
+/** What a run in a child process asks of its workspace: the folder is on the same disk. */
+export type WorkspaceVerb = `workspace.${keyof WorkspaceReader}`;
+
 /** A call of the attempt's session, made by a run in a child process. */
 export interface Question {
-  readonly verb: Verb | CredentialVerb | ArtifactVerb;
+  readonly verb: Verb | CredentialVerb | ArtifactVerb | WorkspaceVerb;
   readonly args: readonly unknown[];
 }
 

@@ -1,13 +1,16 @@
 import type { Artifact } from '../../../core/artifact/artifact.ts';
 import type { CredentialValue } from '../../../core/credential/value.ts';
 import { EngineError } from '../../../core/errors.ts';
+import type { WorkspaceSpec } from '../../../core/workspace/workspace.ts';
 import type { OutgoingFile, WhichArtifact } from '../../../protocol/artifact-link.ts';
 import type { JournalValue, TaskRef, TaskResult, Turned, TurnRequest, Waited } from '../../../protocol/link.ts';
 import { messageOf } from '../../../protocol/turn-message.ts';
+import type { WorkspaceDiff } from '../../../workspace/workspace.ts';
 import type { ArtifactReader, ArtifactRoom } from '../../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../../credentials/handler-credentials.ts';
+import type { PreparedWorkspace, PublishedWork, WorkspaceReader } from '../../workspace/handler-workspace.ts';
 import type { AttemptSession } from '../runner.ts';
-import type { Answer, ArtifactVerb, Question, Verb } from './messages.ts';
+import type { Answer, ArtifactVerb, Question, Verb, WorkspaceVerb } from './messages.ts';
 
 /** The attempt's session as a handler in a child process sees it: each call is one question to the worker, as plain values. */
 export class RemoteSession implements AttemptSession {
@@ -99,6 +102,35 @@ export class RemoteArtifacts implements ArtifactReader {
   }
 
   #get<T>(verb: ArtifactVerb, ...args: unknown[]): Promise<T> {
+    return answered(this.#ask({ verb, args }));
+  }
+}
+
+/** The workspace as a handler in a child process has it: its worker calls git. */
+export class RemoteWorkspace implements WorkspaceReader {
+  readonly #ask: (question: Question) => Promise<Answer>;
+
+  constructor(ask: (question: Question) => Promise<Answer>) {
+    this.#ask = ask;
+  }
+
+  prepare(spec: WorkspaceSpec): Promise<PreparedWorkspace> {
+    return this.#get('workspace.prepare', spec);
+  }
+
+  diff(): Promise<WorkspaceDiff> {
+    return this.#get('workspace.diff');
+  }
+
+  commitAll(message: string): Promise<string | undefined> {
+    return this.#get('workspace.commitAll', message);
+  }
+
+  publish(): Promise<PublishedWork> {
+    return this.#get('workspace.publish');
+  }
+
+  #get<T>(verb: WorkspaceVerb, ...args: unknown[]): Promise<T> {
     return answered(this.#ask({ verb, args }));
   }
 }

@@ -1,9 +1,11 @@
 import type { Artifact } from '../../../core/artifact/artifact.ts';
 import { fault, isEngineError } from '../../../core/errors.ts';
+import type { WorkspaceSpec } from '../../../core/workspace/workspace.ts';
 import type { OutgoingFile, WhichArtifact } from '../../../protocol/artifact-link.ts';
 import { type TurnMessage, turnOf } from '../../../protocol/turn-message.ts';
 import type { ArtifactReader } from '../../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../../credentials/handler-credentials.ts';
+import { noWorkspaces, type WorkspaceReader } from '../../workspace/handler-workspace.ts';
 import {
   type Answer,
   type ArtifactVerb,
@@ -11,6 +13,7 @@ import {
   plainError,
   type Question,
   type Verb,
+  type WorkspaceVerb,
 } from '../child/messages.ts';
 import type { SessionProvider } from '../runner.ts';
 
@@ -23,6 +26,7 @@ export async function answerQuestion(question: Question, host: SessionProvider |
     if (verb === 'credential' || verb === 'credentialFile')
       return { ok: true, value: await credential(verb, args, host?.credentials) };
     if (isOfArtifacts(verb)) return { ok: true, value: await artifact(verb, args, host?.artifacts) };
+    if (isOfWorkspaces(verb)) return { ok: true, value: await workspace(verb, args, host?.workspaces) };
     const session = host?.session;
     if (session === undefined)
       throw fault('CONFLICT', { problem: 'durable calls need a worker, and this run has none' });
@@ -52,6 +56,24 @@ async function artifact(verb: ArtifactVerb, args: unknown, artifacts: ArtifactRe
   if (verb === 'artifact.find' && isRecord) return artifacts.find(first as WhichArtifact);
   if (verb === 'artifact.fetch' && isRecord) return artifacts.fetch(first as Artifact, second as string);
   if (verb === 'artifact.list' && (first === undefined || typeof first === 'string')) return artifacts.list(first);
+  throw fault('INVALID_INPUT', { field: 'question' });
+}
+
+function isOfWorkspaces(verb: unknown): verb is WorkspaceVerb {
+  return typeof verb === 'string' && verb.startsWith('workspace.');
+}
+
+async function workspace(
+  verb: WorkspaceVerb,
+  args: unknown,
+  workspaces: WorkspaceReader | undefined,
+): Promise<unknown> {
+  const [first] = Array.isArray(args) ? (args as readonly unknown[]) : [];
+  if (workspaces === undefined) throw noWorkspaces();
+  if (verb === 'workspace.prepare') return workspaces.prepare(first as WorkspaceSpec);
+  if (verb === 'workspace.diff') return workspaces.diff();
+  if (verb === 'workspace.commitAll') return workspaces.commitAll(first as string);
+  if (verb === 'workspace.publish') return workspaces.publish();
   throw fault('INVALID_INPUT', { field: 'question' });
 }
 

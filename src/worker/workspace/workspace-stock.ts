@@ -1,0 +1,102 @@
+import type { RepoProtocol } from '../../core/workspace/repo-address.ts';
+import { sourceTag } from '../../core/workspace/worker-tag.ts';
+import { rootTag } from '../../core/workspace/workspace-name.ts';
+import type { World } from '../../core/world.ts';
+import { takePlace } from '../../workspace/place.ts';
+import type { WorkspaceCaps, WorkspaceResolver } from '../../workspace/resolver.ts';
+import type { Warn } from '../worker-options.ts';
+import { gitProblem } from './git-version.ts';
+
+/** What the operator of a worker allows to workspaces. */
+export interface WorkspaceSettings {
+  /** Workers of one host may share it: each takes a place in it that is its own. */
+  readonly folder: string;
+  /** Folders by the names that tasks have for them. */
+  readonly roots: ReadonlyMap<string, string>;
+  readonly protocols?: readonly RepoProtocol[] | undefined;
+  readonly hosts?: readonly string[] | undefined;
+  readonly caps?: Partial<WorkspaceCaps> | undefined;
+  /** Where git is found. */
+  readonly path?: string | undefined;
+  /** Its node says which tags it has: it offers none by itself. */
+  readonly untagged?: boolean | undefined;
+}
+
+const PRUNE_MS = 3600_000;
+
+/** What a worker has for its attempts. Nothing is made or loaded before the first of them asks. */
+export class WorkspaceStock {
+  readonly #settings: WorkspaceSettings;
+  readonly #world: World;
+  readonly #warn: Warn;
+  #opened: Promise<Opened> | undefined;
+  #prunedAt = Number.NEGATIVE_INFINITY;
+  #pruning: Promise<unknown> | undefined;
+
+  constructor(settings: WorkspaceSettings, world: World, warn: Warn) {
+    this.#settings = settings;
+    this.#world = world;
+    this.#warn = warn;
+  }
+
+  /** The tags by which tasks find it. What is missing is told once. */
+  async tags(): Promise<readonly string[]> {
+    const { roots, path, untagged = false } = this.#settings;
+    const problem = await gitProblem(path);
+    if (problem !== undefined)
+      this.#warn(`this worker makes no workspaces of git: ${problem}`, undefined, { tag: sourceTag('git') });
+    if (untagged) return [];
+    const git = problem === undefined ? [sourceTag('git')] : [];
+    return [sourceTag('empty'), ...git, ...[...roots.keys()].map(rootTag)];
+  }
+
+  async resolver(): Promise<WorkspaceResolver> {
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      // A folder that cannot be made today may be made tomorrow.
+      this.#opened = undefined;
+      throw error;
+    });
+    return (await this.#opened).resolver;
+  }
+
+  /** After a workspace was closed: what nobody borrows from any more may go, now and then. */
+  tidy(): void {
+    const now = this.#world.clock.monotonic();
+    if (this.#opened === undefined || now - this.#prunedAt < PRUNE_MS) return;
+    this.#prunedAt = now;
+    this.#pruning = this.#opened
+      .then(({ resolver }) => resolver.pruneCache())
+      .catch((error: unknown) => this.#warn('the cache of repositories could not be pruned', error));
+  }
+
+  /** The place is free for another worker. */
+  async close(): Promise<void> {
+    await this.#pruning;
+    const opened = await this.#opened?.catch(() => undefined);
+    opened?.leave();
+  }
+
+  async #open(): Promise<Opened> {
+    const { folder, roots, protocols, hosts, caps, path } = this.#settings;
+    const { clock, timers } = this.#world;
+    const place = await takePlace(folder);
+    const { WorkspaceResolver: Resolver } = await import('../../workspace/resolver.ts');
+    const resolver = new Resolver({
+      folder: place.folder,
+      roots,
+      protocols,
+      hosts,
+      caps,
+      path,
+      clock,
+      timers,
+      log: (line) => this.#warn(line),
+    });
+    return { resolver, leave: () => place.leave() };
+  }
+}
+
+interface Opened {
+  readonly resolver: WorkspaceResolver;
+  readonly leave: () => void;
+}
