@@ -13,7 +13,7 @@ import { agentHandler } from './library/agents.ts';
 import { loopGitHandler } from './machines/loop-git-handler.ts';
 import { machineHandler } from './machines/machine-handler.ts';
 import type { AppWorkerOptions } from './worker.ts';
-import type { WorkspaceOptions } from './workspaces.ts';
+import type { WorkspaceOptions } from './workspaces/worker-settings.ts';
 
 export interface BuiltinOptions {
   readonly name: string;
