@@ -13,7 +13,7 @@ import { graphs } from './graphs/graph-handler.ts';
 import { agentHandler } from './library/agents.ts';
 import { machineHandler } from './machines/machine-handler.ts';
 import type { AppWorkerOptions } from './worker.ts';
-import type { WorkspaceOptions } from './workspaces.ts';
+import type { WorkspaceOptions } from './workspaces/worker-settings.ts';
 
 export interface BuiltinOptions {
   readonly name: string;

@@ -18,7 +18,7 @@ import { type Demands, TaskGate } from '../worker/signing/task-gate.ts';
 import type { Vault } from '../worker/vault/vault.ts';
 import { Worker } from '../worker/worker.ts';
 import type { WorkerOptions } from '../worker/worker-options.ts';
-import { type WorkspaceOptions, workspaceSettings } from './workspaces.ts';
+import { type WorkspaceOptions, workspaceSettings } from './workspaces/worker-settings.ts';
 
 export interface AppWorkerOptions {
   readonly tasks: readonly AnyTask[];

@@ -23,7 +23,7 @@ import type {
   StoppableRun,
   StopReason,
 } from './runner/runner.ts';
-import { AttemptWorkspace, type WorkspaceEnd } from './workspace/attempt-workspace.ts';
+import { AttemptWorkspace, workspaceEnd } from './workspace/attempt-workspace.ts';
 import type { WorkspaceStock } from './workspace/workspace-stock.ts';
 
 export interface AttemptDeps {
@@ -147,8 +147,7 @@ export class Attempt implements RunHost {
   /** The folder that its task works in. */
   get workspaces(): AttemptWorkspace | undefined {
     const { workspaces: stock, world } = this.#deps;
-    if (stock === undefined) return undefined;
-    if (this.#workspace === undefined) {
+    if (stock !== undefined && this.#workspace === undefined) {
       const { id: task, attempt } = this.assignment;
       this.#workspace = new AttemptWorkspace({
         stock,
@@ -199,18 +198,9 @@ export class Attempt implements RunHost {
     this.#cancelTimer?.();
   }
 
-  /** Before its end is told: whoever hears of it finds none. */
-  async #removeFiles(credentials: AttemptCredentials): Promise<void> {
-    await credentials
-      .close()
-      .catch((error: unknown) => this.#deps.warn?.('a file with a secret could not be removed', error));
-  }
-
-  /** Its temporary files, not what it has stored. */
-  async #removeArtifactFiles(artifacts: AttemptArtifacts): Promise<void> {
-    await artifacts
-      .close()
-      .catch((error: unknown) => this.#deps.warn?.('temporary files of artifacts could not be removed', error));
+  /** Before its end is told: whoever hears of it finds none. Artifacts lose their temporary files, not what is stored. */
+  async #remove(of: { close(): Promise<void> }): Promise<void> {
+    await of.close().catch((error: unknown) => this.#deps.warn?.('temporary files could not be removed', error));
   }
 
   /** Without the secrets that the run has read. */
@@ -304,10 +294,11 @@ export class Attempt implements RunHost {
   async settle(ended: RunOutcome, refusal?: Error): Promise<AttemptOutcome> {
     try {
       // First: an archive becomes an artifact of the attempt.
-      if (this.#workspace !== undefined) await this.#workspace.close(this.#endOf(ended));
-      if (this.credentials !== undefined) await this.#removeFiles(this.credentials);
-      if (this.#artifacts !== undefined) await this.#removeArtifactFiles(this.#artifacts);
-      if (this.#handedOn !== undefined) await this.#removeArtifactFiles(this.#handedOn);
+      if (this.#workspace !== undefined)
+        await this.#workspace.close(workspaceEnd(ended.kind, this.#stopped, this.#yielded));
+      if (this.credentials !== undefined) await this.#remove(this.credentials);
+      if (this.#artifacts !== undefined) await this.#remove(this.#artifacts);
+      if (this.#handedOn !== undefined) await this.#remove(this.#handedOn);
       if (this.#yielded !== undefined) return this.#yielded;
       if (this.#stopped === 'lost') return 'lost';
       if (this.#log?.used) await this.#log.flush();
@@ -345,15 +336,6 @@ export class Attempt implements RunHost {
     } finally {
       this.#drop();
     }
-  }
-
-  /** What the folder hears: an attempt without its lease has not ended for its task. */
-  #endOf(ended: RunOutcome): WorkspaceEnd {
-    const how = this.#yielded;
-    if (how !== undefined) return how === 'completed' || how === 'failed' || how === 'cancelled' ? how : 'lost';
-    if (this.#stopped === 'lost' || this.#stopped === 'away') return 'lost';
-    if (this.#stopped === 'cancelled') return 'cancelled';
-    return ended.kind === 'done' && this.#stopped !== 'timeout' ? 'completed' : 'failed';
   }
 
   async #done(ended: RunOutcome & { readonly kind: 'done' }): Promise<AttemptOutcome> {
@@ -453,7 +435,7 @@ export class Attempt implements RunHost {
     try {
       return await largeOutcome(result, refusal, artifacts);
     } finally {
-      await this.#removeArtifactFiles(artifacts);
+      await this.#remove(artifacts);
     }
   }
 

@@ -5,7 +5,7 @@ import type { AttemptOutcome } from './attempt.ts';
 import type { WorkerLog } from './logs/worker-log.ts';
 import type { Ladder, Runner } from './runner/runner.ts';
 import type { Vault } from './vault/vault.ts';
-import type { WorkspaceSettings } from './workspace/workspace-stock.ts';
+import type { WorkspaceSettings } from './workspace/workspace-settings.ts';
 
 export interface WorkerOptions {
   readonly link: Link;

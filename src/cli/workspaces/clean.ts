@@ -1,4 +1,4 @@
-import { cleanWorkspaces, keptWorkspaces } from '../../app/workspace-places.ts';
+import { cleanWorkspaces, keptWorkspaces } from '../../app/workspaces/places.ts';
 import { loadCall } from '../../config/load.ts';
 import { fault } from '../../core/errors.ts';
 import { outFor } from '../display/out.ts';

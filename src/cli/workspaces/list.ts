@@ -1,4 +1,4 @@
-import { type KeptWorkspace, keptWorkspaces } from '../../app/workspace-places.ts';
+import { type KeptWorkspace, keptWorkspaces } from '../../app/workspaces/places.ts';
 import { loadConfig } from '../../config/load.ts';
 import { outFor } from '../display/out.ts';
 import { type Column, printList } from '../display/table.ts';

@@ -27,7 +27,7 @@ export interface AttemptWorkspaceOptions {
   readonly log: (line: string) => void;
 }
 
-export type WorkspaceEnd = Parameters<Workspace['close']>[0];
+type WorkspaceEnd = Parameters<Workspace['close']>[0];
 
 const ARCHIVE_NAME = 'workspace.tar.gz';
 const LONGEST_MESSAGE = 64 * 1024;
@@ -196,4 +196,13 @@ function shown(spec: WorkspaceSpec): string {
   if (spec.source === 'empty') return 'an empty folder';
   if (spec.source === 'shared_fs') return spec.path;
   return spec.branch === undefined ? spec.repo : `${spec.repo} on the branch ${spec.branch}`;
+}
+
+/** What the folder hears: an attempt without its lease has not ended for its task. */
+export function workspaceEnd(ended: string, stopped: string | undefined, yielded: string | undefined): WorkspaceEnd {
+  if (yielded !== undefined)
+    return yielded === 'completed' || yielded === 'failed' || yielded === 'cancelled' ? yielded : 'lost';
+  if (stopped === 'lost' || stopped === 'away') return 'lost';
+  if (stopped === 'cancelled') return 'cancelled';
+  return ended === 'done' && stopped !== 'timeout' ? 'completed' : 'failed';
 }

@@ -1,26 +1,12 @@
-import type { RepoProtocol } from '../../core/workspace/repo-address.ts';
 import { sourceTag } from '../../core/workspace/worker-tag.ts';
 import { rootTag } from '../../core/workspace/workspace-name.ts';
 import type { World } from '../../core/world.ts';
 import { takePlace } from '../../workspace/place.ts';
-import type { WorkspaceCaps, WorkspaceResolver } from '../../workspace/resolver.ts';
-import type { Warn } from '../worker-options.ts';
+import type { WorkspaceResolver } from '../../workspace/resolver.ts';
 import { gitProblem } from './git-version.ts';
+import type { WorkspaceSettings } from './workspace-settings.ts';
 
-/** What the operator of a worker allows to workspaces. */
-export interface WorkspaceSettings {
-  /** Workers of one host may share it: each takes a place in it that is its own. */
-  readonly folder: string;
-  /** Folders by the names that tasks have for them. */
-  readonly roots: ReadonlyMap<string, string>;
-  readonly protocols?: readonly RepoProtocol[] | undefined;
-  readonly hosts?: readonly string[] | undefined;
-  readonly caps?: Partial<WorkspaceCaps> | undefined;
-  /** Where git is found. */
-  readonly path?: string | undefined;
-  /** Its node says which tags it has: it offers none by itself. */
-  readonly untagged?: boolean | undefined;
-}
+type Warn = (message: string, error?: unknown, about?: Readonly<Record<string, unknown>>) => void;
 
 const PRUNE_MS = 3600_000;
 

@@ -1,10 +1,10 @@
 /** What workspaces have left on the disk of this host, for its operator. No node is asked. */
 import { basename, join } from 'node:path';
-import { environment } from '../config/environment.ts';
-import { enterPlace, placesOf } from '../workspace/place.ts';
-import type { WorkspaceRecord } from '../workspace/record.ts';
-import { WorkspaceResolver } from '../workspace/resolver.ts';
-import { realWorld } from './world.ts';
+import { environment } from '../../config/environment.ts';
+import { enterPlace, placesOf } from '../../workspace/place.ts';
+import type { WorkspaceRecord } from '../../workspace/record.ts';
+import { WorkspaceResolver } from '../../workspace/resolver.ts';
+import { realWorld } from '../world.ts';
 
 export interface KeptWorkspace {
   /** The place of its worker, and its name there: `1/task-…`. */

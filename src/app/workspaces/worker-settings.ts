@@ -1,13 +1,13 @@
 /** What a worker of a program allows to workspaces. */
 import { resolve } from 'node:path';
-import { environment } from '../config/environment.ts';
-import { parseDuration } from '../core/duration.ts';
-import { fault } from '../core/errors.ts';
-import { REPO_PROTOCOLS, type RepoProtocol } from '../core/workspace/repo-address.ts';
-import { checkOptions, whole } from '../engine/check.ts';
-import { rootsOf } from '../worker/loop/loop-host.ts';
-import type { WorkspaceSettings } from '../worker/workspace/workspace-stock.ts';
-import type { AppWorkerOptions } from './worker.ts';
+import { environment } from '../../config/environment.ts';
+import { parseDuration } from '../../core/duration.ts';
+import { fault } from '../../core/errors.ts';
+import { REPO_PROTOCOLS, type RepoProtocol } from '../../core/workspace/repo-address.ts';
+import { checkOptions, whole } from '../../engine/check.ts';
+import type { AnyTask } from '../../worker/define/definition.ts';
+import { rootsOf } from '../../worker/loop/loop-host.ts';
+import type { WorkspaceSettings } from '../../worker/workspace/workspace-settings.ts';
 
 export interface WorkspaceOptions {
   /** Where they are made; workers of one host may share it. Default `.leasehold/workspaces`. */
@@ -37,7 +37,13 @@ const KNOWN: ReadonlySet<string> = new Set([
 ] satisfies (keyof WorkspaceOptions)[]);
 
 /** Undefined: none of its tasks says that it needs one, and nobody has said that it makes some. */
-export function workspaceSettings({ workspaces, tasks }: AppWorkerOptions): WorkspaceSettings | undefined {
+export function workspaceSettings({
+  workspaces,
+  tasks,
+}: {
+  readonly workspaces?: WorkspaceOptions | undefined;
+  readonly tasks: readonly AnyTask[];
+}): WorkspaceSettings | undefined {
   // Those that come with leasehold take one where there is one.
   const asked = tasks.some(({ workspace, givesWay }) => workspace !== undefined && givesWay !== true);
   if (workspaces === undefined && !asked) return undefined;
