@@ -169,7 +169,7 @@ test('D.3 3: auto leads if it can, else it works; leader fails to start; worker 
     assert.ok(epoch > (leader?.epoch ?? 0));
     await untilSo(
       () => clusterOf(watching),
-      ({ duties }) => duties.length === 7 && duties.every(({ holder }) => holder === next),
+      ({ duties }) => duties.length === 8 && duties.every(({ holder }) => holder === next),
     );
     assert.equal(await roleOf(watching, 'worker'), 'worker');
     assert.equal(await roleOf(watching, 'observer'), 'observer');
