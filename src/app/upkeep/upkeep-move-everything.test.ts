@@ -172,7 +172,7 @@ async function furnish(app: App): Promise<Scene> {
   await engine.logs.append(failing, [{ seq: 1, at: Date.now(), stream: 'stdout', text: 'a line' }]);
   const file = { type: 'text/plain', size: 7, sha256: 'ab'.repeat(32) } as const;
   await engine.artifacts.begin(failing, { ...file, name: 'begun' });
-  for (const name of ['Ä "1"', 'two']) {
+  for (const name of ['Ä 1', 'two']) {
     const { id } = await engine.artifacts.begin(failing, { ...file, name, kind: 'log' }, { own: name === 'two' });
     await engine.artifacts.end(failing, id);
     if (name === 'two') await engine.artifacts.remove([id]);
