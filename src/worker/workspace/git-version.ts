@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 
 /** The first that computes merges beside all folders. */
 const OLDEST = [2, 38] as const;
@@ -8,9 +7,13 @@ const LONGEST_MS = 10_000;
 /** Why workspaces of git cannot be made on this host; undefined: they can. */
 export async function gitProblem(path: string | undefined): Promise<string | undefined> {
   const env = { PATH: path ?? '/usr/bin:/bin', LC_ALL: 'C' };
-  const said = await promisify(execFile)('git', ['--version'], { env, timeout: LONGEST_MS }).catch(() => undefined);
-  if (said === undefined) return 'there is no git on this host';
-  return olderThanNeeded(said.stdout);
+  // Not promisified: in the bundle execFile is a function of ours, of which only a plain one could be made.
+  const said = await new Promise<string | undefined>((resolve) => {
+    execFile('git', ['--version'], { env, timeout: LONGEST_MS }, (error, stdout) =>
+      resolve(error === null ? stdout : undefined),
+    );
+  });
+  return said === undefined ? 'there is no git on this host' : olderThanNeeded(said);
 }
 
 export function olderThanNeeded(said: string): string | undefined {

@@ -28,11 +28,14 @@ export class WorkspaceStock {
   /** The tags by which tasks find it. What is missing is told once. */
   async tags(): Promise<readonly string[]> {
     const { roots, path, untagged = false } = this.#settings;
-    const problem = await gitProblem(path);
-    if (problem !== undefined)
+    const looked = gitProblem(path).then((problem) => {
+      if (problem === undefined) return true;
       this.#warn(`this worker makes no workspaces of git: ${problem}`, undefined, { tag: sourceTag('git') });
+      return false;
+    });
+    // Its tags were given by its node: it need not wait.
     if (untagged) return [];
-    const git = problem === undefined ? [sourceTag('git')] : [];
+    const git = (await looked) ? [sourceTag('git')] : [];
     return [sourceTag('empty'), ...git, ...[...roots.keys()].map(rootTag)];
   }
 
