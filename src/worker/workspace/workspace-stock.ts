@@ -1,7 +1,6 @@
 import { sourceTag } from '../../core/workspace/worker-tag.ts';
 import { rootTag } from '../../core/workspace/workspace-name.ts';
 import type { World } from '../../core/world.ts';
-import { takePlace } from '../../workspace/place.ts';
 import type { WorkspaceResolver } from '../../workspace/resolver.ts';
 import { gitProblem } from './git-version.ts';
 import type { WorkspaceSettings } from './workspace-settings.ts';
@@ -68,8 +67,11 @@ export class WorkspaceStock {
   async #open(): Promise<Opened> {
     const { folder, roots, protocols, hosts, caps, path } = this.#settings;
     const { clock, timers } = this.#world;
+    const [{ takePlace }, { WorkspaceResolver: Resolver }] = await Promise.all([
+      import('../../workspace/place.ts'),
+      import('../../workspace/resolver.ts'),
+    ]);
     const place = await takePlace(folder);
-    const { WorkspaceResolver: Resolver } = await import('../../workspace/resolver.ts');
     const resolver = new Resolver({
       folder: place.folder,
       roots,
