@@ -145,7 +145,7 @@ test('a database that is away for longer than a lease costs no task a try', asyn
 test('sessions that are cut off at random lose nothing and repeat nothing', async (t) => {
   const cuts = scaled(10, 150);
   const { calls } = await withstand(t, {
-    tasks: scaled(120, 5000),
+    tasks: scaled(200, 5000),
     duties: 'workers',
     trouble: async (farm, { server }) => {
       await farm.working();
@@ -166,7 +166,7 @@ test('a session that holds a snapshot and some rows for half a minute keeps nobo
   const holdMs = scaled(2000, 30_000);
   let held = 0;
   await withstand(t, {
-    tasks: scaled(120, 5000),
+    tasks: scaled(200, 5000),
     duties: 'keeper',
     more: '&pool=2',
     trouble: (farm, { server }) =>
