@@ -170,7 +170,9 @@ export function makeWorker(options: AppWorkerOptions, parts: WorkerParts): Worke
     ...(queues === undefined ? {} : { queues }),
     ...(options.ticket === undefined ? {} : { ticket: options.ticket }),
     ...parts.upgrades,
-    ...(workspaces === undefined ? {} : { workspaces: { ...workspaces, untagged: parts.joined === true } }),
+    ...(workspaces === undefined
+      ? {}
+      : { workspaces: { ...workspaces, untagged: workspaces.untagged === true || parts.joined === true } }),
     ...(parts.vault === undefined ? {} : { vault: parts.vault, path: environment().PATH }),
     ...(options.artifactSpool === undefined
       ? {}

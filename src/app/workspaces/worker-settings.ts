@@ -24,6 +24,8 @@ export interface WorkspaceOptions {
   readonly maxTree?: number;
   /** How long one fetch or push may take; default 10 min. */
   readonly timeout?: number | string;
+  /** Whether it carries the tags by which tasks find it; default true. */
+  readonly offered?: boolean;
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -34,6 +36,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'maxFetch',
   'maxTree',
   'timeout',
+  'offered',
 ] satisfies (keyof WorkspaceOptions)[]);
 
 /** Undefined: none of its tasks says that it needs one, and nobody has said that it makes some. */
@@ -61,6 +64,7 @@ export function workspaceSettings({
     protocols,
     caps: capsOf(given),
     path: environment().PATH,
+    untagged: given.offered === false,
   };
 }
 

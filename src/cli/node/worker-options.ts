@@ -63,6 +63,8 @@ function workspacesOf({
   return {
     folder,
     protocols,
+    // Who names no host lets nobody find it for a repository.
+    offered: gitHosts.length > 0,
     ...(gitHosts.length === 0 ? {} : { hosts: gitHosts }),
     ...(maxFetch === undefined ? {} : { maxFetch }),
     ...(maxTree === undefined ? {} : { maxTree }),

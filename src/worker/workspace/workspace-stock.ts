@@ -27,14 +27,12 @@ export class WorkspaceStock {
   /** The tags by which tasks find it. What is missing is told once. */
   async tags(): Promise<readonly string[]> {
     const { roots, path, untagged = false } = this.#settings;
-    const looked = gitProblem(path).then((problem) => {
-      if (problem === undefined) return true;
-      this.#warn(`this worker makes no workspaces of git: ${problem}`, undefined, { tag: sourceTag('git') });
-      return false;
-    });
-    // Its tags were given by its node: it need not wait.
+    // Its tags were given by its node, or nobody has asked it to offer any: no program is started for them.
     if (untagged) return [];
-    const git = (await looked) ? [sourceTag('git')] : [];
+    const problem = await gitProblem(path);
+    if (problem !== undefined)
+      this.#warn(`this worker makes no workspaces of git: ${problem}`, undefined, { tag: sourceTag('git') });
+    const git = problem === undefined ? [sourceTag('git')] : [];
     return [sourceTag('empty'), ...git, ...[...roots.keys()].map(rootTag)];
   }
 

@@ -69,11 +69,9 @@ async function both(t: TestContext): Promise<Both> {
 
 /** A worker in each of the two places; the ready ones are gone through by both in the same way. */
 async function workers(t: TestContext, { through, direct }: Both): Promise<void> {
-  // A worker on the store says by itself which workspaces it makes; one that joins is given the tags.
-  const given = ['gpu', 'workspace=empty', 'workspace=git'].flatMap((tag) => ['--tag', tag]);
-  const made = await through.call(['workers', 'create', 'box', ...given, '--any', '--json']);
+  const made = await through.call(['workers', 'create', 'box', '--tag', 'gpu', '--any', '--json']);
   const [{ secret }] = made.objects() as [{ secret: string }];
-  await direct.call(['workers', 'create', 'box', ...given, '--any']);
+  await direct.call(['workers', 'create', 'box', '--tag', 'gpu', '--any']);
   // The worker of the node has joined it: the channel that its task waits on is not one of its own.
   for (const place of [through, direct]) await place.call(['workers', 'permit', 'box', '--channel', 'word:*']);
   const file = readFileSync(join(through.cwd, '.leasehold/node.json'), 'utf8');
