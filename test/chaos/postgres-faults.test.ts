@@ -97,7 +97,7 @@ for (const duties of ['keeper', 'workers'] as const) {
     if (restarts === 0) return t.skip('at full scale only');
     const took: number[] = [];
     const { calls } = await withstand(t, {
-      tasks: most ? scaled(170, 10_000) : 2000,
+      tasks: most ? scaled(200, 10_000) : 2000,
       duties,
       more: '&pool=2',
       trouble: async (farm, { server }) => {
