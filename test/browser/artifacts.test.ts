@@ -28,7 +28,7 @@ async function furnish(house: House): Promise<void> {
     { name: 'said-to-be-a-picture.svg', type: 'image/png', bytes: SVG },
     { name: `bees\u202egpj.exe`, type: 'text/plain', bytes: 'right to left' },
     ...PAYLOADS.flatMap((payload, i) => {
-      const name = payload.replaceAll(/[\p{Cc}\\]/gu, '_').replace(/^\/|\/$|(?<=\/)\//g, '_');
+      const name = payload.replaceAll(/[\p{Cc}\\<>:"|?*]/gu, '_').replace(/^\/|\/$|(?<=\/)\//g, '_');
       return name.split('/').some((part) => part.trim() !== part || part === '' || part.endsWith('.'))
         ? []
         : [{ name, type: i % 2 === 0 ? 'text/plain' : 'text/html', bytes: payload }];
