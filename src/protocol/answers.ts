@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { ARTIFACT_KINDS } from '../core/artifact/artifact-content.ts';
 import { CATALOGUE, type ErrorCode } from '../core/errors.ts';
 import { MAX_ID } from '../core/ids.ts';
 import { STATES } from '../core/task/task.ts';
 import type { CredentialOrder, Envelope } from './credential-envelope.ts';
-import { ARTIFACT_KINDS, MAX_ANSWER_BYTES, MOST_ENDS, type NewRequest } from './frames.ts';
+import { MAX_ANSWER_BYTES, MOST_ENDS, type NewRequest } from './frames.ts';
 
 /**
  * What a worker believes of its node. A node may be malicious, broken or newer than the worker: ids are numbers and short

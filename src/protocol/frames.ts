@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ArtifactKind } from '../core/artifact/artifact.ts';
+import { ARTIFACT_KINDS } from '../core/artifact/artifact-content.ts';
 import type { ErrorBody } from '../core/errors.ts';
 import { AFTER_FAILURE } from '../core/graph/graph.ts';
 import { MAX_AMOUNT, UNITS } from '../core/limits/budget.ts';
@@ -189,15 +189,6 @@ const LogEntries = z.array(
 );
 
 const artifact = z.string().regex(/^art_[0-9a-f]{32}$/);
-/** The kinds of what workers leave behind. */
-export const ARTIFACT_KINDS = [
-  'file',
-  'log',
-  'output',
-  'result',
-  'diff',
-  'bundle',
-] as const satisfies readonly ArtifactKind[];
 /** What a worker says of bytes before they travel. */
 const AnnouncedFile = {
   name: z.string().min(1).max(1024),

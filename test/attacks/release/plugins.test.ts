@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { place } from '../e2e/cli/cli-calls.ts';
+import { place } from '../../e2e/cli/cli-calls.ts';
 
 test('A55: a package that lies in node_modules is loaded by no name, not as handlers, a module of tasks or hooks', async (t) => {
   const here = place(t);
