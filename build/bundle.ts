@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { build, type OutputOptions, type Plugin } from 'rolldown';
 import { chunkNames } from './chunks.ts';
 import { entriesOf } from './entries.ts';
-import { builtinsAsNeeded, ownUrls, withoutFacades } from './rewrite.ts';
+import { builtinsAsNeeded, oneByte, ownUrls, withoutFacades } from './rewrite.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /**
@@ -60,7 +60,7 @@ export async function bundleOf(
     tsconfig: false,
     preserveEntrySignatures: 'allow-extension',
     checks: { pluginTimings: false, ineffectiveDynamicImport: false },
-    plugins: [...plugins, ownUrls(src), builtinsAsNeeded, withoutFacades],
+    plugins: [...plugins, ownUrls(src), builtinsAsNeeded, oneByte, withoutFacades],
     output: { ...output, format: 'esm', sourcemap: true, comments: false },
   });
 }

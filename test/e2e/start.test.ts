@@ -133,6 +133,22 @@ test('the validator of messages is one file of the package, with its licence and
   assert.match(readFileSync(join(dist, 'chunks/zod.LICENSE'), 'utf8'), /MIT/);
 });
 
+test('all text of the bundle is ASCII: one other character would double what each of its files takes in memory', () => {
+  const dist = join(dirname(dirname(bin)), 'dist');
+  const files = globSync('{chunks,threads}/*.js', { cwd: dist });
+  assert.ok(files.length > 20);
+  for (const file of files) {
+    const text = readFileSync(join(dist, file));
+    assert.equal(
+      text.findIndex((byte) => byte > 0x7f),
+      -1,
+      file,
+    );
+  }
+  // What it says is the same.
+  assert.match(readFileSync(join(dist, 'chunks/core.js'), 'utf8'), /\\ufffd/);
+});
+
 test('what the sources start by its URL is where the bundle looks for it', () => {
   const dist = dirname(dirname(bin));
   const named = /new URL\(`(\.[^$`]+)\$\{extname\(new URL\("([^"]+)", import\.meta\.url\)\.href\)\}`/g;
