@@ -134,7 +134,9 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     await scene.elapse(HOUR);
     await scene.add('mail', 5);
     await Promise.all([b.pass(), scene.roster.tick('triggers')]);
+    // Either of them may have taken the duty before the events had their numbers, and holds it then.
     await b.pass();
+    await scene.pass();
     const tasks = (await scene.inputs()).map(({ event }) => (event as { task: string }).task);
     assert.deepEqual([tasks.length, new Set(tasks).size], [10, 10]);
   });
