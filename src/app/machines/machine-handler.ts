@@ -33,10 +33,12 @@ export interface MachineHandlerOptions
   readonly modules?: string;
   /** Folders in which loops may work, by their names; default: none. */
   readonly loopRoots?: Readonly<Record<string, string>> | undefined;
+  /** Its worker makes workspaces of git: what is asked of runs in clones is done there as well. */
+  readonly clones?: boolean | undefined;
 }
 
 export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
-  const { loopRoots = {} } = options;
+  const { loopRoots = {}, clones = false } = options;
   let loaded: Promise<AnyTask> | undefined;
   const definition = task(MACHINE_HANDLER, {
     queue: MACHINE_QUEUE,
@@ -50,7 +52,7 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
     givesWay: true,
     // Runs of loops look for the workers that have their root.
     workerTags: tagsOf(Object.keys(loopRoots)),
-    brings: Object.keys(loopRoots).length === 0 ? [] : [loopGitHandler(loopRoots)],
+    brings: Object.keys(loopRoots).length > 0 || clones ? [loopGitHandler(loopRoots)] : [],
     drive: async (...given: Parameters<NonNullable<AnyTask['drive']>>) => {
       loaded ??= load(options);
       const { drive } = await loaded;
@@ -59,7 +61,15 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
   });
 }
 
-async function load({ modules, hooks, agents, given, loopRoots, ...options }: MachineHandlerOptions): Promise<AnyTask> {
+async function load({
+  modules,
+  hooks,
+  agents,
+  given,
+  loopRoots,
+  clones: _,
+  ...options
+}: MachineHandlerOptions): Promise<AnyTask> {
   const [{ machineTask }, { HooksRegistry }, { AgentRegistry }, { shippedMachines }] = await Promise.all([
     import('../../worker/machine/durable/machine-task.ts'),
     import('../../worker/machine/hooks-registry.ts'),
