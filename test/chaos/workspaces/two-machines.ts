@@ -33,9 +33,15 @@ export class TwoMachines {
     mkdirSync(this.notes);
   }
 
-  static async open(t: TestContext, files: Readonly<Record<string, string>>): Promise<TwoMachines> {
+  /** `password`: the server of git asks for it. */
+  static async open(t: TestContext, files: Readonly<Record<string, string>>, password?: string): Promise<TwoMachines> {
     const folder = scratch(t, 'two-machines');
-    const scene = new TwoMachines(t, folder, await gitServer(join(folder, 'server')), files);
+    const scene = new TwoMachines(
+      t,
+      folder,
+      await gitServer(join(folder, 'server'), password === undefined ? {} : { password }),
+      files,
+    );
     await scene.#startNode();
     return scene;
   }
@@ -75,9 +81,9 @@ export class TwoMachines {
     const secret = this.#secrets.get(name) ?? (await this.#enrol(name));
     const who = ['--join', this.#address, '--name', name, '--slots', '1', '--allow', 'shell', '--json'];
     const gits = ['--git-host', '127.0.0.1', '--git-protocol', 'http', '--workspace-folder', join(cwd, 'workspaces')];
-    const worker = run(this.#t, ['worker', ...who, ...gits, '--data-dir', join(cwd, 'data')], {
+    const worker = run(this.#t, ['worker', ...who, ...gits, '--data-dir', join(cwd, 'data'), '--vault-level', 'file'], {
       cwd,
-      env: { LEASEHOLD_WORKER_SECRET: secret, HOME: join(cwd, 'home') },
+      env: { LEASEHOLD_WORKER_SECRET: secret, HOME: join(cwd, 'home'), CREDENTIALS_DIRECTORY: '' },
     });
     await worker.says(/"started"/);
     return worker;
@@ -92,6 +98,23 @@ export class TwoMachines {
   async drain(worker: Running): Promise<void> {
     worker.child.kill('SIGTERM');
     assert.deepEqual(await worker.ended, { code: 0, signal: null });
+  }
+
+  /** A credential that these machines hold. */
+  async entrust(name: string, value: string, machines: readonly string[]): Promise<void> {
+    await this.ask('POST', '/api/v1/credentials', { name, value, workers: machines });
+    await this.so('they hold it', async () => {
+      const { workers } = await this.ask('GET', '/api/v1/workers');
+      const holds = (machine: string): boolean =>
+        workers.findLast((one: Wire) => one.name === machine)?.tags.includes(`credential:${name}`) === true;
+      return machines.every(holds);
+    });
+  }
+
+  /** What was refused. */
+  async refused(method: string, path: string): Promise<{ readonly status: number; readonly error: string }> {
+    const response = await fetch(this.#address + path, { method, headers: { authorization: `Bearer ${ADMIN}` } });
+    return { status: response.status, error: ((await response.json()) as { readonly error: string }).error };
   }
 
   async ask(method: string, path: string, body?: object): Promise<Wire> {
@@ -118,7 +141,7 @@ export class TwoMachines {
   async #startNode(): Promise<void> {
     const cwd = join(this.folder, 'node');
     mkdirSync(cwd);
-    const leases = ['--lease-duration', LEASE, '--leader-lease', LEASE, '--leader-renew', '1s'];
+    const leases = ['--lease-duration', LEASE];
     const node = run(this.#t, ['up', '--no-worker', '--json', '--port', '0', '--store', 'sqlite:node.db', ...leases], {
       cwd,
       env: { LEASEHOLD_TOKEN: ADMIN },
