@@ -38,7 +38,8 @@ export interface MachineHandlerOptions
 }
 
 export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
-  const { loopRoots = {}, clones = false } = options;
+  const { clones = false, ...others } = options;
+  const { loopRoots = {} } = others;
   let loaded: Promise<AnyTask> | undefined;
   const definition = task(MACHINE_HANDLER, {
     queue: MACHINE_QUEUE,
@@ -54,7 +55,7 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
     workerTags: tagsOf(Object.keys(loopRoots)),
     brings: Object.keys(loopRoots).length > 0 || clones ? [loopGitHandler(loopRoots)] : [],
     drive: async (...given: Parameters<NonNullable<AnyTask['drive']>>) => {
-      loaded ??= load(options);
+      loaded ??= load(others);
       const { drive } = await loaded;
       return (drive as NonNullable<typeof drive>)(...given);
     },
@@ -67,9 +68,8 @@ async function load({
   agents,
   given,
   loopRoots,
-  clones: _,
   ...options
-}: MachineHandlerOptions): Promise<AnyTask> {
+}: Omit<MachineHandlerOptions, 'clones'>): Promise<AnyTask> {
   const [{ machineTask }, { HooksRegistry }, { AgentRegistry }, { shippedMachines }] = await Promise.all([
     import('../../worker/machine/durable/machine-task.ts'),
     import('../../worker/machine/hooks-registry.ts'),

@@ -128,22 +128,28 @@ test('a squash is one commit, a base that is a tag goes to the default branch, a
   assert.equal(git(scene.bare, 'ls-tree', '--name-only', 'main'), 'count.txt\nreadme.md\nverified.txt');
 });
 
-test('after a crash at any commit the other worker goes on, and the history at the server is the same', async (t) => {
-  for (let crashAt = 2; ; crashAt += 2) {
-    const scene = await sceneWith(t, counting);
-    const config = 'merge_strategy=merge\nverify_cmds=test -s count.txt';
-    const task = await scene.start(LOOP, input(scene, config, { plan_path: 'readme.md' }));
-    await scene.work({ crashAt });
-    const { state, output } = await scene.end(task);
-    assert.equal(state, 'completed', `crash at ${crashAt}: ${JSON.stringify(output)}`);
-    assert.deepEqual(
-      [scene.log('main')[0], scene.log('run/count-it'), git(scene.bare, 'show', 'main:count.txt')],
-      ['Merge run/count-it into main', ['Implementation 2', 'Implementation 1', 'Begin'], 'line\nline'],
-      `crash at ${crashAt}`,
-    );
-    if (scene.crashes === 0) break;
-  }
-});
+/** `crashBefore`: what the phase has pushed is at the server, and nobody has heard of it. */
+for (const [how, step] of [
+  ['crashAt', 5],
+  ['crashBefore', 3],
+] as const)
+  test(`after a crash the other worker goes on, and the history at the server is the same: ${how}`, async (t) => {
+    for (let n = 2; ; n += step) {
+      const scene = await sceneWith(t, counting);
+      const config = 'merge_strategy=merge\nverify_cmds=test -s count.txt';
+      const task = await scene.start(LOOP, input(scene, config, { plan_path: 'readme.md' }));
+      await scene.work({ [how]: n });
+      const { state, output } = await scene.end(task);
+      assert.equal(state, 'completed', `${how} ${n}: ${JSON.stringify(output)}`);
+      assert.deepEqual(
+        [scene.log('main')[0], scene.log('run/count-it'), git(scene.bare, 'show', 'main:count.txt')],
+        ['Merge run/count-it into main', ['Implementation 2', 'Implementation 1', 'Begin'], 'line\nline'],
+        `${how} ${n}`,
+      );
+      assert.equal(scene.log('main').filter((line) => line.startsWith('Merge')).length, 1, `${how} ${n}`);
+      if (scene.crashes === 0) break;
+    }
+  });
 
 test('a server that takes no push refuses the run before its agent is asked', async (t) => {
   let asked = 0;

@@ -25,7 +25,7 @@ export async function reviewWork(
   host: Host,
   input: unknown,
   signal: AbortSignal,
-  workspaces?: WorkspaceReader | undefined,
+  workspaces?: WorkspaceReader,
 ): Promise<unknown> {
   const asked = gitTaskIn(input as Value);
   if (asked === undefined)
