@@ -20,6 +20,7 @@ import type { ChildRequest, JournalValue, TurnEntry, Turned, TurnThen } from '..
 import { AgentFailed } from '../../agents/agent-failed.ts';
 import { withinMs } from '../../agents/within.ts';
 import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
+import type { WorkspaceReader } from '../../workspace/handler-workspace.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
 import { AgentCalls } from './agent-calls.ts';
@@ -52,6 +53,7 @@ export interface DurableDeps {
   /** Before each command: where the run stands, and what is done next. It then stops at every state and every transition. */
   readonly onStep?: ((snapshot: Snapshot, command: Command | undefined) => void) | undefined;
   readonly log?: ((text: string) => void) | undefined;
+  readonly workspaces?: WorkspaceReader | undefined;
 }
 
 /** The lease is gone: the task waits, or has ended. */
@@ -117,7 +119,7 @@ class DurableDriver {
   async drive(): Promise<RunOutcome> {
     const { machine, hooks } = this.#runnable;
     const { executionId, stop, attempt, tries } = this.#run;
-    const { log } = this.#deps;
+    const { log, workspaces } = this.#deps;
     let outcome: RunOutcome | undefined;
     const drive = async (): Promise<void> => {
       outcome = await this.#drive();
@@ -134,6 +136,7 @@ class DurableDriver {
           take: (channel) => this.#take(channel),
           ...(tries === undefined ? {} : { tries }),
           ...(log === undefined ? {} : { log }),
+          ...(workspaces === undefined ? {} : { workspaces }),
         },
         drive,
       );

@@ -82,7 +82,7 @@ function loopHostOf({ loopRoots = new Map(), programs = true, environment, world
 
 async function driveTask(
   given: unknown,
-  { request, session, signal, log }: DrivenAttempt,
+  { request, session, signal, log, workspaces }: DrivenAttempt,
   loader: DefinitionLoader,
   { world, onStep }: MachineTaskOptions,
 ): Promise<RunOutcome> {
@@ -139,7 +139,7 @@ async function driveTask(
         tries,
         stop: signal,
       },
-      { world, session, childTask, onStep, log },
+      { world, session, childTask, onStep, log, workspaces },
     );
   } catch (error) {
     // Another try would read the same.
