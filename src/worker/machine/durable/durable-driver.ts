@@ -22,6 +22,7 @@ import { withinMs } from '../../agents/within.ts';
 import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
+import type { RunFiles } from '../machine-hooks.ts';
 import { AgentCalls } from './agent-calls.ts';
 import { askPerson } from './ask-person.ts';
 import { DurableChildren } from './durable-children.ts';
@@ -52,6 +53,8 @@ export interface DurableDeps {
   /** Before each command: where the run stands, and what is done next. It then stops at every state and every transition. */
   readonly onStep?: ((snapshot: Snapshot, command: Command | undefined) => void) | undefined;
   readonly log?: ((text: string) => void) | undefined;
+  /** For hooks that leave files. */
+  readonly files?: RunFiles | undefined;
 }
 
 /** The lease is gone: the task waits, or has ended. */
@@ -117,7 +120,7 @@ class DurableDriver {
   async drive(): Promise<RunOutcome> {
     const { machine, hooks } = this.#runnable;
     const { executionId, stop, attempt, tries } = this.#run;
-    const { log } = this.#deps;
+    const { log, files } = this.#deps;
     let outcome: RunOutcome | undefined;
     const drive = async (): Promise<void> => {
       outcome = await this.#drive();
@@ -134,6 +137,7 @@ class DurableDriver {
           take: (channel) => this.#take(channel),
           ...(tries === undefined ? {} : { tries }),
           ...(log === undefined ? {} : { log }),
+          ...(files === undefined ? {} : { files }),
         },
         drive,
       );
