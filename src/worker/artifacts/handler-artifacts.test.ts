@@ -165,7 +165,7 @@ test('a step whose value has no place, or is too large for any, fails with what 
   });
   await app.worker({ tasks: [step] }).start();
   await assert.rejects((await app.push(step, 2 ** 21)).result(), /no room/);
-  await assert.rejects((await app.push(step, 65 * 2 ** 20)).result(), /value of step big.*too large|too large/i);
+  await assert.rejects((await app.push(step, 65 * 2 ** 20)).result(), /value of step big is too large/);
 });
 
 test('temporary files go also when the process of the handler is killed', async (t) => {
