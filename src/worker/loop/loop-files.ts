@@ -97,6 +97,7 @@ class LoopFiles {
 
   async phase(phase: LoopPhase, { context, prompt }: Filing, { given, said, began }: PhaseSaid): Promise<ValueMap> {
     if (this.#run.stop.aborted) return {};
+    this.#artifacts?.tryAgain();
     const state = loopStateIn(context as ValueMap);
     const iteration = iterationsOf(state.records) + (phase === 'implementation' ? 1 : 0);
     const output = typeof given['output'] === 'string' ? given['output'] : '';
@@ -134,6 +135,7 @@ class LoopFiles {
 
   async end({ context }: Filing): Promise<void> {
     if (this.#run.stop.aborted) return;
+    this.#artifacts?.tryAgain();
     const state = loopStateIn(context as ValueMap);
     const tree = worktreeIn(context['worktree'] as Value);
     const { merged } = context;

@@ -16,15 +16,21 @@ const PATIENCE_MS = 15_000;
 export class RunArtifacts {
   readonly #artifacts: ArtifactReader;
   readonly #timers: Timers;
+  #isAway = false;
 
   constructor(artifacts: ArtifactReader, timers: Timers) {
     this.#artifacts = artifacts;
     this.#timers = timers;
   }
 
+  /** The place is asked again. After it gave no answer it is left alone until then: files of one phase do not wait one after the other. */
+  tryAgain(): void {
+    this.#isAway = false;
+  }
+
   /** Answers where a node gives it out. */
   write(file: string, text: string, type: string): Promise<string> {
-    return this.#within(this.#put(file, text, type));
+    return this.#within(() => this.#put(file, text, type));
   }
 
   async #put(file: string, text: string, type: string): Promise<string> {
@@ -41,7 +47,7 @@ export class RunArtifacts {
 
   /** Undefined: there is none, or more than this. */
   read(file: string, maxBytes: number): Promise<string | undefined> {
-    return this.#within(this.#get(file, maxBytes));
+    return this.#within(() => this.#get(file, maxBytes));
   }
 
   async #get(file: string, maxBytes: number): Promise<string | undefined> {
@@ -60,12 +66,15 @@ export class RunArtifacts {
     }
   }
 
-  async #within<T>(work: Promise<T>): Promise<T> {
+  async #within<T>(begin: () => Promise<T>): Promise<T> {
+    if (this.#isAway) throw gone();
     const over = new AbortController();
     const late = pause(this.#timers, PATIENCE_MS, { signal: over.signal }).then((): never => {
-      throw new Error(`the place of artifacts gave no answer for ${PATIENCE_MS / 1000} s`);
+      if (!over.signal.aborted) this.#isAway = true;
+      throw gone();
     });
     late.catch(() => {});
+    const work = begin();
     work.catch(() => {});
     try {
       return await Promise.race([work, late]);
@@ -74,3 +83,5 @@ export class RunArtifacts {
     }
   }
 }
+
+const gone = (): Error => new Error(`the place of artifacts gave no answer for ${PATIENCE_MS / 1000} s`);
