@@ -75,6 +75,7 @@ test('with the mode workspace a run leaves what its phases said, its prompt, a r
   assert.equal(read('iter-01-impl.log'), 'I wrote the line with the number 1 into count.txt\n');
   assert.equal(read('iter-02.tail.txt'), `I wrote the line with the number 2 into count.txt\n${TOKEN}\n`);
   assert.match(read('iter-01-verify.log'), /^\$ echo looking; test -s count\.txt\nlooking\npassed: exit code 0\n$/);
+  assert.equal(read('iter-02-merge.log'), 'nothing to merge: the strategy is none\n');
   const summary = JSON.parse(read('summary.json'));
   assert.deepEqual(
     [summary.run_id, summary.status, summary.iterations, summary.tasks_done, summary.tasks_total],

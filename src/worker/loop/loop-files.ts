@@ -101,8 +101,10 @@ class LoopFiles {
     const state = loopStateIn(context as ValueMap);
     const iteration = iterationsOf(state.records) + (phase === 'implementation' ? 1 : 0);
     const output = typeof given['output'] === 'string' ? given['output'] : '';
-    // A function says nothing before its answer, and some actions log nothing.
-    if (output.trim() !== '' && !said.endsWith(this.hide(output))) said.add(this.hide(output));
+    // A function says nothing before its answer. What actions give was logged before, if they log anything.
+    const isAgent = phase === 'implementation' || phase === 'review';
+    const isTold = isAgent ? said.endsWith(this.hide(output)) : said.lines > 0;
+    if (output.trim() !== '' && !isTold) said.add(this.hide(output));
     const path = await this.#write(logFile(iteration, phase), said.text());
     if (phase === 'implementation') await this.#write(tailFile(iteration), said.tail());
     const asked =
