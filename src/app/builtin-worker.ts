@@ -98,6 +98,7 @@ export function builtinWorkerOptions(options: BuiltinOptions): AppWorkerOptions 
         ...(allow.includes('shell') ? {} : { sendable: new Set(allowEnv) }),
         folder: root,
         loopRoots,
+        clones: workspaces?.hosts !== undefined,
         ...(allow.includes('js') ? { modules: root } : {}),
       }),
     ],

@@ -8,7 +8,6 @@
 import { mkdir, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fault, isEngineError } from '../core/errors.ts';
-import { readBranch } from '../core/workspace/ref.ts';
 import type { RemoteRepo } from '../core/workspace/repo-address.ts';
 import { worktreePath } from '../core/workspace/run-branch.ts';
 import type { GitCheckout } from '../core/workspace/workspace.ts';
@@ -22,6 +21,7 @@ import {
   branchRef,
   commitOf,
   createBareRepository,
+  defaultBranch,
   isAncestor,
   openRepository,
   type Repository,
@@ -44,6 +44,8 @@ export interface GitPlace {
 export interface ReadyCheckout {
   readonly tree: WorkTree;
   readonly warm: boolean;
+  /** Refuses with `WORKSPACE_MISMATCH` unless the branch of the run is checked out, and is this commit or has gone on from it. */
+  expect(commit: string): Promise<void>;
   diff(): Promise<WorkspaceDiff>;
   commitAll(message: string): Promise<string | undefined>;
   publish(): Promise<Published>;
@@ -146,15 +148,30 @@ function ready(tree: WorkTree, warm: boolean, publish: () => Promise<Published>)
   return {
     tree,
     warm: warm || tree.reused,
+    expect: (commit) => expectCommit(tree, commit),
     diff: () => diffWorkTree(tree, tree.commit),
     commitAll: async (message) => {
-      const branch = await headBranch(tree.repository, tree.dir);
-      if (branch !== tree.branch)
-        throw fault('WORKSPACE_MISMATCH', { expected: tree.branch ?? 'no branch', found: branch ?? 'no branch' });
+      await refuseOtherBranch(tree);
       return commitAll(tree, message);
     },
     publish,
   };
+}
+
+async function refuseOtherBranch({ repository, dir, branch }: WorkTree): Promise<void> {
+  const found = await headBranch(repository, dir);
+  if (found !== branch)
+    throw fault('WORKSPACE_MISMATCH', { expected: branch ?? 'no branch', found: found ?? 'no branch' });
+}
+
+async function expectCommit(tree: WorkTree, commit: string): Promise<void> {
+  await refuseOtherBranch(tree);
+  const own = { ...tree.repository, dir: tree.dir };
+  const found = await commitOf(own, 'HEAD');
+  if (found === commit) return;
+  const isKnown = found !== undefined && (await commitOf(own, commit)) !== undefined;
+  if (!isKnown || !(await isAncestor(own, commit, found)))
+    throw fault('WORKSPACE_MISMATCH', { expected: commit, found: found ?? 'no commit' });
 }
 
 /** The commit to begin with, and what the branch of the run is at the remote now. */
@@ -188,12 +205,6 @@ async function startOf(
   if (found === undefined)
     throw fault('WORKSPACE_FAILED', { problem: `the repository has no branch, tag or commit ${JSON.stringify(from)}` });
   return { commit: found, remote };
-}
-
-async function defaultBranch(cache: Repository): Promise<string> {
-  const { out } = await cache.git.run(['symbolic-ref', '--quiet', '--short', 'HEAD'], { dir: cache.dir, codes: [1] });
-  const read = readBranch(out.trim());
-  return typeof read === 'string' ? 'main' : read.branch;
 }
 
 /** The repository of the run. Nothing but its worktree uses it; what git keeps in it is written by programs that the task runs. */

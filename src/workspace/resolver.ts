@@ -17,9 +17,10 @@ import type { GitCheckout, WorkspaceSpec } from '../core/workspace/workspace.ts'
 import type { Clock, Timers } from '../core/world.ts';
 import { archiveFolder } from './archive.ts';
 import { withLock } from './git/folder-lock.ts';
-import { openAccess } from './git/git-access.ts';
+import { type GitAccess, openAccess } from './git/git-access.ts';
 import { Git, type GitCaps } from './git/git-command.ts';
 import { ObjectCache } from './git/object-cache.ts';
+import { RemoteBranch } from './git/remote-branch.ts';
 import { openRepository } from './git/repository.ts';
 import { removeWorkTree } from './git/worktree.ts';
 import { checkOutRemote, checkOutRooted, type ReadyCheckout } from './git-workspace.ts';
@@ -116,6 +117,24 @@ export class WorkspaceResolver {
       this.#open.delete(key);
       throw error;
     }
+  }
+
+  /** The branch of this checkout where its repository lives. Nothing of it comes to the disk but objects. */
+  remote(given: GitCheckout, call: Pick<PrepareCall, 'signal' | 'credential'> = {}): RemoteBranch {
+    const read = readWorkspaceSpec(given, this.#options.protocols ?? SAFE_PROTOCOLS);
+    if (!('spec' in read)) throw refuse(read.problems.join('; '));
+    const spec = read.spec as GitCheckout;
+    const address = this.#address(spec);
+    const { branch, credential } = spec;
+    if (typeof address === 'string' || branch === undefined)
+      throw refuse('it is no branch of a repository with an address');
+    const open = () => this.#access(credential, address, call);
+    return new RemoteBranch({ cache: this.#cache, address, credential, branch, open, signal: call.signal });
+  }
+
+  /** The folder of an earlier attempt goes, whatever it was to become; not one in use. */
+  async discard(spec: WorkspaceSpec, call: Pick<PrepareCall, 'task' | 'run'>): Promise<void> {
+    if (spec.source !== 'shared_fs') await this.clean([keyOf(spec, call)]);
   }
 
   /** What lies on the disk and belongs to no attempt that lives. */
@@ -224,6 +243,7 @@ export class WorkspaceResolver {
       commit,
       branch,
       warm: checkout.warm,
+      expect: (expected) => checkout.expect(expected),
       diff: () => checkout.diff(),
       commitAll: (message) => checkout.commitAll(message),
       publish: () => checkout.publish(),
@@ -249,25 +269,31 @@ export class WorkspaceResolver {
         mayChange: call.mayChange,
       });
     }
+    const open = () => this.#access(spec.credential, address, call);
+    return checkOutRemote({ ...place, address, bundle: call.bundle, open });
+  }
+
+  /** A task names both the repository and the credential: without a list it could have any secret sent to any host. */
+  async #access(
+    name: string | undefined,
+    { host }: RemoteRepo,
+    call: Pick<PrepareCall, 'credential'>,
+  ): Promise<GitAccess> {
     const { knownHosts, hosts } = this.#options;
     const credential = call.credential ?? this.#options.credential;
-    const open = async () => {
-      // A task names both the repository and the credential: without a list it could have any secret sent to any host.
-      if (spec.credential !== undefined && hosts === undefined)
-        throw fault(
-          'WORKSPACE_FAILED',
-          { problem: 'this worker lists no hosts to which the credentials of workspaces may go' },
-          { hint: `Name the host where the worker is started: --git-host ${address.host}.` },
-        );
-      if (spec.credential !== undefined && credential === undefined)
-        throw fault('CREDENTIAL_MISSING', {
-          credential: spec.credential,
-          problem: 'this worker gives no credentials to workspaces',
-        });
-      const value = spec.credential === undefined ? undefined : await credential?.(spec.credential);
-      return openAccess({ folder: await this.#private(), knownHosts, credential: value });
-    };
-    return checkOutRemote({ ...place, address, bundle: call.bundle, open });
+    if (name !== undefined && hosts === undefined)
+      throw fault(
+        'WORKSPACE_FAILED',
+        { problem: 'this worker lists no hosts to which the credentials of workspaces may go' },
+        { hint: `Name the host where the worker is started: --git-host ${host}.` },
+      );
+    if (name !== undefined && credential === undefined)
+      throw fault('CREDENTIAL_MISSING', {
+        credential: name,
+        problem: 'this worker gives no credentials to workspaces',
+      });
+    const value = name === undefined ? undefined : await credential?.(name);
+    return openAccess({ folder: await this.#private(), knownHosts, credential: value });
   }
 
   async #close(
@@ -343,6 +369,7 @@ function plainWorkspace(
     spec,
     path,
     warm,
+    expect: () => Promise.reject(refuse('it is no repository, so it is at no commit')),
     diff: async () => ({ base_ref: '', head_ref: '', commits: [], files: [], stats: none, truncated: false }),
     commitAll: () => Promise.reject(refuse('it is no repository, so nothing can be committed')),
     publish: async () => ({ how: 'none' }),
@@ -351,7 +378,7 @@ function plainWorkspace(
 }
 
 /** The name of a folder: of a branch of a run, or of one task. */
-function keyOf(spec: WorkspaceSpec, { run, task }: PrepareCall): string {
+function keyOf(spec: WorkspaceSpec, { run, task }: Pick<PrepareCall, 'task' | 'run'>): string {
   const shared = spec.source === 'git' && spec.branch !== undefined;
   const whose = shared ? (run ?? task) : task;
   const what = spec.source === 'git' ? `${spec.repo}\n${spec.branch ?? ''}` : spec.source;

@@ -10,6 +10,8 @@ export interface Workspace {
   readonly branch?: string | undefined;
   /** It was there already, with objects of an earlier run. */
   readonly warm: boolean;
+  /** Of `git` only: refuses with `WORKSPACE_MISMATCH` unless its branch is checked out, and is this commit or has gone on from it. */
+  expect(commit: string): Promise<void>;
   /** What was changed since it was prepared: commits, and what is not committed. Bounded. */
   diff(): Promise<WorkspaceDiff>;
   /** Commits all that was changed and answers the commit; undefined: nothing was. Of `git` only. */

@@ -16,7 +16,7 @@ const MERGE: readonly RegExp[] = [
   /^src\/worker\/(machine\/durable\/both-drivers|machine\/persistence\/crash|workflow\/crashes|links\/wire)\.test\.ts$/,
   /^src\/(store\/postgres\/pooler|app\/upkeep\/upkeep-move|compat\/universal-agent\/(runtime-db|missions|pool\/(pool|gateway-handler))|app\/pools\/(registration|work)-backend)\.test\.ts$/,
   // Servers, strangers and deaths: worktrees, rules and addresses have tests of their own.
-  /^src\/workspace\/(crash|credential|hostile)\.test\.ts$/,
+  /^src\/(workspace\/(crash|credential|hostile)|worker\/loop\/cloned-run)\.test\.ts$/,
 ];
 
 /** Of those folders what runs with `npm test` all the same: a user's first minute on each way in. */
@@ -39,7 +39,7 @@ export const HELPERS: ReadonlySet<string> = new Set([
 
 /** Of chaos what waits for leases to expire and measures no time: it goes beside the others. */
 const UNHURRIED =
-  /^test\/chaos\/((agents|graphs|triggers|fleet)\/|(workflows\/kill-after-commits|machines\/crash-everywhere|compat\/mission|postgres-answers)\.test)/;
+  /^test\/chaos\/((agents|graphs|triggers|fleet|workspaces)\/|(workflows\/kill-after-commits|machines\/crash-everywhere|compat\/mission|postgres-answers)\.test)/;
 
 export type Kind = 'core' | 'shared' | 'served' | 'own' | 'smoke' | 'rest' | 'browser' | 'chaos';
 

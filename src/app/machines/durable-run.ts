@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import { isFinal, type TaskState } from '../../core/task/task.ts';
+import { sourceTag } from '../../core/workspace/worker-tag.ts';
 import { isMap, type Value } from '../../flow/expression/values.ts';
 import { readBundle } from '../../flow/machine/bundle/bundle.ts';
 import { channelsOf } from '../../flow/machine/bundle/channels.ts';
@@ -61,6 +62,10 @@ export async function runOnStore(source: MachineSource, options: DurableRunOptio
   const app = await open(store, options.open);
   try {
     const loop = await loopTerms(app.engine, machine, input as Value);
+    if (loop?.placement.requires?.includes(sourceTag('git')))
+      options.onWarning?.(
+        'the repository of this loop lives elsewhere: a worker with --git-host for its host must serve the store',
+      );
     const { run, fresh } = await app.engine.runs.start({
       request: {
         queue,

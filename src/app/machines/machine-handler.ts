@@ -33,10 +33,13 @@ export interface MachineHandlerOptions
   readonly modules?: string;
   /** Folders in which loops may work, by their names; default: none. */
   readonly loopRoots?: Readonly<Record<string, string>> | undefined;
+  /** Its worker makes workspaces of git: what is asked of runs in clones is done there as well. */
+  readonly clones?: boolean | undefined;
 }
 
 export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
-  const { loopRoots = {} } = options;
+  const { clones = false, ...others } = options;
+  const { loopRoots = {} } = others;
   let loaded: Promise<AnyTask> | undefined;
   const definition = task(MACHINE_HANDLER, {
     queue: MACHINE_QUEUE,
@@ -50,16 +53,23 @@ export function machineHandler(options: MachineHandlerOptions = {}): AnyTask {
     givesWay: true,
     // Runs of loops look for the workers that have their root.
     workerTags: tagsOf(Object.keys(loopRoots)),
-    brings: Object.keys(loopRoots).length === 0 ? [] : [loopGitHandler(loopRoots)],
+    brings: Object.keys(loopRoots).length > 0 || clones ? [loopGitHandler(loopRoots)] : [],
     drive: async (...given: Parameters<NonNullable<AnyTask['drive']>>) => {
-      loaded ??= load(options);
+      loaded ??= load(others);
       const { drive } = await loaded;
       return (drive as NonNullable<typeof drive>)(...given);
     },
   });
 }
 
-async function load({ modules, hooks, agents, given, loopRoots, ...options }: MachineHandlerOptions): Promise<AnyTask> {
+async function load({
+  modules,
+  hooks,
+  agents,
+  given,
+  loopRoots,
+  ...options
+}: Omit<MachineHandlerOptions, 'clones'>): Promise<AnyTask> {
   const [{ machineTask }, { HooksRegistry }, { AgentRegistry }, { shippedMachines }] = await Promise.all([
     import('../../worker/machine/durable/machine-task.ts'),
     import('../../worker/machine/hooks-registry.ts'),

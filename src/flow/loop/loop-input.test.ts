@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PRIORITY_MAX } from '../../core/task/task.ts';
 import { demandOf, priorityOf } from './demand.ts';
-import { readLoopInput } from './loop-input.ts';
+import { type LoopInput, readLoopInput } from './loop-input.ts';
 import { FIRST } from './loop-state.ts';
 import { checkedBoxes, implementationPrompt, reviewPrompt } from './prompts.ts';
 
@@ -34,7 +34,7 @@ test('all problems are told at once', () => {
 });
 
 test('a run asks for a worker that has its root, and for a place in its workspace', () => {
-  assert.deepEqual(demandOf(GIVEN), {
+  assert.deepEqual(demandOf(readLoopInput(GIVEN).input as LoopInput), {
     placement: { requires: ['loop-root=main'], affinity: 'loop:main/shop' },
     limits: [{ name: 'loop.runs' }, { name: 'loop.workspace', key: 'main/shop' }],
   });

@@ -7,7 +7,7 @@ import { planProblems } from './git/worktree-plan.ts';
 import { readPathBelow, readWorkspaceName, spelled } from './workspace-name.ts';
 
 export interface LoopInput {
-  /** A root by its name, and a folder below it: `main/shop`. */
+  /** A root by its name, and a folder below it: `main/shop`. Of a repository that lives elsewhere its address, or the name under which the run is listed. */
   readonly workspace: string;
   /** A registered function by its name, or an agent as machines have it: `{type, ref, config}`. */
   readonly agent: string | ValueMap;
@@ -48,7 +48,9 @@ const MOST_PROMPT = 256 * 1024;
 export function readLoopInput(given: Value): ReadLoopInput {
   if (!isMap(given)) return { input: undefined, problems: ['the input is a map'], warnings: [] };
   const read = new InputReader(given);
-  const workspace = read.workspace();
+  const { config, problems, warnings } = readConfig(given['config'], read.settings());
+  const { workspace_source: source, repo_url: url = '' } = config;
+  const workspace = source === 'git' && !read.hasWorkspace ? url : read.workspace();
   const agent = read.agent('agent');
   const reviewAgent = read.agent('review_agent') ?? agent;
   const prompt = read.text('prompt', MOST_PROMPT);
@@ -56,7 +58,6 @@ export function readLoopInput(given: Value): ReadLoopInput {
   if (prompt === undefined && specPath === undefined)
     read.problems.push('prompt or spec_path: one of them says what is to be done');
   const name = read.text('name', 255);
-  const { config, problems, warnings } = readConfig(given['config'], read.settings());
   const all = [...read.problems, ...problems];
   if (all.length === 0 && workspace !== undefined) all.push(...planProblems(workspace, config));
   if (all.length > 0 || workspace === undefined || agent === undefined || reviewAgent === undefined)
@@ -73,6 +74,10 @@ class InputReader {
     for (const key of Object.keys(given))
       if (!KNOWN.has(key))
         this.problems.push(`${key.slice(0, 60)}: there is no such field; there are ${INPUT_FIELDS.join(', ')}`);
+  }
+
+  get hasWorkspace(): boolean {
+    return (this.#given['workspace'] ?? this.#given['workspace_root'] ?? null) !== null;
   }
 
   /** Two spellings; the second is that of loopd. */

@@ -3,7 +3,7 @@ import type { Run } from '../../engine/trees/runs.ts';
 import { isMap, type Value } from '../../flow/expression/values.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
 import { LOOP_GIT } from '../../flow/loop/git/git-task.ts';
-import { cleanupIn, mergedIn, type RunWorktree, worktreeIn } from '../../flow/loop/git/worktree-state.ts';
+import { cleanupIn, mergedIn, placeShown, type RunWorktree, worktreeIn } from '../../flow/loop/git/worktree-state.ts';
 import {
   eventsOfLoop,
   type LoopEvent,
@@ -209,8 +209,13 @@ function worktreePlaces(
   const made = entries.find(({ state }) => state === 'prepare');
   if (worktree === undefined || made === undefined) return undefined;
   const ended = entries.findLast(({ state }) => state === 'cleanup');
-  const { path, branch } = worktree;
-  return { path, branch, made, ...(ended === undefined || cleanup !== 'cleaned' ? { left: ended } : { ended }) };
+  const { branch } = worktree;
+  return {
+    path: placeShown(worktree),
+    branch,
+    made,
+    ...(ended === undefined || cleanup !== 'cleaned' ? { left: ended } : { ended }),
+  };
 }
 
 /** What the names of all reviews of a run begin with. */

@@ -1,12 +1,14 @@
-/** What is asked about the branch of a run: as tasks, which a worker with its root does, and which are waited for with a bound. */
+/** What is asked about the branch of a run: as tasks, which a worker with its root or with git does, and which are waited for with a bound. */
 import { fault } from '../../core/errors.ts';
 import { pause } from '../../core/pause.ts';
+import type { PlacementInput } from '../../core/placement/placement.ts';
 import { isFinal } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { PushRequest } from '../../engine/push/push.ts';
 import { isMap, type Value } from '../../flow/expression/values.ts';
+import { placementOfClone } from '../../flow/loop/demand.ts';
 import { type GitTask, LOOP_GIT } from '../../flow/loop/git/git-task.ts';
-import type { RunWorktree } from '../../flow/loop/git/worktree-state.ts';
+import { isClone, type RunWorktree } from '../../flow/loop/git/worktree-state.ts';
 import { readWorkspaceName, rootTag } from '../../flow/loop/workspace-name.ts';
 import { MACHINE_QUEUE } from '../../flow/machine/machine-run.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
@@ -17,6 +19,9 @@ import { lookUp } from './loop-runs.ts';
 const WAIT_MS = 30_000;
 const LOOK_MS = 50;
 const TIMEOUT_MS = 120_000;
+
+const FOLDERS_GO =
+  'its folders were those of its workers, and went with its attempts; what is left on a host, leasehold workspaces lists and removes there';
 
 interface ReviewBounds {
   readonly waitMs?: number | undefined;
@@ -56,6 +61,7 @@ export async function removeWorktree(snapshot: EngineSnapshot, id: string, bound
   const look = await lookUp(snapshot, id);
   const worktree = worktreeOf(look);
   if (!isFinal(look.run.state)) throw conflict(look, 'it works there');
+  if (isClone(worktree)) throw conflict(look, FOLDERS_GO);
   await review(snapshot.engine, look, { act: 'remove', worktree }, bounds);
 }
 
@@ -67,8 +73,9 @@ export async function worktreesOf(
 ): Promise<readonly Value[]> {
   const name = readWorkspaceName(workspace);
   if (typeof name === 'string') throw fault('INVALID_INPUT', { field: 'workspace_root', problem: name });
-  await requireWorker(engine, workspace);
-  const { task } = await engine.push({ ...requestOf({ act: 'list', workspace }, workspace), waitTimeout: TIMEOUT_MS });
+  const placement = rootedPlacement(workspace);
+  await requireWorker(engine, placement);
+  const { task } = await engine.push({ ...requestOf({ act: 'list', workspace }, placement), waitTimeout: TIMEOUT_MS });
   const said = await ended(engine, task, 'list', bounds);
   return isMap(said) && Array.isArray(said['worktrees']) ? said['worktrees'] : [];
 }
@@ -89,44 +96,67 @@ function conflict({ executionId, status }: LoopLook, problem: string): Error {
 }
 
 /** An act is asked for once after each phase, however often that is said: its name says so. One that failed is tried again. */
-async function review(engine: Engine, { run, steps }: LoopLook, asked: GitTask, bounds: ReviewBounds): Promise<Value> {
-  const workspace = asked.act === 'list' ? asked.workspace : asked.worktree.repo;
-  await requireWorker(engine, workspace);
+async function review(engine: Engine, { run, steps }: LoopLook, asked: Acted, bounds: ReviewBounds): Promise<Value> {
+  const placement = placementOf(asked);
+  await requireWorker(engine, placement);
   const started = await engine.runs.start({
-    request: requestOf(asked, workspace),
+    request: requestOf(asked, placement),
     run: {
       kind: LOOP_GIT,
       title: asked.act,
       name: `${reviewPrefix(run.id)}${asked.act}/${steps.length}`,
-      labels: { workspace, run: run.id },
+      labels: { workspace: run.labels['workspace'] ?? '', run: run.id },
     },
   });
   return ended(engine, started.run.task, asked.act, bounds);
 }
 
-/** Where nobody could do it, nobody waits for it. */
-async function requireWorker({ store, workerStaleMs }: Engine, workspace: string): Promise<void> {
-  const [root = ''] = workspace.split('/');
-  const { now, members } = await store.workerFleet();
-  const tag = rootTag(root);
-  if (members.some(({ enabled, seenAt, tags }) => enabled && now - seenAt <= workerStaleMs && tags.includes(tag)))
-    return;
-  throw fault(
-    'WORKSPACE_FAILED',
-    { problem: `no worker that is online has the root "${root}"` },
-    { hint: `Start one with --loop-root ${root}=FOLDER where the repository is.` },
-  );
+type Acted = Exclude<GitTask, { readonly act: 'list' }>;
+
+/** Where the repository of a run is worked on. */
+function placementOf({ worktree }: Acted): PlacementInput {
+  return isClone(worktree) ? placementOfClone(worktree) : rootedPlacement(worktree.repo);
 }
 
-function requestOf(asked: GitTask, workspace: string): PushRequest {
+function rootedPlacement(workspace: string): PlacementInput {
   const [root = ''] = workspace.split('/');
+  return { requires: [rootTag(root)], affinity: `loop:${workspace}` };
+}
+
+/** Where nobody could do it, nobody waits for it. */
+async function requireWorker({ store, workerStaleMs }: Engine, { requires = [] }: PlacementInput): Promise<void> {
+  const { now, members } = await store.workerFleet();
+  const [tag = ''] = requires;
+  if (members.some(({ enabled, seenAt, tags }) => enabled && now - seenAt <= workerStaleMs && tags.includes(tag)))
+    return;
+  const root = rootIn(tag);
+  throw root === undefined
+    ? fault(
+        'WORKSPACE_FAILED',
+        { problem: `no worker that is online has the tag "${tag}"` },
+        { hint: 'Start one with --git-host HOST for the host of the repository.' },
+      )
+    : fault(
+        'WORKSPACE_FAILED',
+        { problem: `no worker that is online has the root "${root}"` },
+        { hint: `Start one with --loop-root ${root}=FOLDER where the repository is.` },
+      );
+}
+
+/** Of the tag of a root. */
+const rootIn = (tag: string): string | undefined => {
+  const [, root = ''] = tag.split('=');
+  return tag === rootTag(root) ? root : undefined;
+};
+
+function requestOf(asked: GitTask, placement: PlacementInput): PushRequest {
   return {
     queue: MACHINE_QUEUE,
     handler: LOOP_GIT,
     input: asked,
     maxAttempts: 1,
     timeout: TIMEOUT_MS,
-    placement: { requires: [rootTag(root)], affinity: `loop:${workspace}` },
+    placement,
   };
 }
 
@@ -149,7 +179,7 @@ async function ended(
   throw fault(
     'TIMEOUT',
     { action: act },
-    { hint: 'A worker with the root of the workspace does it, once it has a free slot. Look whether one is online.' },
+    { hint: 'A worker with the workspace does it, once it has a free slot. Look whether one is online.' },
   );
 }
 

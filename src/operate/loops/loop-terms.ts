@@ -2,7 +2,15 @@ import { fault } from '../../core/errors.ts';
 import { PRIORITY_MAX } from '../../core/task/task.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Value } from '../../flow/expression/values.ts';
-import { demandOf, isLoop, LIMIT_DEFAULTS, LOOP, type LoopDemand, priorityOf } from '../../flow/loop/demand.ts';
+import {
+  demandOf,
+  isLoop,
+  keyText,
+  LIMIT_DEFAULTS,
+  LOOP,
+  type LoopDemand,
+  priorityOf,
+} from '../../flow/loop/demand.ts';
 import { readLoopInput } from '../../flow/loop/loop-input.ts';
 import type { Machine } from '../../flow/machine/definition.ts';
 
@@ -32,7 +40,7 @@ export async function loopTerms(
     ...demandOf(input),
     kind: LOOP,
     priority: priorityOf(policy, waiting, PRIORITY_MAX),
-    labels: { workspace: input.workspace },
+    labels: { workspace: keyText(input.workspace) },
   };
 }
 

@@ -12,7 +12,22 @@ const ofGit = (what: string) => short.nullable().optional().describe(what);
 const notHere = short.nullable().optional().describe('Refused: worktrees are made by git');
 
 export const LoopStartInput = z.strictObject({
-  workspace_root: short.min(1).describe('A root by its name, and a folder below it: main/project'),
+  workspace_root: short
+    .min(1)
+    .nullable()
+    .optional()
+    .describe(
+      'A root by its name, and a folder below it: main/project. Of a repository that lives elsewhere it may be left out',
+    ),
+  workspace_source: z.enum(['shared_fs', 'git']).nullable().optional(),
+  repo_url: z
+    .string()
+    .max(2000)
+    .nullable()
+    .optional()
+    .describe('Of the source git: the address of the repository, without any secret in it'),
+  repo_ref: ofGit('Of the source git: what the branch of the run begins with'),
+  credential: ofGit('Ours, of the source git: the name of the credential that its workers read and write it with'),
   spec_path: short.optional().describe('A file of the workspace that says what is to be built'),
   plan_path: short.nullable().optional().describe('A file of the workspace with a list of tasks to check'),
   prompt: z.string().max(262_144).optional().describe('Ours: what is to be done, where no file says it'),

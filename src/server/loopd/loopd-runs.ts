@@ -30,7 +30,7 @@ export class LoopdRuns {
   async start(body: BodyOf<'startLoop'>, op: string | undefined): Promise<AnswerOf<'startLoop'>> {
     const { workspace_root, spec_path, plan_path, prompt, agent = CLAUDE, review_agent } = body;
     const given = {
-      workspace_root,
+      ...((workspace_root ?? null) === null ? {} : { workspace_root }),
       agent,
       ...(review_agent === undefined ? {} : { review_agent }),
       ...(prompt === undefined ? {} : { prompt }),
@@ -82,7 +82,8 @@ export class LoopdRuns {
   async worktrees(workspace: string | undefined, signal: AbortSignal): Promise<AnswerOf<'listWorktrees'>> {
     const looks = await loops.listLoops(this.#snapshot, { workspace, limit: MOST_RUNS });
     const known = looks.flatMap(({ run, worktree, cleanup, review: { status } }) =>
-      worktree === undefined || cleanup?.status === 'cleaned' || status === 'scrapped'
+      // Those of clones are the folders of their workers.
+      worktree === undefined || 'url' in worktree || cleanup?.status === 'cleaned' || status === 'scrapped'
         ? []
         : [{ path: worktree.path, branch: worktree.branch, commit: worktree.commit, run_id: run.id }],
     );

@@ -25,7 +25,7 @@ export function runOf(look: LoopLook): Run {
       run_branch: worktree?.branch ?? null,
       merge_target_branch: worktree?.target ?? settings.merge_target_branch ?? null,
       merge_strategy: settings.merge_strategy,
-      worktree_path: worktree?.path ?? null,
+      worktree_path: worktree !== undefined && 'path' in worktree ? worktree.path : null,
       provider: worktree === undefined ? null : 'git',
     },
     worktree_cleanup_status: cleanup?.status ?? null,

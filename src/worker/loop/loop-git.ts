@@ -3,28 +3,36 @@ import { relative, sep } from 'node:path';
 import { fault } from '../../core/errors.ts';
 import type { Value } from '../../flow/expression/values.ts';
 import { gitTaskIn } from '../../flow/loop/git/git-task.ts';
-import type { RunWorktree } from '../../flow/loop/git/worktree-state.ts';
+import { isClone, type RootedWorktree } from '../../flow/loop/git/worktree-state.ts';
 import { diffCommits } from '../../workspace/git/diff.ts';
 import { branchRef, commitOf, type Repository } from '../../workspace/git/repository.ts';
 import { headBranch, listWorkTrees } from '../../workspace/git/worktree.ts';
 import { workspaceFolder } from '../../workspace/shared-folder.ts';
+import type { WorkspaceReader } from '../workspace/handler-workspace.ts';
+import { reviewClone } from './cloned-review.ts';
 import type { LoopHost } from './loop-host.ts';
+import { mergeAnswer, mergeTitle } from './merge-answer.ts';
 import { mergeRun, removeRunWorktree, repositoryOf } from './run-worktree.ts';
 import { placeBelow } from './worktree-place.ts';
 
 /** The result of a task has one MiB, in which every character may need several bytes. */
 const BOUNDS = { commits: 100, files: 300, bytes: 400 * 1024, fileBytes: 64 * 1024 };
 const MOST_LISTED = 200;
-const MOST_FILES = 20;
 
 type Host = Pick<LoopHost, 'roots'>;
 
-export async function reviewWork(host: Host, input: unknown, signal: AbortSignal): Promise<unknown> {
+export async function reviewWork(
+  host: Host,
+  input: unknown,
+  signal: AbortSignal,
+  workspaces?: WorkspaceReader,
+): Promise<unknown> {
   const asked = gitTaskIn(input as Value);
   if (asked === undefined)
     throw fault('INVALID_INPUT', { field: 'input', problem: 'it says no act on the worktree of a run' });
   if (asked.act === 'list') return { worktrees: await listed(host, asked.workspace) };
   const { worktree } = asked;
+  if (isClone(worktree)) return reviewClone(asked.act, worktree, { workspaces, bounds: BOUNDS });
   const { repo, branch, base_commit: base } = worktree;
   const repository = await repositoryOf(host, repo);
   const head = await commitOf(repository, branchRef(branch), { signal });
@@ -52,7 +60,7 @@ export async function reviewWork(host: Host, input: unknown, signal: AbortSignal
 async function refuseInUse(
   host: Host,
   repository: Repository,
-  { path, branch, base, target }: RunWorktree,
+  { path, branch, base, target }: RootedWorktree,
 ): Promise<void> {
   const place = await placeBelow(host, path);
   const elsewhere = (await listWorkTrees(repository)).filter((one) => one.path !== place).map((one) => one.branch);
@@ -61,16 +69,12 @@ async function refuseInUse(
     throw fault('CONFLICT', { problem: `${branch} is checked out elsewhere, or is where work begins or goes` });
 }
 
-async function merged(host: Host, worktree: RunWorktree, signal: AbortSignal): Promise<unknown> {
-  const { branch, target } = worktree;
+async function merged(host: Host, worktree: RootedWorktree, signal: AbortSignal): Promise<unknown> {
   const strategy = worktree.strategy === 'none' ? 'merge' : worktree.strategy;
-  const message = `${strategy === 'squash' ? 'Squash' : 'Merge'} ${branch} into ${target}`;
-  const end = await mergeRun(host, worktree, { strategy, message, signal });
-  if (end.outcome === 'merged' || end.outcome === 'unchanged') return { commit: end.commit, target: end.target };
-  const files = end.outcome === 'conflict' ? end.files.slice(0, MOST_FILES).join(', ') : '';
-  throw fault('CONFLICT', {
-    problem: `${branch} and ${target} do not agree in ${files}; the branch ${branch} is kept`,
-  });
+  return mergeAnswer(
+    worktree,
+    await mergeRun(host, worktree, { strategy, message: mergeTitle(strategy, worktree), signal }),
+  );
 }
 
 /** Paths are told below the root: where that lies is for the worker to know. */

@@ -4,22 +4,20 @@ import { fault } from '../../core/errors.ts';
 import { isMap, type Value, type ValueMap } from '../../flow/expression/values.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
 import { decide, type PhaseEnd, triedAgain } from '../../flow/loop/decide.ts';
-import { worktreeIn } from '../../flow/loop/git/worktree-state.ts';
+import { placeShown, worktreeIn } from '../../flow/loop/git/worktree-state.ts';
 import { type LoopInput, readLoopInput } from '../../flow/loop/loop-input.ts';
 import { contextOf, FIRST, type LoopState, loopStateIn } from '../../flow/loop/loop-state.ts';
 import { checkedBoxes, implementationPrompt, reviewPrompt } from '../../flow/loop/prompts.ts';
 import { isPhase, iterationsOf, type LoopPhase } from '../../flow/loop/records.ts';
 import { decisionOn } from '../../flow/loop/watchdog.ts';
-import { fileBelow, workspaceFolder } from '../../workspace/shared-folder.ts';
+import { fileBelow } from '../../workspace/shared-folder.ts';
 import type { HookContext, HookedRun, MachineHooks } from '../machine/machine-hooks.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
 import { summarized, withActionFiles } from './loop-files.ts';
 import type { LoopHost } from './loop-host.ts';
-import { commitPhase, mergeRun, openRunWorktree, removeRunWorktree, worktreeFolder } from './run-worktree.ts';
+import { conflictText, mergeTitle } from './merge-answer.ts';
+import { folderOfRun, openPlace, placeOfRun } from './place-of-run.ts';
 import { notesOf, runCommands } from './verification.ts';
-
-/** Files of a conflict that are told. */
-const MOST_FILES = 20;
 
 /** Why a loop has failed. */
 class LoopFailed extends Error {
@@ -73,12 +71,9 @@ function inputIn({ given }: HookContext): LoopInput {
 /** Finds the workspace before anybody is asked to work in it, and makes the worktree of a run that has one. */
 async function prepare({ context, input, host }: Acting): Promise<ValueMap> {
   for (const warning of readLoopInput(context['given']).warnings) logLine(`config: ${warning}`);
-  const run = hookedLoops.getStore();
-  const { workspace, config } = input;
-  const name = input.name ?? run?.executionId ?? 'run';
-  const tree = await openRunWorktree(host, { workspace, name, config }, run?.stop);
-  if (tree !== undefined) logLine(`the worktree ${tree.path} is on ${tree.branch}, begun from ${tree.base}`);
-  const folder = tree === undefined ? await workspaceFolder(host, workspace) : (await worktreeFolder(host, tree)).path;
+  const tree = await openPlace(host, input);
+  if (tree !== undefined) logLine(`the worktree ${placeShown(tree)} is on ${tree.branch}, begun from ${tree.base}`);
+  const folder = await folderOfRun(host, input.workspace, tree && { ...tree });
   for (const path of [input.specPath, input.planPath]) {
     if (path === undefined || (await fileBelow(folder, path)) !== undefined) continue;
     throw fault('NOT_FOUND', { kind: 'file of the workspace', id: path });
@@ -123,9 +118,9 @@ function leftBy({ last, worktree }: HookContext): ValueMap {
 }
 
 /** The folder in which the run works. */
-async function folderOf({ worktree }: HookContext, { workspace }: LoopInput, host: LoopHost): Promise<string> {
-  const tree = worktreeIn(worktree as Value);
-  return tree === undefined ? workspaceFolder(host, workspace) : (await worktreeFolder(host, tree)).path;
+function folderOf(context: HookContext, { workspace }: LoopInput, host: LoopHost): Promise<string> {
+  const { worktree = context['worktree'] as Value } = leftBy(context);
+  return folderOfRun(host, workspace, worktree);
 }
 
 /** How the phase before has ended; undefined: it was decided on already. */
@@ -198,16 +193,15 @@ async function merge({ context, host }: Acting): Promise<ValueMap> {
   try {
     const records = loopStateIn(context).records;
     const text = `Verified after implementation ${iterationsOf(records)}\n\nRun: ${run?.executionId ?? 'unknown'}`;
-    const commit = await commitPhase(await worktreeFolder(host, tree, signal), tree.branch, text, signal);
-    const how = strategy === 'squash' ? 'Squash' : 'Merge';
-    const message = `${how} ${tree.branch} into ${tree.target}\n\nRun: ${run?.executionId ?? 'unknown'}`;
-    const merged = await mergeRun(host, tree, { strategy, message, signal });
+    const place = placeOfRun(host, tree);
+    const commit = await place.commit(text, signal);
+    const message = `${mergeTitle(strategy, tree)}\n\nRun: ${run?.executionId ?? 'unknown'}`;
+    const merged = await place.merge({ strategy, message, commit, signal });
     switch (merged.outcome) {
       case 'none':
         return last('merge', true, { ...nothing, commit });
       case 'conflict': {
-        const files = merged.files.slice(0, MOST_FILES).join(', ');
-        const problem = `${tree.branch} and ${tree.target} do not agree in ${files}; the branch ${tree.branch} is kept`;
+        const problem = conflictText(tree, merged.files);
         logLine(`merge: ${problem}`);
         return last('merge', false, { exit_code: 1, output: problem, message: problem, commit });
       }
@@ -231,12 +225,12 @@ async function cleanup({ context, input, host }: Acting): Promise<ValueMap> {
   const tree = worktreeIn(context['worktree'] as Value);
   if (tree === undefined || !input.config.worktree_cleanup) return { cleanup: { status: 'skipped' } };
   try {
-    await removeRunWorktree(host, tree);
-    logLine(`the worktree ${tree.path} was removed; its branch ${tree.branch} is kept`);
+    await placeOfRun(host, tree).remove();
+    logLine(`the worktree ${placeShown(tree)} was removed; its branch ${tree.branch} is kept`);
     return { cleanup: { status: 'cleaned' } };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    logLine(`the worktree ${tree.path} could not be removed: ${message}`);
+    logLine(`the worktree ${placeShown(tree)} could not be removed: ${message}`);
     return { cleanup: { status: 'failed', message: message.slice(0, 500) } };
   }
 }

@@ -12,13 +12,12 @@ import { wholePrompt } from '../../flow/loop/prompts.ts';
 import { nextAttempt } from '../../flow/loop/records.ts';
 import { type AgentFailure, retryDelay, type Tried, triedAgain } from '../../flow/loop/retry.ts';
 import { StateError } from '../../flow/machine/scopes.ts';
-import { workspaceFolder } from '../../workspace/shared-folder.ts';
 import type { AgentExecutor, CallOptions } from '../agents/executor.ts';
 import { withinMs } from '../agents/within.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
 import { withFiles } from './loop-files.ts';
 import type { LoopHost } from './loop-host.ts';
-import { commitPhase, worktreeFolder } from './run-worktree.ts';
+import { folderOfRun, placeOfRun } from './place-of-run.ts';
 
 export interface PhaseAgentDeps {
   readonly host: LoopHost;
@@ -101,9 +100,7 @@ class PhaseCall {
     const prompt = wholePrompt(this.#input.prompt, context['given']);
     let running: Promise<AgentResult> | undefined;
     try {
-      const tree = worktreeIn(context['worktree'] as Value);
-      const folder =
-        tree === undefined ? await workspaceFolder(host, workspace) : (await worktreeFolder(host, tree, signal)).path;
+      const folder = await folderOfRun(host, workspace, context['worktree'] as Value, signal);
       const asked = await executor(agent, folder);
       const result = await withinMs(world.timers, timeoutMs, signal, (own) => {
         running = asked.execute(
@@ -134,12 +131,7 @@ class PhaseCall {
       const n = nextAttempt(loopStateIn(context).records, phase === 'review' ? 'review' : 'implementation');
       const title = `${phase === 'review' ? 'Review' : 'Implementation'} ${n}`;
       const message = `${title}\n\nRun: ${hookedLoops.getStore()?.executionId ?? 'unknown'}`;
-      const commit = await commitPhase(
-        await worktreeFolder(this.#deps.host, tree, signal),
-        tree.branch,
-        message,
-        signal,
-      );
+      const commit = await placeOfRun(this.#deps.host, tree).commit(message, signal);
       return this.#ended(result, { ok: true, tries, commit });
     } catch (error) {
       signal.throwIfAborted();

@@ -5,7 +5,7 @@ import { fault } from '../../core/errors.ts';
 import type { Timers } from '../../core/world.ts';
 import { gitWish, type LoopGitConfig } from '../../flow/loop/git/git-keys.ts';
 import { planWorktree } from '../../flow/loop/git/worktree-plan.ts';
-import type { RunWorktree } from '../../flow/loop/git/worktree-state.ts';
+import type { RootedWorktree } from '../../flow/loop/git/worktree-state.ts';
 import { type CheckedOut, commitAll } from '../../workspace/git/commit.ts';
 import { Git } from '../../workspace/git/git-command.ts';
 import { type Merged, mergeBranch } from '../../workspace/git/merge.ts';
@@ -37,7 +37,7 @@ export async function openRunWorktree(
   host: Host,
   { workspace, name, config }: { readonly workspace: string; readonly name: string; readonly config: LoopGitConfig },
   signal?: AbortSignal,
-): Promise<RunWorktree | undefined> {
+): Promise<RootedWorktree | undefined> {
   const wish = gitWish(config);
   if (wish === 'none') return undefined;
   const folder = await workspaceFolder(host, workspace);
@@ -64,7 +64,7 @@ async function mergeBase(repository: Repository, base: string, commit: string): 
 }
 
 /** The worktree as it is on this worker: on its branch, and with all that the last phase has left. */
-export async function worktreeFolder(host: Host, tree: RunWorktree, signal?: AbortSignal): Promise<CheckedOut> {
+export async function worktreeFolder(host: Host, tree: RootedWorktree, signal?: AbortSignal): Promise<CheckedOut> {
   const repository = await repositoryOf(host, tree.repo);
   const path = await placeBelow(host, tree.path);
   const there = await onBranch(repository, tree, path);
@@ -84,7 +84,7 @@ export async function worktreeFolder(host: Host, tree: RunWorktree, signal?: Abo
 /** Somebody else has set the branch back, or to something else. */
 async function refuseOther(
   repository: Repository,
-  { branch, commit }: RunWorktree,
+  { branch, commit }: RootedWorktree,
   found: string | undefined,
 ): Promise<void> {
   if (found === commit) return;
@@ -112,12 +112,12 @@ export async function commitPhase(
 /** Into its target, by its strategy. A conflict changes nothing. */
 export async function mergeRun(
   host: Host,
-  { repo, branch, base, target }: RunWorktree,
+  { repo, branch, base, target }: RootedWorktree,
   {
     strategy,
     message,
     signal,
-  }: { readonly strategy: RunWorktree['strategy']; readonly message: string; readonly signal?: AbortSignal },
+  }: { readonly strategy: RootedWorktree['strategy']; readonly message: string; readonly signal?: AbortSignal },
 ): Promise<Merged> {
   const repository = await repositoryOf(host, repo);
   return mergeBranch(repository, { strategy, branch, target, base, message, signal });
@@ -126,7 +126,7 @@ export async function mergeRun(
 /** Never the branch. A worktree that is gone already is removed. */
 export async function removeRunWorktree(
   host: Host,
-  { repo, path, branch }: Pick<RunWorktree, 'repo' | 'path' | 'branch'>,
+  { repo, path, branch }: Pick<RootedWorktree, 'repo' | 'path' | 'branch'>,
 ): Promise<void> {
   const repository = await repositoryOf(host, repo);
   const place = await placeBelow(host, path);
@@ -140,7 +140,7 @@ export async function removeRunWorktree(
 /** The worktree in this place; undefined: there is none. On another branch it is refused. */
 async function onBranch(
   repository: Repository,
-  { branch }: Pick<RunWorktree, 'branch'>,
+  { branch }: Pick<RootedWorktree, 'branch'>,
   path: string,
 ): Promise<Known | undefined> {
   const found = await worktreeAt(repository, path);
@@ -172,7 +172,7 @@ async function worktreeAt({ dir: own }: Repository, path: string): Promise<Known
 async function freePlace(
   host: Host,
   repository: Repository,
-  tree: Pick<RunWorktree, 'path' | 'branch'>,
+  tree: Pick<RootedWorktree, 'path' | 'branch'>,
 ): Promise<string> {
   const path = await placeBelow(host, tree.path);
   await removeUnfinished(repository, path);

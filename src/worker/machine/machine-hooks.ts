@@ -1,6 +1,7 @@
 /** Hooks of machines: code beside a machine that sees every step and performs its actions. */
 import type { ValueMap } from '../../flow/expression/values.ts';
 import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
+import type { WorkspaceReader } from '../workspace/handler-workspace.ts';
 
 export type HookContext = Readonly<Record<string, unknown>>;
 
@@ -23,6 +24,8 @@ export interface HookedRun {
    * that is stored, so that the action is given it again after a crash. One call for each action.
    */
   readonly take?: (channel: string) => Promise<unknown>;
+  /** Of a run that is a task, on a worker that makes workspaces. */
+  readonly workspaces?: WorkspaceReader;
 }
 
 /** What hooks need that leave files. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { lstat, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CredentialValue } from '../../core/credential/value.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
@@ -7,15 +7,16 @@ import { REPO_PROTOCOLS, readRepoAddress } from '../../core/workspace/repo-addre
 import { readWorkspaceSpec } from '../../core/workspace/spec.ts';
 import type { GitCheckout, WorkspaceSpec } from '../../core/workspace/workspace.ts';
 import type { Clock } from '../../core/world.ts';
+import type { RemoteBranch } from '../../workspace/git/remote-branch.ts';
 import type { Workspace, WorkspaceDiff } from '../../workspace/workspace.ts';
 import { contentOf } from '../artifacts/artifact-file.ts';
 import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import type { CredentialReader } from '../credentials/handler-credentials.ts';
-import type { PreparedWorkspace, PublishedWork, WorkspaceReader } from './handler-workspace.ts';
+import type { HostedWorkspace, PreparedWorkspace, PublishedWork, WorkspaceReader } from './handler-workspace.ts';
 import type { WorkspaceStock } from './workspace-stock.ts';
 
 export interface AttemptWorkspaceOptions {
-  readonly stock: WorkspaceStock;
+  readonly stock: Pick<WorkspaceStock, 'resolver' | 'tidy'>;
   /** The public id of the task. */
   readonly task: string;
   readonly attempt: number;
@@ -36,10 +37,16 @@ const LONGEST_MESSAGE = 64 * 1024;
 export class AttemptWorkspace implements WorkspaceReader {
   readonly #options: AttemptWorkspaceOptions;
   readonly #over = new AbortController();
+  readonly hosted: HostedWorkspace = {
+    expect: (commit) => this.#use((workspace) => workspace.expect(commit)),
+    remote: (spec) => this.#remote(spec),
+    leave: (spec) => this.#leave(spec),
+  };
   #preparing: Promise<Workspace> | undefined;
   /** The last call that uses the folder: it is closed only after that. */
   #using: Promise<unknown> = Promise.resolve();
   #bundled: PublishedWork | undefined;
+  #left = false;
 
   constructor(options: AttemptWorkspaceOptions) {
     this.#options = options;
@@ -50,8 +57,13 @@ export class AttemptWorkspace implements WorkspaceReader {
     // Its words are read on this side: a child process may say anything.
     const read = readWorkspaceSpec(given);
     if (!('spec' in read)) throw fault('INVALID_INPUT', { field: 'workspace', problem: read.problems.join('; ') });
-    this.#preparing = this.#prepare(read.spec);
-    const { path, commit, branch, warm } = await this.#preparing;
+    const preparing = this.#prepare(read.spec);
+    this.#preparing = preparing;
+    const { path, commit, branch, warm } = await preparing.catch((error: unknown) => {
+      // A server comes back: what could not be prepared may be asked for again.
+      this.#preparing = undefined;
+      throw error;
+    });
     return {
       path,
       ...(commit === undefined ? {} : { commit }),
@@ -83,7 +95,7 @@ export class AttemptWorkspace implements WorkspaceReader {
   async close(outcome: WorkspaceEnd): Promise<void> {
     if (outcome !== 'completed') this.stop();
     const workspace = await this.#preparing?.catch(() => undefined);
-    if (workspace === undefined) return;
+    if (workspace === undefined || this.#left) return;
     await this.#using;
     await workspace.close(outcome);
     this.#options.stock.tidy();
@@ -113,6 +125,29 @@ export class AttemptWorkspace implements WorkspaceReader {
     } finally {
       if (bundle !== undefined) await rm(bundle, { force: true });
     }
+  }
+
+  async #remote(spec: GitCheckout): Promise<RemoteBranch> {
+    const resolver = await this.#options.stock.resolver();
+    const { signal } = this.#over;
+    signal.throwIfAborted();
+    return resolver.remote(spec, { signal, credential: (name) => this.#credential(name) });
+  }
+
+  async #leave(spec: GitCheckout): Promise<void> {
+    const { stock, task } = this.#options;
+    const workspace = await this.#preparing?.catch(() => undefined);
+    if (workspace === undefined) return (await stock.resolver()).discard(spec, { task });
+    await this.#using;
+    this.#left = true;
+    await workspace.close('completed');
+    stock.tidy();
+    if ((await lstat(workspace.path).catch(() => undefined)) === undefined) return;
+    throw fault(
+      'WORKSPACE_FAILED',
+      { problem: 'its folder could not be removed' },
+      { hint: 'leasehold workspaces lists what is left on this host, and removes it.' },
+    );
   }
 
   #credential(name: string): Promise<CredentialValue> {
@@ -172,7 +207,7 @@ export class AttemptWorkspace implements WorkspaceReader {
 
   /** One call after the other: git locks what it writes. */
   #use<T>(call: (workspace: Workspace) => Promise<T>): Promise<T> {
-    const preparing = this.#preparing;
+    const preparing = this.#left ? undefined : this.#preparing;
     if (preparing === undefined) return Promise.reject(fault('CONFLICT', { problem: 'this attempt has no workspace' }));
     const used = this.#using.then(async () => {
       this.#over.signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import { fault } from '../../core/errors.ts';
-import type { WorkspaceSpec } from '../../core/workspace/workspace.ts';
+import type { GitCheckout, WorkspaceSpec } from '../../core/workspace/workspace.ts';
+import type { RemoteBranch } from '../../workspace/git/remote-branch.ts';
 import type { Published, WorkspaceDiff } from '../../workspace/workspace.ts';
 
 /** The folder that was prepared for a run. Its working directory stays as it is. */
@@ -32,6 +33,18 @@ export interface PublishedWork {
 /** Where a run finds its workspace, in this process or in that of its worker. */
 export interface WorkspaceReader extends Pick<TaskWorkspace, 'diff' | 'commitAll' | 'publish'> {
   prepare(spec: WorkspaceSpec): Promise<PreparedWorkspace>;
+  /** What runs in the process of the worker has this besides. */
+  readonly hosted?: HostedWorkspace | undefined;
+}
+
+/** What a run that goes on for many steps asks of the workspace of its attempt. */
+export interface HostedWorkspace {
+  /** Refuses with `WORKSPACE_MISMATCH` unless the folder is on its branch, which is this commit or has gone on from it. */
+  expect(commit: string): Promise<void>;
+  /** The branch where its repository lives. No folder is needed for it. */
+  remote(spec: GitCheckout): Promise<RemoteBranch>;
+  /** The folder of this checkout goes now, also that of an earlier attempt here. Rejects where it could not. */
+  leave(spec: GitCheckout): Promise<void>;
 }
 
 /** What a definition says of its workspace: words, or words that follow from its input. Undefined: this run needs none. */

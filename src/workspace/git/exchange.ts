@@ -19,7 +19,20 @@ export interface PushWish {
   readonly signal?: AbortSignal | undefined;
 }
 
-export async function pushBranch({ git, dir }: Repository, wish: PushWish): Promise<void> {
+export function pushBranch(repository: Repository, wish: PushWish): Promise<void> {
+  return push(repository, wish, wish.commit);
+}
+
+/** Only where it is still the commit that was seen. */
+export function deleteBranch(
+  repository: Repository,
+  wish: Omit<PushWish, 'commit'> & { readonly before: string },
+): Promise<void> {
+  return push(repository, wish, '');
+}
+
+/** `what`: empty, the branch goes. */
+async function push({ git, dir }: Repository, wish: Omit<PushWish, 'commit'>, what: string): Promise<void> {
   const ref = branchRef(wish.branch);
   const { code, out } = await git.run(
     [
@@ -32,7 +45,7 @@ export async function pushBranch({ git, dir }: Repository, wish: PushWish): Prom
       `--force-with-lease=${ref}:${wish.before ?? ''}`,
       '--',
       wish.address.url,
-      `${wish.commit}:${ref}`,
+      `${what}:${ref}`,
     ],
     { dir, access: wish.access, signal: wish.signal, codes: [1] },
   );

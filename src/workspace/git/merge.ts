@@ -43,28 +43,18 @@ async function mergeLocked(repository: Repository, wish: MergeWish): Promise<Mer
   if (theirs === undefined) throw fault('NOT_FOUND', { kind: 'branch', id: branch });
   const open = await refuseDirty(repository, [branch, target], wish.mayChange);
   const ours = await targetCommit(repository, target, base);
-  if (await isAncestor(repository, theirs, ours)) return { outcome: 'unchanged', target, commit: ours };
-  const { git, dir } = repository;
-  const { code, out } = await git.run(
-    ['merge-tree', '--write-tree', '--name-only', '-z', '--no-messages', ours, theirs],
-    {
-      dir,
-      signal,
-      codes: [1],
-    },
-  );
-  const [tree = '', ...files] = out.split('\0').filter((part) => part !== '');
-  if (code === 1) return { outcome: 'conflict', target, files: [...new Set(files)].slice(0, MOST_TOLD) };
-  if (wish.strategy === 'squash' && tree === (await git.line(['rev-parse', `${ours}^{tree}`], { dir })))
-    return { outcome: 'unchanged', target, commit: ours };
-  const parents = wish.strategy === 'squash' ? [ours] : [ours, theirs];
-  const input = wish.message ?? `${wish.strategy === 'squash' ? 'Squash' : 'Merge'} ${branch}`;
-  const commit = await git.line(['commit-tree', tree, ...parents.flatMap((one) => ['-p', one]), '-F', '-'], {
-    dir,
+  const joined = await joinCommits(repository, {
+    ours,
+    theirs,
+    strategy: wish.strategy,
+    message: wish.message ?? `${wish.strategy === 'squash' ? 'Squash' : 'Merge'} ${branch}`,
+    author: wish.author,
     signal,
-    input,
-    env: authorship(wish.author ?? LEASEHOLD),
   });
+  if ('files' in joined) return { outcome: 'conflict', target, files: joined.files };
+  const { commit } = joined;
+  if (!joined.changed) return { outcome: 'unchanged', target, commit };
+  const { git, dir } = repository;
   const holder = open.find((one) => one.branch === target);
   if (holder === undefined) await git.run(['update-ref', branchRef(target), commit, ours], { dir });
   // Files and branch move together, and only forward; git refuses where a file would be lost.
@@ -74,6 +64,43 @@ async function mergeLocked(repository: Repository, wish: MergeWish): Promise<Mer
       work: holder.path,
     });
   return { outcome: 'merged', target, commit };
+}
+
+interface JoinWish {
+  readonly ours: string;
+  readonly theirs: string;
+  readonly strategy: MergeStrategy;
+  readonly message: string;
+  readonly author?: Author | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `changed`: it is a new one, that no branch has so far. Otherwise it is ours, which has everything already. */
+export type Joined = { readonly commit: string; readonly changed: boolean } | { readonly files: readonly string[] };
+
+/** One commit of two. No branch moves. */
+export async function joinCommits(
+  repository: Repository,
+  { ours, theirs, strategy, message, author = LEASEHOLD, signal }: JoinWish,
+): Promise<Joined> {
+  if (await isAncestor(repository, theirs, ours)) return { commit: ours, changed: false };
+  const { git, dir } = repository;
+  const { code, out } = await git.run(
+    ['merge-tree', '--write-tree', '--name-only', '-z', '--no-messages', ours, theirs],
+    { dir, signal, codes: [1] },
+  );
+  const [tree = '', ...files] = out.split('\0').filter((part) => part !== '');
+  if (code === 1) return { files: [...new Set(files)].slice(0, MOST_TOLD) };
+  if (strategy === 'squash' && tree === (await git.line(['rev-parse', `${ours}^{tree}`], { dir })))
+    return { commit: ours, changed: false };
+  const parents = strategy === 'squash' ? [ours] : [ours, theirs];
+  const commit = await git.line(['commit-tree', tree, ...parents.flatMap((one) => ['-p', one]), '-F', '-'], {
+    dir,
+    signal,
+    input: message,
+    env: authorship(author),
+  });
+  return { commit, changed: true };
 }
 
 /** Makes the target if it is not there. */

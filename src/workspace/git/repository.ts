@@ -2,7 +2,7 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fault } from '../../core/errors.ts';
-import { isCommit } from '../../core/workspace/ref.ts';
+import { isCommit, readBranch } from '../../core/workspace/ref.ts';
 import type { Git, GitCall } from './git-command.ts';
 
 export interface Repository {
@@ -68,6 +68,12 @@ export async function baseBranch(repository: Repository, given?: string): Promis
   if (current !== undefined && repository.main !== undefined) return current.replace(/^refs\/heads\//, '');
   const remote = await symbolic(repository, 'refs/remotes/origin/HEAD');
   return remote?.replace(/^refs\/remotes\/origin\//, '') ?? 'main';
+}
+
+/** The branch that a bare repository of ours has from its server as the default. */
+export async function defaultBranch(repository: Repository): Promise<string> {
+  const read = readBranch((await symbolic(repository, 'HEAD'))?.replace(/^refs\/heads\//, '') ?? 'main');
+  return typeof read === 'string' ? 'main' : read.branch;
 }
 
 async function symbolic({ git, dir }: Repository, name: string): Promise<string | undefined> {

@@ -19,6 +19,7 @@ import type { MachineHooks } from '../../../src/worker/machine/machine-hooks.ts'
 import { runHandler } from '../../../src/worker/runner/run-handler.ts';
 import type { AttemptSession, RunOutcome, RunRequest } from '../../../src/worker/runner/runner.ts';
 import { driveWorkflow, isWorkflow } from '../../../src/worker/workflow/workflow.ts';
+import type { AttemptWorkspace } from '../../../src/worker/workspace/attempt-workspace.ts';
 
 /** A store that is in another process. */
 export interface Elsewhere {
@@ -40,6 +41,8 @@ export interface DurableSceneOptions {
   readonly machines?: ReadonlyMap<string, MachineSource>;
   /** Folders in which loops may work, by their names. */
   readonly loopRoots?: ReadonlyMap<string, string>;
+  /** What an attempt has for its folder, until it is closed; that of a crash is not. */
+  readonly workspaces?: (request: RunRequest) => AttemptWorkspace;
   /** Workflows, and plain tasks that they start. */
   readonly tasks?: readonly AnyTask[];
 }
@@ -73,6 +76,7 @@ export class DurableScene {
   readonly #bundles = new Map<string, string>();
   readonly #machines: ReadonlyMap<string, MachineSource>;
   readonly #elsewhere: Elsewhere | undefined;
+  readonly #workspaces: DurableSceneOptions['workspaces'];
 
   private constructor(
     node: Awaited<ReturnType<typeof openNode>>,
@@ -86,9 +90,11 @@ export class DurableScene {
       tools = {},
       machines = new Map(),
       loopRoots,
+      workspaces,
       tasks = [],
     }: DurableSceneOptions,
   ) {
+    this.#workspaces = workspaces;
     this.engine = node.engine;
     this.world = world;
     this.#session = session;
@@ -193,17 +199,20 @@ export class DurableScene {
     const session = this.#attemptSession(assignment, deaths);
     const { task, attempt, id, queue, handler, payload, tries, maxTries } = assignment;
     const request = { task, attempt, id, queue, handler, payload, tries, maxTries, alone: false };
+    const workspaces = this.#workspaces?.(request);
     const parts = {
       session,
       signal: stop.signal,
       log: (text: string) => void this.logged.push(text),
       progress: () => {},
+      workspaces,
     };
     const definition = this.#tasks.get(handler);
     assert.ok(definition);
     try {
       const driving = this.#drive(definition, request, parts);
       const outcome = await this.#meanwhile(driving);
+      await workspaces?.close('completed');
       if (outcome.kind === 'parked') return;
       if (outcome.kind === 'done') {
         await this.#session.complete(assignment, outcome.result);

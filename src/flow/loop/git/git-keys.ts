@@ -95,9 +95,14 @@ function address(text: string): string | Wrong {
 }
 
 function credential(text: string): string | Wrong {
+  return isCredentialName(text) ? text : new Wrong('it is no name of a credential');
+}
+
+export function isCredentialName(given: unknown): given is string {
   try {
-    return checkName('credential', text);
-  } catch (error) {
-    return new Wrong((error as Error).message);
+    checkName('credential', given);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../config.ts';
-import { readLoopInput } from '../loop-input.ts';
+import { demandOf } from '../demand.ts';
+import { type LoopInput, readLoopInput } from '../loop-input.ts';
 import { gitWish } from './git-keys.ts';
 import { gitTaskIn } from './git-task.ts';
 import { planProblems, planWorktree } from './worktree-plan.ts';
-import { placeOf, worktreeIn } from './worktree-state.ts';
+import { isClone, placeOf, placeShown, worktreeIn } from './worktree-state.ts';
 
 const configOf = (text: string) => readConfig(text).config;
 const GIVEN = { workspace: 'main/shop', agent: 'coder', prompt: 'Build a shop.' };
@@ -68,7 +69,11 @@ test('what stands beside the config goes before it, and what is wrong is told be
     [{ base_branch: '--force' }, /base_branch/],
     [{ run_branch_prefix: '../' }, /run_branch_prefix/],
     [{ workspace_source: 'git' }, /repo_url/],
-    [{ workspace_source: 'git', repo_url: 'https://host/x' }, /below a root so far/],
+    [{ workspace_source: 'git', repo_url: 'main/shop' }, /name it as the workspace/],
+    [{ workspace_source: 'git', repo_url: 'ext::sh' }, /repo_url/],
+    [{ workspace_source: 'git', repo_url: 'https://host/x', credential: 'No name!' }, /credential/],
+    [{ workspace_source: 'git', repo_url: 'https://host/x', worktree_path_template: '../x' }, /worktree_path_template/],
+    [{ workspace_source: 'git', repo_url: 'https://host/x', workspace: '../x' }, /workspace/],
     [{ repo_url: 'https://user:word@host/x' }, /password/],
     [{ repo_ref: 'main' }, /workspace_source "git"/],
     [{ workspace: 'main', merge_strategy: 'merge' }, /worktree_path_template/],
@@ -98,4 +103,59 @@ test('of a worktree in a context or a task only what is sound is believed', () =
   assert.deepEqual(gitTaskIn({ act: 'list', workspace: 'main' }), { act: 'list', workspace: 'main' });
   for (const wrong of [null, {}, { act: 'list' }, { act: 'push', worktree: TREE }, { act: 'merge', worktree: {} }])
     assert.equal(gitTaskIn(wrong), undefined, JSON.stringify(wrong));
+});
+
+const CLONED = { workspace_source: 'git', repo_url: 'https://Host/shop.git/', agent: 'coder', prompt: 'Build a shop.' };
+
+function clone(more: object = {}): LoopInput {
+  const { input, problems } = readLoopInput({ ...CLONED, ...more });
+  assert.ok(input !== undefined, problems.join());
+  return input;
+}
+
+test('a run whose repository lives elsewhere needs no workspace, and is known by the address, or by a name that it is given', () => {
+  assert.equal(clone().workspace, 'https://host/shop.git');
+  assert.equal(clone({ workspace_root: 'main/shop' }).workspace, 'main/shop');
+  assert.equal(gitWish(clone().config), 'git');
+});
+
+test('such a run asks for workers that make clones and hold its credential, and gets in the way of nothing but its own branch', () => {
+  const runs = { name: 'loop.runs' };
+  assert.deepEqual(demandOf(clone()), {
+    placement: { requires: ['workspace=git'], affinity: 'loop:https://host/shop.git' },
+    limits: [runs],
+  });
+  const branch = 'https://host/shop.git#loops/count-it';
+  assert.deepEqual(demandOf(clone({ name: 'Count it', run_branch_prefix: 'loops/', credential: 'forge' })), {
+    placement: { requires: ['workspace=git'], credentials: ['forge'], affinity: `loop:${branch}` },
+    limits: [runs, { name: 'loop.workspace', key: branch }],
+  });
+  const { placement, limits } = demandOf(
+    clone({ name: 'x', repo_url: `https://host/${'a'.repeat(200)}/${'b'.repeat(200)}` }),
+  );
+  assert.deepEqual([placement.affinity?.length, limits[1]?.key?.length], [255, 255]);
+});
+
+test('of a clone in a context or a task only an address without a secret and the name of a credential are believed', () => {
+  const { repo: _, path: __, ...branch } = TREE;
+  const found = { url: 'https://host/shop.git', ...branch };
+  const read = worktreeIn(found);
+  assert.deepEqual(read, found);
+  assert.ok(read !== undefined && isClone(read) && placeShown(read) === found.url);
+  const more = { ...found, credential: 'forge', keep: true };
+  assert.deepEqual(worktreeIn(more), more);
+  assert.deepEqual(worktreeIn({ ...found, credential: null, keep: 'yes' }), found);
+  for (const wrong of [
+    { url: 'https://user:word@host/x' },
+    { url: 'main/shop' },
+    { url: 'ext::sh -c x' },
+    { url: 'https://HOST/shop.git' },
+    { url: 7 },
+    { credential: '--x' },
+    { credential: 7 },
+    { branch: '--force' },
+    { commit: 'HEAD' },
+  ])
+    assert.equal(worktreeIn({ ...found, ...wrong }), undefined, JSON.stringify(wrong));
+  assert.deepEqual(gitTaskIn({ act: 'merge', worktree: found }), { act: 'merge', worktree: found });
 });

@@ -1,4 +1,5 @@
 /** Where the worktree of a run lies, and on which branch it is. */
+import { REPO_PROTOCOLS, readRepoAddress } from '../../../core/workspace/repo-address.ts';
 import { RUN_BRANCH_PREFIX, runBranch, WORKTREE_TEMPLATE, worktreePath } from '../../../core/workspace/run-branch.ts';
 import { readWorkspaceName } from '../workspace-name.ts';
 import { gitWish, type LoopGitConfig } from './git-keys.ts';
@@ -29,12 +30,7 @@ export function planWorktree(workspace: string, name: string, config: LoopGitCon
 /** What is wrong before any run has a name. */
 export function planProblems(workspace: string, config: LoopGitConfig): readonly string[] {
   const { workspace_source: source, repo_url: url, repo_ref: ref, credential } = config;
-  if (source === 'git' && url === undefined)
-    return ['repo_url: workspace_source "git" needs the address of a repository'];
-  if (source === 'git')
-    return [
-      'workspace_source: loops work in repositories below a root so far: clone it there, and name that as the workspace',
-    ];
+  if (source === 'git') return cloneProblems(config);
   const lone = [
     ['repo_url', url],
     ['repo_ref', ref],
@@ -44,4 +40,20 @@ export function planProblems(workspace: string, config: LoopGitConfig): readonly
   if (gitWish(config) === 'none' || typeof readWorkspaceName(workspace) === 'string') return [];
   const plan = planWorktree(workspace, 'x', config);
   return typeof plan === 'string' ? [plan] : [];
+}
+
+function cloneProblems({
+  repo_url: url,
+  run_branch_prefix: prefix = RUN_BRANCH_PREFIX,
+  worktree_path_template: template,
+}: LoopGitConfig): readonly string[] {
+  if (url === undefined) return ['repo_url: workspace_source "git" needs the address of a repository'];
+  const address = readRepoAddress(url, REPO_PROTOCOLS);
+  if (typeof address === 'string') return [`repo_url: ${address}`];
+  if (address.kind === 'root')
+    return ['repo_url: it is a folder below a root: name it as the workspace, without workspace_source'];
+  if (template !== undefined)
+    return ['worktree_path_template: with workspace_source "git" the worker says where the folder lies'];
+  const branch = runBranch('x', prefix);
+  return typeof branch === 'string' ? [`run_branch_prefix: ${branch}`] : [];
 }

@@ -20,6 +20,7 @@ import type { ChildRequest, JournalValue, TurnEntry, Turned, TurnThen } from '..
 import { AgentFailed } from '../../agents/agent-failed.ts';
 import { withinMs } from '../../agents/within.ts';
 import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
+import type { WorkspaceReader } from '../../workspace/handler-workspace.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
 import type { RunFiles } from '../machine-hooks.ts';
@@ -55,6 +56,7 @@ export interface DurableDeps {
   readonly log?: ((text: string) => void) | undefined;
   /** For hooks that leave files. */
   readonly files?: RunFiles | undefined;
+  readonly workspaces?: WorkspaceReader | undefined;
 }
 
 /** The lease is gone: the task waits, or has ended. */
@@ -120,7 +122,7 @@ class DurableDriver {
   async drive(): Promise<RunOutcome> {
     const { machine, hooks } = this.#runnable;
     const { executionId, stop, attempt, tries } = this.#run;
-    const { log, files } = this.#deps;
+    const { log, files, workspaces } = this.#deps;
     let outcome: RunOutcome | undefined;
     const drive = async (): Promise<void> => {
       outcome = await this.#drive();
@@ -138,6 +140,7 @@ class DurableDriver {
           ...(tries === undefined ? {} : { tries }),
           ...(log === undefined ? {} : { log }),
           ...(files === undefined ? {} : { files }),
+          ...(workspaces === undefined ? {} : { workspaces }),
         },
         drive,
       );

@@ -82,7 +82,7 @@ function loopHostOf({ loopRoots = new Map(), programs = true, environment, world
 
 async function driveTask(
   given: unknown,
-  { request, session, signal, log, artifacts, credentials }: DrivenAttempt,
+  { request, session, signal, log, artifacts, credentials, workspaces }: DrivenAttempt,
   loader: DefinitionLoader,
   { world, onStep }: MachineTaskOptions,
 ): Promise<RunOutcome> {
@@ -139,7 +139,7 @@ async function driveTask(
         tries,
         stop: signal,
       },
-      { world, session, childTask, onStep, log, files: filesOf({ artifacts, credentials }, world) },
+      { world, session, childTask, onStep, log, workspaces, files: filesOf({ artifacts, credentials }, world) },
     );
   } catch (error) {
     // Another try would read the same.
