@@ -24,6 +24,8 @@ export interface MachinesOptions {
   readonly programs?: boolean;
   /** Folders in which loops may work, by their names; default: none. With `programs` their commands may run there. */
   readonly loopRoots?: Readonly<Record<string, string>>;
+  /** What is asked of the branches of loops with `workspace_source: git` is done here too; default false. The worker needs the option `workspaces`. */
+  readonly clones?: boolean;
   /** Machines may import hooks from modules in this folder; default: from none. */
   readonly modules?: string;
   readonly onWarning?: (text: string) => void;
@@ -37,6 +39,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'env',
   'programs',
   'loopRoots',
+  'clones',
   'modules',
   'onWarning',
 ] satisfies (keyof MachinesOptions)[]);
@@ -52,6 +55,7 @@ export function machines(options: MachinesOptions = {}): AnyTask {
     env = [],
     programs = false,
     loopRoots = {},
+    clones = false,
     modules,
     onWarning,
   } = options;
@@ -61,6 +65,7 @@ export function machines(options: MachinesOptions = {}): AnyTask {
     ...(programs ? {} : { sendable: new Set(env) }),
     programs,
     loopRoots,
+    clones,
     ...(modules === undefined ? {} : { folder: modules, modules }),
     ...(onWarning === undefined ? {} : { onWarning }),
   });

@@ -128,13 +128,13 @@ test('a squash is one commit, a base that is a tag goes to the default branch, a
   assert.equal(git(scene.bare, 'ls-tree', '--name-only', 'main'), 'count.txt\nreadme.md\nverified.txt');
 });
 
-/** `crashBefore`: what the phase has pushed is at the server, and nobody has heard of it. */
-for (const [how, step] of [
-  ['crashAt', 5],
-  ['crashBefore', 3],
+/** `crashBefore` 1, 4, 10 and 16: the branch, a phase or the merge was pushed, and nobody has heard of it. */
+for (const [how, first, step] of [
+  ['crashAt', 2, 5],
+  ['crashBefore', 1, 3],
 ] as const)
   test(`after a crash the other worker goes on, and the history at the server is the same: ${how}`, async (t) => {
-    for (let n = 2; ; n += step) {
+    for (let n = first; ; n += step) {
       const scene = await sceneWith(t, counting);
       const config = 'merge_strategy=merge\nverify_cmds=test -s count.txt';
       const task = await scene.start(LOOP, input(scene, config, { plan_path: 'readme.md' }));
@@ -170,6 +170,18 @@ test('somebody else who moves the branch of the run stops it, and keeps what is 
   assert.equal(state, 'failed');
   assert.match(JSON.stringify(output), /implementation_failed: .*another commit on the branch/);
   assert.deepEqual(scene.log('run/count-it'), ['Mine', 'Begin']);
+});
+
+test('an agent that leaves its branch fails its phase, and nothing of it is pushed', async (t) => {
+  const scene: Scene = await sceneWith(t, (given, call) => {
+    git(given['workspace'] as string, 'checkout', '--quiet', '-b', 'elsewhere');
+    return counting(given, call);
+  });
+  const { state, output } = await run(scene, input(scene, ''));
+  assert.equal(state, 'failed');
+  assert.match(JSON.stringify(output), /implementation_failed: .*elsewhere/);
+  assert.deepEqual(git(scene.bare, 'branch', '--format=%(refname:short)').split('\n'), ['main', 'run/count-it']);
+  assert.deepEqual(scene.log('run/count-it'), ['Begin']);
 });
 
 test('a conflict at the server names its files, and the branch of the run is kept', async (t) => {

@@ -89,6 +89,21 @@ export class TwoMachines {
     return worker;
   }
 
+  /** Resolves when a push of commits is about to arrive; it does not before the test says so. */
+  pushHeld(): { readonly begun: Promise<void>; readonly release: () => void } {
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    this.git.hold = () => {
+      if (this.git.requests.at(-1)?.endsWith('/git-receive-pack') !== true) return Promise.resolve();
+      begun.resolve();
+      return held.promise;
+    };
+    const release = (): void => {
+      this.git.hold = undefined;
+      held.resolve();
+    };
+    return { begun: begun.promise, release };
+  }
+
   async kill(worker: Running): Promise<void> {
     worker.child.kill('SIGKILL');
     await worker.ended;

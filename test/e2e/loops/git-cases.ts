@@ -97,4 +97,35 @@ export const GIT_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await end(first.lease_token)).status, 409);
     assert.equal((await end(second.lease_token)).status, 200);
   },
+
+  '15. a claim says where the repository lives, of a run that has no root': async (scene) => {
+    const call = await scene.loopdWorker(`clone-${scene.count()}`, 'workspace=git');
+    const url = 'https://git.example.com/shop.git';
+    const wish = {
+      workspace_root: undefined,
+      workspace_source: 'git',
+      repo_url: url,
+      repo_ref: 'dev',
+      name: 'far away',
+    };
+    const id = await scene.start({ name: '' }, BARE, wish);
+    const run = await scene.run(id);
+    assert.deepEqual(
+      [run.workspace_source, run.repo_url, run.repo_ref, run.workspace_root],
+      ['git', url, 'dev', url],
+      JSON.stringify(run),
+    );
+    assert.deepEqual(
+      (await scene.get(`/runs?workspace_root=${encodeURIComponent(url)}`)).body.runs.map(
+        (one: { id: string }) => one.id,
+      ),
+      [id],
+    );
+    const [claimed] = (await call('claim', { max: 1, wait_ms: 10_000 })).body;
+    const workspace = { source: 'git', repo_url: url, repo_ref: null, expected_commit: null };
+    assert.deepEqual([claimed.run_id, claimed.workspace], [id, workspace]);
+    const said = { lease_token: claimed.lease_token, status: 'failed', error: 'no' };
+    assert.equal((await call(`/steps/${claimed.step_id}/complete`, said)).status, 200);
+    assert.equal(await scene.act(id, 'cancel'), 204);
+  },
 };
