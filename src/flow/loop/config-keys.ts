@@ -1,5 +1,6 @@
 /** The settings of a loop, each once: `KEY=VALUE` in a text, or entries of a map. */
 import { COMPLETION_MODES, type CompletionMode } from './completion.ts';
+import { ARTIFACT_MODES, type ArtifactMode } from './files/file-names.ts';
 import { GIT_KEYS, type LoopGitConfig } from './git/git-keys.ts';
 import { oneOf, type Read, Wrong, yesOrNo } from './setting.ts';
 import { readPathBelow } from './workspace-name.ts';
@@ -26,6 +27,10 @@ export interface LoopConfig extends LoopGitConfig {
   readonly queue_policy: QueuePolicy;
   /** Files of the workspace that the agents are told to read as well. */
   readonly context_files: readonly string[];
+  /** Where the files of the run go. */
+  readonly artifact_mode: ArtifactMode;
+  /** Whether there is a summary among them. */
+  readonly summary_json: boolean;
 }
 
 export type ConfigKeys = {
@@ -52,6 +57,9 @@ export const CONFIG_KEYS: ConfigKeys = {
   ...GIT_KEYS,
   queue_policy: { read: oneOf(QUEUE_POLICIES), fallback: 'fifo' },
   context_files: { read: paths, fallback: [] },
+  // Not that of loopd, which is "mirror": nobody finds files in a folder of theirs that they did not ask for.
+  artifact_mode: { read: oneOf(ARTIFACT_MODES), fallback: 'global' },
+  summary_json: { read: yesOrNo, fallback: true },
 };
 
 /** Settings of loopd that mean nothing here so far. They are taken, and told of. */
@@ -63,10 +71,8 @@ export const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'model',
   'review_model',
   'prompt_file',
-  'artifact_mode',
   'run_naming_mode',
   'run_naming_model',
-  'summary_json',
   'postmortem',
   'skills_enabled',
   'skills_dirs',

@@ -21,6 +21,8 @@ test('an empty config is the one that the reference lists', () => {
     worktree_cleanup: true,
     queue_policy: 'fifo',
     context_files: [],
+    artifact_mode: 'global',
+    summary_json: true,
   });
 });
 
@@ -75,4 +77,11 @@ test('what is neither a text nor a map is refused, and so is a text that is far 
 test('names of objects are no settings', () => {
   const { warnings, problems } = readConfig('__proto__=1\nconstructor=2');
   assert.deepEqual([warnings.length, problems], [2, []]);
+});
+
+test('files of a run have one of three modes, and a summary unless nobody wants it', () => {
+  for (const mode of ['workspace', 'global', 'mirror'])
+    assert.equal(readConfig(`artifact_mode=${mode}`).config.artifact_mode, mode);
+  assert.match(readConfig('artifact_mode=none').problems.join(), /artifact_mode: one of workspace, global, mirror/);
+  assert.equal(readConfig('summary_json=no').config.summary_json, false);
 });

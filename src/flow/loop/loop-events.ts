@@ -105,6 +105,7 @@ function ofStep(step: LoopStep, since: number): readonly LoopEvent[] {
     status: step.status,
     exit_code: exitCode ?? null,
     duration_ms: endedAt - startedAt,
+    output_path: step.outputPath ?? null,
   };
   events.push({ id: idOf(lease, n, 2), type: 'STEP_FINISHED', at: endedAt, step, payload });
   if (decision === 'rewrite')

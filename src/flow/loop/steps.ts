@@ -20,6 +20,9 @@ export interface LoopStep {
   /** What came of it: the end of it. */
   readonly output: string | undefined;
   readonly message: string | undefined;
+  /** Where its files are, in the words of its worker. Undefined: it has left none. */
+  readonly outputPath: string | undefined;
+  readonly promptPath: string | undefined;
   /** Of a watchdog. */
   readonly signal: string | undefined;
   readonly decision: string | undefined;
@@ -43,6 +46,7 @@ export interface Standing {
 }
 
 const SHOWN_OUTPUT = 4000;
+const LONGEST_PATH = 1000;
 
 export function stepsOfLoop(
   entries: readonly StateEntry[],
@@ -81,13 +85,15 @@ function begun(
     exitCode: undefined,
     output: undefined,
     message: undefined,
+    outputPath: undefined,
+    promptPath: undefined,
     signal: undefined,
     decision: undefined,
   };
 }
 
 /** An agent gives it as its answer, an action as an entry of the context. */
-function endOf(out: Value): Pick<LoopStep, 'status' | 'exitCode' | 'output' | 'message' | 'signal' | 'decision'> {
+function endOf(out: Value): Omit<LoopStep, 'n' | 'phase' | 'attempt' | 'lease' | 'startedAt' | 'endedAt'> {
   const inner = isMap(out) && isMap(out['last']) ? out['last'] : out;
   const said = isMap(inner) ? inner : {};
   const text = (name: string): string | undefined =>
@@ -98,6 +104,8 @@ function endOf(out: Value): Pick<LoopStep, 'status' | 'exitCode' | 'output' | 'm
     exitCode: typeof code === 'number' ? code : undefined,
     output: text('output')?.slice(-SHOWN_OUTPUT),
     message: text('message'),
+    outputPath: text('output_path')?.slice(0, LONGEST_PATH),
+    promptPath: text('prompt_path')?.slice(0, LONGEST_PATH),
     signal: text('signal'),
     decision: text('decision'),
   };

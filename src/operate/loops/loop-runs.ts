@@ -3,6 +3,7 @@ import { isFinal, type TaskState } from '../../core/task/task.ts';
 import type { Run } from '../../engine/trees/runs.ts';
 import { LOOP_CHANNELS } from '../../flow/loop/channels.ts';
 import { LOOP } from '../../flow/loop/demand.ts';
+import type { ArtifactMode } from '../../flow/loop/files/file-names.ts';
 import type { LoopStatus } from '../../flow/loop/loop-events.ts';
 import type { MachinePayload } from '../../flow/machine/machine-run.ts';
 import type { EngineSnapshot } from '../engine-snapshot.ts';
@@ -142,6 +143,8 @@ export interface StepOfRun {
   /** Undefined: its run is no loop. */
   readonly phase?: string;
   readonly workspace?: WorkspaceOfStep;
+  /** Where the files of the run go. */
+  readonly artifacts?: ArtifactMode;
 }
 
 /** The runs of these tasks, and of loops the phases at which they stand. A task that belongs to no run is left out. */
@@ -166,11 +169,11 @@ async function ofLoop(
   snapshot: EngineSnapshot,
   task: number,
   payload: MachinePayload,
-): Promise<Required<Pick<StepOfRun, 'phase' | 'workspace'>>> {
+): Promise<Required<Omit<StepOfRun, 'runId'>>> {
   const { phase, worktree } = await phaseOf(snapshot, task, payload);
-  const { workspace_source: source, repo_url: url } = settingsIn(payload.input);
+  const { workspace_source: source, repo_url: url, artifact_mode: artifacts } = settingsIn(payload.input);
   const [ref, commit] = [worktree?.branch ?? null, worktree?.commit ?? null];
-  return { phase, workspace: { source, repo_url: url ?? null, repo_ref: ref, expected_commit: commit } };
+  return { phase, artifacts, workspace: { source, repo_url: url ?? null, repo_ref: ref, expected_commit: commit } };
 }
 
 function wrongState(run: Run, problem: string): Error {

@@ -72,7 +72,7 @@ export const LoopRun = z
     workspace_source: z.string(),
     repo_url: z.string().nullable(),
     repo_ref: z.string().nullable(),
-    artifact_store: z.string().nullable(),
+    artifact_store: z.string().nullable().describe('workspace, global or mirror'),
     config_json: z.string().describe('The settings that the run has, as JSON'),
     created_at: Time,
     updated_at: Time,
@@ -94,8 +94,11 @@ export const LoopStepView = z
     started_at: Time.nullable(),
     ended_at: Time.nullable(),
     exit_code: z.number().nullable(),
-    prompt_path: z.null(),
-    output_path: z.null(),
+    prompt_path: z.string().nullable().describe('Of a phase with a new prompt: as output_path'),
+    output_path: z
+      .string()
+      .nullable()
+      .describe('What it said: a file below the workspace, or the address of an artifact on this node'),
     output: z.string().nullable().describe('Ours: the end of what it said'),
     message: z.string().nullable().describe('Ours: why it failed, in a few words'),
   })

@@ -86,6 +86,7 @@ export const Step = z
       })
       .nullable()
       .describe('Of a run of a loop'),
+    artifact_store: z.string().nullable().describe('Of a run of a loop: workspace, global or mirror'),
   })
   .meta({ id: 'Step' });
 

@@ -33,7 +33,7 @@ export function runOf(look: LoopLook): Run {
     workspace_source: settings.workspace_source,
     repo_url: settings.repo_url ?? null,
     repo_ref: settings.repo_ref ?? null,
-    artifact_store: null,
+    artifact_store: settings.artifact_mode,
     config_json: JSON.stringify(settings),
     created_at: run.createdAt,
     updated_at: changedAt,
@@ -46,7 +46,7 @@ export function runOf(look: LoopLook): Run {
 }
 
 export function stepOf(run: string, step: LoopLook['steps'][number]): Step {
-  const { phase, status, attempt, startedAt, endedAt, exitCode, output, message } = step;
+  const { phase, status, attempt, startedAt, endedAt, exitCode, output, message, outputPath, promptPath } = step;
   return {
     id: stepId(run, step),
     run_id: run,
@@ -56,8 +56,8 @@ export function stepOf(run: string, step: LoopLook['steps'][number]): Step {
     started_at: startedAt ?? null,
     ended_at: endedAt ?? null,
     exit_code: exitCode ?? null,
-    prompt_path: null,
-    output_path: null,
+    prompt_path: promptPath ?? null,
+    output_path: outputPath ?? null,
     output: output ?? null,
     message: message ?? null,
   };

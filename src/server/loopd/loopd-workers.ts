@@ -163,6 +163,7 @@ export class LoopdWorkers {
       suspect: one.suspect,
       reuses: one.reuses ?? false,
       workspace: run?.workspace ?? null,
+      artifact_store: run?.artifacts ?? null,
     };
   }
 

@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { dies, large, refuses, stores } from '../../../test/support/files/artifact-tasks.ts';
+import { dies, large, refuses, remembers, stores } from '../../../test/support/files/artifact-tasks.ts';
+import { until } from '../../../test/support/git/scratch.ts';
 import { nodeScene } from '../../../test/support/node-scene.ts';
 import type { Leasehold } from '../../app/library/leasehold.ts';
 import { type NodeUrl, open } from '../../app/open.ts';
@@ -114,7 +115,58 @@ for (const [how, change, where] of [
     assert.deepEqual(await small.result(), { text: 'x'.repeat(10), end: 'ü' });
     assert.deepEqual(await app.artifacts.list({ task: small.id }), []);
   });
+
+  test(`${how}: the value of a step that is too large for the journal is an artifact, and the step runs once`, async (t) => {
+    const one = change(remembers);
+    const app = await where(t, [one]);
+    const note = join(folderHere(), 'note');
+    const bytes = 2 * 2 ** 20;
+    const handle = await app.push(one, { note, bytes });
+    assert.deepEqual(await handle.result(), [
+      ['a', bytes],
+      ['b', bytes],
+      ['c', bytes],
+    ]);
+    assert.equal(readFileSync(note, 'utf8'), 'a b/..\na b/..\na-b/..\n');
+    const kept = await app.artifacts.list({ task: handle.id });
+    assert.equal(new Set(kept.map(({ name }) => name)).size, 3);
+    for (const { name, kind } of kept) {
+      assert.match(name, /^steps\/a-b-\d?-?[\w-]*\.json$/);
+      assert.equal(kind, 'result');
+    }
+  });
 }
+
+test('a value of a step that was removed fails the run, and the step is not done again', async (t) => {
+  let ran = 0;
+  const waits = task('waits', {
+    maxAttempts: 1,
+    run: async (_input, ctx) => {
+      const text = await ctx.step('big', () => `${++ran}`.repeat(2 ** 21));
+      await ctx.wait('go', { signal: 'go' });
+      return text.length;
+    },
+  });
+  const app = await onStore(t, [waits]);
+  const handle = await app.push(waits);
+  await until('it waits', async () => (await app.get(handle.id))?.state === 'waiting');
+  for (const { id } of await app.artifacts.list({ task: handle.id })) await app.artifacts.remove(id);
+  await app.signal('go', {});
+  await assert.rejects(handle.result(), /artifact/);
+  assert.equal(ran, 1);
+});
+
+test('a step whose value has no place, or is too large for any, fails with what is wrong', async (t) => {
+  const app = await open('memory:', { artifactStore: folderHere(), artifactTaskQuota: 1000 });
+  t.after(() => app.close());
+  const step = task('step', {
+    maxAttempts: 1,
+    run: (input, ctx) => ctx.step('big', () => 'x'.repeat(input as number)),
+  });
+  await app.worker({ tasks: [step] }).start();
+  await assert.rejects((await app.push(step, 2 ** 21)).result(), /no room/);
+  await assert.rejects((await app.push(step, 65 * 2 ** 20)).result(), /value of step big is too large/);
+});
 
 test('temporary files go also when the process of the handler is killed', async (t) => {
   const app = await onStore(t, [dies]);

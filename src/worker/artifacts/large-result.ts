@@ -6,14 +6,14 @@ import type { ArtifactReader } from './attempt-artifacts.ts';
 import { spooled } from './spooled.ts';
 
 /** What stands in the row of a task whose result was too large for it. */
-interface ResultReference {
+export interface ResultReference {
   readonly $artifact: string;
   readonly size: number;
   readonly sha256: string;
 }
 
 /** A larger result is refused as every large result was before: it would have to fit into the memory of whoever reads it. */
-const MAX_RESULT_BYTES = 64 * 2 ** 20;
+export const MAX_RESULT_BYTES = 64 * 2 ** 20;
 /** Its name among the artifacts of the task. */
 const NAME = 'result.json';
 
@@ -41,13 +41,18 @@ type LargeOutcome =
   | { readonly kind: 'giveUp' | 'failed'; readonly error: unknown };
 
 /** Stores a result that is too large for its row as an artifact, and answers what stands for it. */
-async function storeLargeResult(result: unknown, artifacts: ArtifactReader): Promise<ResultReference> {
+function storeLargeResult(result: unknown, artifacts: ArtifactReader): Promise<ResultReference> {
   const text = encodePayload(result, { field: 'result', maxBytes: MAX_RESULT_BYTES });
+  return storeText(text, NAME, artifacts);
+}
+
+/** Stores the text of a value as an artifact of this name, and answers what stands for it. */
+export async function storeText(text: string, name: string, artifacts: ArtifactReader): Promise<ResultReference> {
   const { folder } = await artifacts.room();
   const file = await spooled(join(folder, randomUUID()), text, MAX_RESULT_BYTES);
   try {
     const { path, size, sha256 } = file;
-    const { id } = await artifacts.put({ name: NAME, path, size, sha256, type: 'application/json', kind: 'result' });
+    const { id } = await artifacts.put({ name, path, size, sha256, type: 'application/json', kind: 'result' });
     return { $artifact: id, size, sha256 };
   } finally {
     await file.remove();

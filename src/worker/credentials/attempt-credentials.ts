@@ -40,6 +40,10 @@ export class AttemptCredentials implements CredentialReader {
     return this.#files.write(name, 'value' in value ? value.value : JSON.stringify(value.fields));
   }
 
+  hide(text: string): string {
+    return this.#redactor.hide(text);
+  }
+
   /** Its files go. */
   async close(): Promise<void> {
     this.#over = true;

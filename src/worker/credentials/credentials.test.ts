@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { CredentialNode } from '../../../test/support/credentials/node.ts';
-import { blabs, dies, throws } from '../../../test/support/credentials/tasks.ts';
+import { blabs, dies, stores, throws } from '../../../test/support/credentials/tasks.ts';
 import { makeWorker } from '../../app/worker.ts';
 import { realWorld } from '../../app/world.ts';
 import { SILENT } from '../../engine/log.ts';
@@ -20,8 +20,9 @@ import { Secret } from './secret.ts';
 const CANARY = 'canary/ü "7f3a" value';
 const credentials = ['db'];
 
-async function scene(t: TestContext, tasks: readonly AnyTask[]): Promise<CredentialNode> {
+async function scene(t: TestContext, tasks: readonly AnyTask[], can?: readonly string[]): Promise<CredentialNode> {
   const node = await CredentialNode.start(t);
+  node.can = can ?? node.can;
   const world = realWorld();
   const vault = new Vault('box', new MemoryShelf());
   const link = new WsLink({ url: node.url, secret: 's', world, log: SILENT });
@@ -60,6 +61,14 @@ for (const [where, change] of [
     const node = await scene(t, [change(throws)]);
     const end = await node.run({ handler: 'throws', input: { name: 'db' }, credentials });
     assert.match(end['error'] as string, /no \*\*\*/);
+    assertUntold(node);
+  });
+
+  test(`${where}: a value of a step that is too large is no file, which nobody would hide it in`, async (t) => {
+    const node = await scene(t, [change(stores)], ['credential_ack', 'artifact_begin']);
+    const end = await node.run({ handler: 'stores', input: { name: 'db' }, credentials });
+    assert.match(end['error'] as string, /value of step big is too large/);
+    assert.ok(!node.heard.some((text) => text.includes('artifact_begin')));
     assertUntold(node);
   });
 

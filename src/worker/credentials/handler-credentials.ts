@@ -19,6 +19,8 @@ export interface CredentialReader {
   readonly names: readonly string[];
   read(name: string): Promise<CredentialValue>;
   file(name: string): Promise<string>;
+  /** Takes what was read so far out of a text. Undefined: the worker does that, and not this process. */
+  hide?(text: string): string;
 }
 
 export class HandlerCredentials implements TaskCredentials {

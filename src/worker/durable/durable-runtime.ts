@@ -1,7 +1,9 @@
 import { type EngineError, fault } from '../../core/errors.ts';
+import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import type { AttemptSession, RunRequest } from '../runner/runner.ts';
 import type { DurableContext } from './durable-context.ts';
 import { Journal } from './journal.ts';
+import { LargeValues } from './large-values.ts';
 import { Spawns } from './spawns.ts';
 import { Steps } from './steps.ts';
 import { Waits } from './waits.ts';
@@ -9,6 +11,8 @@ import { Waits } from './waits.ts';
 export interface DurableRuntimeParts {
   /** Undefined: durable calls are refused in this run. */
   readonly session?: AttemptSession | undefined;
+  /** Where values of steps go that are too large for the journal; undefined: nowhere. */
+  readonly artifacts?: ArtifactReader | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +31,10 @@ export class DurableRuntime implements DurableContext {
       throw fault('CONFLICT', { problem: 'durable calls need a worker, and this run has none' });
     const journal = new Journal({ session, request, signal: () => parts.signal });
     this.#journal = journal;
-    const { step, list } = new Steps(journal);
+    // What a run with credentials says must pass its worker, which hides them: a file would not. Looked at when it is needed: it is made then.
+    const artifacts = (): ArtifactReader | undefined =>
+      request.credentials === undefined ? parts.artifacts : undefined;
+    const { step, list } = new Steps(journal, new LargeValues(journal, artifacts));
     const { spawn, dependencies } = new Spawns(journal);
     this.step = step;
     this.list = list;

@@ -49,6 +49,8 @@ export class Journal {
   readonly #uncertain = new WeakSet<object>();
   readonly #batcher: TurnBatcher;
   #known: Promise<Map<string, string>> | undefined;
+  /** The same, once it is there. */
+  #read: ReadonlyMap<string, string> | undefined;
   /** The wait that is under way. */
   #turn: Promise<unknown> | undefined;
   #parkedError: ParkedError | undefined;
@@ -196,6 +198,11 @@ export class Journal {
     return (await this.#load()).get(key);
   }
 
+  /** As `recall`, of what was read already. Without a moment in between: entries that are added at the same time share a turn. */
+  recalled(key: string): string | undefined {
+    return this.#read?.get(key);
+  }
+
   /** Stores a value. Resolves to the stored JSON text, which an earlier attempt may have written. */
   async record(key: string, kind: ValueEntry['kind'], value: unknown, field: string): Promise<string> {
     // Refused here, with a name that the author of the handler knows.
@@ -237,7 +244,7 @@ export class Journal {
 
   #load(): Promise<Map<string, string>> {
     if (this.#known === undefined) {
-      const known = this.#read();
+      const known = this.#stored();
       this.#known = known;
       known.catch(() => {
         this.#known = undefined;
@@ -246,10 +253,12 @@ export class Journal {
     return this.#known;
   }
 
-  async #read(): Promise<Map<string, string>> {
+  async #stored(): Promise<Map<string, string>> {
     // The first attempt finds an empty journal.
-    if (this.attempt === 1) return new Map();
-    return new Map((await this.session.journal()).map(({ key, value }) => [key, value]));
+    const stored = this.attempt === 1 ? [] : await this.session.journal();
+    const known = new Map(stored.map(({ key, value }) => [key, value]));
+    this.#read = known;
+    return known;
   }
 }
 

@@ -3,6 +3,7 @@ import { encodePayload } from '../../core/task/payload.ts';
 import { checkOptions } from './check-options.ts';
 import type { DurableList, StepInfo, StepOptions, StepPolicy, Stored } from './durable-context.ts';
 import type { Journal } from './journal.ts';
+import type { LargeValues } from './large-values.ts';
 
 const OPTIONS: ReadonlySet<string> = new Set(['policy'] satisfies (keyof StepOptions)[]);
 const POLICIES: readonly StepPolicy[] = ['repeat', 'exact', 'relaunch'];
@@ -10,10 +11,12 @@ const POLICIES: readonly StepPolicy[] = ['repeat', 'exact', 'relaunch'];
 /** Steps, which run once and are stored, and durable lists. */
 export class Steps {
   readonly #journal: Journal;
+  readonly #large: LargeValues;
   readonly #lists = new Map<string, JournalList<unknown>>();
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, large: LargeValues) {
     this.#journal = journal;
+    this.#large = large;
   }
 
   readonly step = <R>(
@@ -23,7 +26,8 @@ export class Steps {
   ): Promise<Stored<Awaited<R>>> =>
     this.#journal.at('step', name, async (place) => {
       const policy = checkPolicy(name, options);
-      const text = (await this.#journal.recall(place)) ?? (await this.#run(name, place, policy, fn));
+      const known = await this.#journal.recall(place);
+      const text = known ?? (await (this.#large.recall(place) ?? this.#run(name, place, policy, fn)));
       return JSON.parse(text) as Stored<Awaited<R>>;
     });
 
@@ -32,7 +36,7 @@ export class Steps {
     journal.refuseStopped();
     const again = policy === 'repeat' ? false : await this.#mark(place, policy);
     const value = await journal.run(() => fn({ key: journal.keyOf(place), again }));
-    return journal.record(place, 'value', value, `value of step ${name}`);
+    return this.#large.record(place, value, `value of step ${name}`);
   }
 
   /** Stores that the step begins. True: an earlier attempt had begun it. */

@@ -8,11 +8,12 @@ import { placeShown, worktreeIn } from '../../flow/loop/git/worktree-state.ts';
 import { type LoopInput, readLoopInput } from '../../flow/loop/loop-input.ts';
 import { contextOf, FIRST, type LoopState, loopStateIn } from '../../flow/loop/loop-state.ts';
 import { checkedBoxes, implementationPrompt, reviewPrompt } from '../../flow/loop/prompts.ts';
-import { isPhase, iterationsOf } from '../../flow/loop/records.ts';
+import { isPhase, iterationsOf, type LoopPhase } from '../../flow/loop/records.ts';
 import { decisionOn } from '../../flow/loop/watchdog.ts';
 import { fileBelow } from '../../workspace/shared-folder.ts';
 import type { HookContext, HookedRun, MachineHooks } from '../machine/machine-hooks.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
+import { summarized, withActionFiles } from './loop-files.ts';
 import type { LoopHost } from './loop-host.ts';
 import { conflictText, mergeTitle } from './merge-answer.ts';
 import { folderOfRun, openPlace, placeOfRun } from './place-of-run.ts';
@@ -37,7 +38,10 @@ export class LoopHooks implements MachineHooks {
   onAction(_state: string, action: string, context: HookContext): Promise<ValueMap> | ValueMap {
     const act = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
     if (act === undefined) throw fault('NOT_FOUND', { kind: 'action of loops', id: action });
-    return act({ context, input: inputIn(context), host: this.#host });
+    const acting = { context, input: inputIn(context), host: this.#host };
+    const phase = PHASE_OF[action];
+    if (phase !== undefined) return withActionFiles(phase, acting, () => act(acting));
+    return action === 'decide' ? decideNext(acting).then((next) => summarized(acting, next)) : act(acting);
   }
 }
 
@@ -49,6 +53,7 @@ interface Acting {
 
 type Act = (acting: Acting) => Promise<ValueMap> | ValueMap;
 
+const PHASE_OF: Readonly<Record<string, LoopPhase>> = { verify: 'verification', watch: 'watchdog', merge: 'merge' };
 const ACTIONS: Readonly<Record<string, Act>> = { prepare, decide: decideNext, verify, watch, merge, cleanup, fail };
 
 /** The input was checked when the run was started, where that was possible; a machine of somebody's own may say anything. */

@@ -15,6 +15,7 @@ import { StateError } from '../../flow/machine/scopes.ts';
 import type { AgentExecutor, CallOptions } from '../agents/executor.ts';
 import { withinMs } from '../agents/within.ts';
 import { hookedLoops, logLine } from './hooked-loop.ts';
+import { withFiles } from './loop-files.ts';
 import type { LoopHost } from './loop-host.ts';
 import { folderOfRun, placeOfRun } from './place-of-run.ts';
 
@@ -45,8 +46,21 @@ export function phaseAgent(deps: PhaseAgentDeps): AgentExecutor {
   return {
     metadata: {},
     tools: [],
-    execute: (input, call) => new PhaseCall(readInput(input), call, deps).run(),
+    execute: (input, call) => filed(readInput(input), call, deps),
   };
+}
+
+/** Its files are written before the phase counts. */
+async function filed(input: PhaseInput, call: CallOptions, deps: PhaseAgentDeps): Promise<AgentResult> {
+  const { context } = call;
+  const prompt = wholePrompt(input.prompt, context['given']);
+  let result: AgentResult = {};
+  const phase = input.phase === 'review' ? 'review' : 'implementation';
+  const output = await withFiles(phase, { host: deps.host, context, prompt }, async () => {
+    result = await new PhaseCall(input, call, deps).run();
+    return result.output ?? {};
+  });
+  return { ...result, output };
 }
 
 class PhaseCall {

@@ -1,5 +1,6 @@
 /** Hooks of machines: code beside a machine that sees every step and performs its actions. */
 import type { ValueMap } from '../../flow/expression/values.ts';
+import type { ArtifactReader } from '../artifacts/attempt-artifacts.ts';
 import type { WorkspaceReader } from '../workspace/handler-workspace.ts';
 
 export type HookContext = Readonly<Record<string, unknown>>;
@@ -16,6 +17,8 @@ export interface HookedRun {
   readonly tries?: number;
   /** A line for the log of the run, where it has one. */
   readonly log?: (text: string) => void;
+  /** Of a run that is a task. Undefined: it leaves no files. */
+  readonly files?: RunFiles;
   /**
    * Takes a signal that was sent already, and waits for none. Undefined: none was. For actions: a signal that was taken is kept with the state until
    * that is stored, so that the action is given it again after a crash. One call for each action.
@@ -23,6 +26,16 @@ export interface HookedRun {
   readonly take?: (channel: string) => Promise<unknown>;
   /** Of a run that is a task, on a worker that makes workspaces. */
   readonly workspaces?: WorkspaceReader;
+}
+
+/** What hooks need that leave files. */
+export interface RunFiles {
+  /** Those of its task. Undefined: it has no place for any. */
+  readonly artifacts: ArtifactReader | undefined;
+  /** Takes secrets that the run has read out of a text. What it logs has none of them as it is. */
+  hide(text: string): string;
+  /** Calendar time. */
+  now(): number;
 }
 
 /** Every method is optional, and may be async. Names of Python (`on_action`) are taken as well. */

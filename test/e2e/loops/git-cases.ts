@@ -87,6 +87,7 @@ export const GIT_CASES: Readonly<Record<string, Case>> = {
     const claimed = async () => (await call('claim', { max: 1, wait_ms: 10_000 })).body?.[0];
     const first = await claimed();
     assert.deepEqual([first.run_id, first.phase, first.attempt], [id, 'implementation', 1]);
+    assert.equal(first.artifact_store, 'global');
     assert.deepEqual(first.workspace, { source: 'shared_fs', repo_url: null, repo_ref: null, expected_commit: null });
     let second = await claimed();
     await scene.until(async () => (second ??= await claimed()) !== undefined, 'the lease has run out');

@@ -26,6 +26,8 @@ export class CredentialNode {
   /** Everything that came, as text. */
   readonly heard: string[] = [];
   readonly ends: Request[] = [];
+  /** What it says that it can do. */
+  can: readonly string[] = ['credential_ack'];
   /** What it signs with; undefined: it is an older node. */
   signer: string | undefined = this.cluster.signer;
   readonly #orders = new Map<string, CredentialOrder[]>();
@@ -132,7 +134,7 @@ export class CredentialNode {
         if (one.type === 'connect') {
           const { name, vault } = one as unknown as { name: string; vault?: VaultReport };
           this.#sockets.set(name, socket);
-          socket.send(JSON.stringify({ type: 'connect_ok', ...this.#greet(name, vault), can: ['credential_ack'] }));
+          socket.send(JSON.stringify({ type: 'connect_ok', ...this.#greet(name, vault), can: this.can }));
         } else if (one.type !== 'alive') {
           void this.#answer(one).then((value) => socket.send(JSON.stringify({ type: 'ok', re: one.n, value })));
         }

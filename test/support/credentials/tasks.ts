@@ -21,6 +21,17 @@ export const blabs = task('blabs', {
   },
 });
 
+/** Has a step whose value is larger than an entry of a journal, with a secret in it. */
+export const stores = task('stores', {
+  isolation: 'process',
+  module: import.meta.url,
+  run: async (input, ctx) => {
+    const { name } = input as { name: string };
+    const text = (await ctx.credentials.text(name)).reveal();
+    await ctx.step('big', () => text + 'x'.repeat(2 ** 20));
+  },
+});
+
 /** Throws what it has read. */
 export const throws = task('throws', {
   isolation: 'process',

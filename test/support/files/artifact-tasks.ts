@@ -1,5 +1,5 @@
 /** Tasks that store and read files, for this process and for child processes. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { task } from '../../../src/worker/define/task.ts';
@@ -88,5 +88,23 @@ export const large = task('large', {
   run: (input) => {
     const { bytes } = input as { bytes: number };
     return { text: 'x'.repeat(bytes), end: 'ü' };
+  },
+});
+
+/** Fails once after a step whose value is larger than an entry of a journal. Each run of the step is a line of the note. */
+export const remembers = task('remembers', {
+  ...place,
+  maxAttempts: 2,
+  retry: { baseMs: 0 },
+  run: async (input, ctx) => {
+    const { note, bytes } = input as { note: string; bytes: number };
+    const step = async (name: string, letter: string): Promise<string> =>
+      ctx.step(name, () => {
+        appendFileSync(note, `${name}\n`);
+        return letter.repeat(bytes);
+      });
+    const texts = [await step('a b/..', 'a'), await step('a b/..', 'b'), await step('a-b/..', 'c')];
+    if (ctx.attempt === 1) throw new Error('once');
+    return texts.map((text) => [text[0], text.length]);
   },
 });

@@ -23,6 +23,7 @@ import type { AttemptSession, RunOutcome } from '../../runner/runner.ts';
 import type { WorkspaceReader } from '../../workspace/handler-workspace.ts';
 import type { AgentAround, RunnableMachine } from '../inline-driver.ts';
 import { faultOf, MachineFailed } from '../machine-failed.ts';
+import type { RunFiles } from '../machine-hooks.ts';
 import { AgentCalls } from './agent-calls.ts';
 import { askPerson } from './ask-person.ts';
 import { DurableChildren } from './durable-children.ts';
@@ -53,6 +54,8 @@ export interface DurableDeps {
   /** Before each command: where the run stands, and what is done next. It then stops at every state and every transition. */
   readonly onStep?: ((snapshot: Snapshot, command: Command | undefined) => void) | undefined;
   readonly log?: ((text: string) => void) | undefined;
+  /** For hooks that leave files. */
+  readonly files?: RunFiles | undefined;
   readonly workspaces?: WorkspaceReader | undefined;
 }
 
@@ -119,7 +122,7 @@ class DurableDriver {
   async drive(): Promise<RunOutcome> {
     const { machine, hooks } = this.#runnable;
     const { executionId, stop, attempt, tries } = this.#run;
-    const { log, workspaces } = this.#deps;
+    const { log, files, workspaces } = this.#deps;
     let outcome: RunOutcome | undefined;
     const drive = async (): Promise<void> => {
       outcome = await this.#drive();
@@ -136,6 +139,7 @@ class DurableDriver {
           take: (channel) => this.#take(channel),
           ...(tries === undefined ? {} : { tries }),
           ...(log === undefined ? {} : { log }),
+          ...(files === undefined ? {} : { files }),
           ...(workspaces === undefined ? {} : { workspaces }),
         },
         drive,

@@ -26,7 +26,7 @@ import { type RunnableMachine, withHooks } from '../inline-driver.ts';
 import { loadMachine } from '../load-machine.ts';
 import type { LoaderOptions, MachineSource } from '../loader-options.ts';
 import { MachineFailed } from '../machine-failed.ts';
-import type { MachineHooks } from '../machine-hooks.ts';
+import type { MachineHooks, RunFiles } from '../machine-hooks.ts';
 import { openBundle } from './bundle.ts';
 import { type DurableDeps, driveMachine } from './durable-driver.ts';
 
@@ -82,7 +82,7 @@ function loopHostOf({ loopRoots = new Map(), programs = true, environment, world
 
 async function driveTask(
   given: unknown,
-  { request, session, signal, log, workspaces }: DrivenAttempt,
+  { request, session, signal, log, artifacts, credentials, workspaces }: DrivenAttempt,
   loader: DefinitionLoader,
   { world, onStep }: MachineTaskOptions,
 ): Promise<RunOutcome> {
@@ -139,13 +139,24 @@ async function driveTask(
         tries,
         stop: signal,
       },
-      { world, session, childTask, onStep, log, workspaces },
+      { world, session, childTask, onStep, log, workspaces, files: filesOf({ artifacts, credentials }, world) },
     );
   } catch (error) {
     // Another try would read the same.
     if (error instanceof BrokenHistory) return { kind: 'giveUp', error };
     throw error;
   }
+}
+
+/** What a run has read is hidden in its log by its worker, which sees none of its files: where they cannot be hidden here there are none. */
+function filesOf(
+  { artifacts, credentials }: Pick<DrivenAttempt, 'artifacts' | 'credentials'>,
+  { clock }: Pick<World, 'clock'>,
+): RunFiles | undefined {
+  const now = (): number => clock.wall();
+  if (credentials === undefined) return { artifacts, hide: (text) => text, now };
+  if (credentials.hide === undefined) return undefined;
+  return { artifacts, hide: (text) => credentials.hide?.(text) ?? '', now };
 }
 
 /** A definition that was read, and its agents. */
