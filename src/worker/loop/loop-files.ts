@@ -225,6 +225,8 @@ class LoopFiles {
     if (planPath === undefined) return undefined;
     try {
       const tree = worktreeIn(worktree as Value);
+      // Of a clone nobody but the phase itself knows where it lies.
+      if (tree !== undefined && !('path' in tree)) return undefined;
       const folder = await (tree === undefined
         ? workspaceFolder(this.#host, workspace, false)
         : placeBelow(this.#host, tree.path));
