@@ -240,10 +240,11 @@ export class DurableScene {
     let over = false;
     const ended = (): void => void (over = true);
     driving.then(ended, ended);
-    for (let n = 0; !over && n < 10_000; n++) {
+    // An answer of another process takes real time, and what waits in ours after it must not wait for ever.
+    const isSlow = this.#elsewhere !== undefined || this.#workspaces !== undefined;
+    for (let n = 0; !over && n < (isSlow ? 100_000 : 10_000); n++) {
       await this.world.settle();
-      // An answer of another process takes real time.
-      if (!over && this.#elsewhere !== undefined) await pause(1);
+      if (!over && isSlow) await pause(1);
       if (!over) await this.world.advance(100);
     }
     return driving;
