@@ -19,6 +19,7 @@ import { archiveFolder } from './archive.ts';
 import { withLock } from './git/folder-lock.ts';
 import { openAccess } from './git/git-access.ts';
 import { Git, type GitCaps } from './git/git-command.ts';
+import { type LookUp, pinnedHost, requireDialled } from './git/host-address.ts';
 import { ObjectCache } from './git/object-cache.ts';
 import { openRepository } from './git/repository.ts';
 import { removeWorkTree } from './git/worktree.ts';
@@ -45,6 +46,8 @@ export interface ResolverOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Where git is found. */
   readonly path?: string | undefined;
+  /** Addresses of hosts; default: as this system knows them. */
+  readonly lookUp?: LookUp | undefined;
 }
 
 export interface WorkspaceCaps extends GitCaps {
@@ -169,6 +172,7 @@ export class WorkspaceResolver {
     const address = readRepoAddress(spec.repo, this.#options.protocols ?? SAFE_PROTOCOLS);
     if (typeof address === 'string') throw refuse(`"repo": ${address}`);
     if (address.kind === 'root') return address.name;
+    requireDialled(address);
     if (!hostAllowed(address, this.#options.hosts))
       throw refuse(`this worker asks no repository of the host ${address.host}`);
     return address;
@@ -264,8 +268,9 @@ export class WorkspaceResolver {
           credential: spec.credential,
           problem: 'this worker gives no credentials to workspaces',
         });
+      const pin = () => pinnedHost(address, this.#options.lookUp);
       const value = spec.credential === undefined ? undefined : await credential?.(spec.credential);
-      return openAccess({ folder: await this.#private(), knownHosts, credential: value });
+      return openAccess({ folder: await this.#private(), knownHosts, credential: value, pin });
     };
     return checkOutRemote({ ...place, address, bundle: call.bundle, open });
   }
