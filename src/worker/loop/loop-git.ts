@@ -33,7 +33,7 @@ export async function reviewWork(host: Host, input: unknown, signal: AbortSignal
       if (head === undefined) throw fault('NOT_FOUND', { kind: 'branch', id: branch });
       return diffCommits(repository, base, head, BOUNDS);
     case 'merge':
-      return merged(host, worktree, signal);
+      return merged(host, worktree, asked.head, signal);
     case 'remove':
       await removeRunWorktree(host, worktree);
       return { branch, commit: head ?? null };
@@ -61,11 +61,16 @@ async function refuseInUse(
     throw fault('CONFLICT', { problem: `${branch} is checked out elsewhere, or is where work begins or goes` });
 }
 
-async function merged(host: Host, worktree: RunWorktree, signal: AbortSignal): Promise<unknown> {
+async function merged(
+  host: Host,
+  worktree: RunWorktree,
+  head: string | undefined,
+  signal: AbortSignal,
+): Promise<unknown> {
   const { branch, target } = worktree;
   const strategy = worktree.strategy === 'none' ? 'merge' : worktree.strategy;
   const message = `${strategy === 'squash' ? 'Squash' : 'Merge'} ${branch} into ${target}`;
-  const end = await mergeRun(host, worktree, { strategy, message, signal });
+  const end = await mergeRun(host, worktree, { strategy, message, head, signal });
   if (end.outcome === 'merged' || end.outcome === 'unchanged') return { commit: end.commit, target: end.target };
   const files = end.outcome === 'conflict' ? end.files.slice(0, MOST_FILES).join(', ') : '';
   throw fault('CONFLICT', {
