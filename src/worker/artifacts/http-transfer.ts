@@ -3,6 +3,7 @@ import { request as secure } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Artifact, Content } from '../../core/artifact/artifact.ts';
+import { NO_ROOM, saysNoRoom } from '../../core/artifact/no-room.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { WireError } from '../../protocol/answers.ts';
 import type { Transfer, TransferCall } from '../../protocol/artifact-link.ts';
@@ -126,6 +127,7 @@ function requireOk({ statusCode = 0 }: IncomingMessage, text: string, wantsBody 
       .trim()
       .slice(0, 200);
   const problem = `HTTP ${statusCode}${reason === '' ? '' : `: ${reason}`}`;
+  if (saysNoRoom(statusCode, text)) throw new TransferError(`${NO_ROOM} (${problem})`, 'never');
   if (statusCode >= 300 && statusCode < 400)
     throw new TransferError(`${problem} (redirects are not followed)`, 'never');
   if (statusCode === 401 || statusCode === 403 || statusCode === 410) throw new TransferError(problem, 'renewed');
