@@ -86,7 +86,7 @@ export class ByteDoor {
     try {
       const place = await blobs();
       await this.#through({ request, query, closing, withinMs }, (bytes, signal) =>
-        place.put(pending.blob, bytes, { size: query.size, sha256: query.sha256 }, { signal }),
+        place.put(pending.blob, bytes, { size: query.size, sha256: query.sha256 }, { signal, spent: true }),
       );
     } finally {
       leave();

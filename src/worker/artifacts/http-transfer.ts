@@ -25,8 +25,13 @@ export async function sendFile(
 ): Promise<void> {
   const given = Object.entries(transfer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const headers = { ...Object.fromEntries(given), 'content-length': file.size };
-  const { request, answered } = call(transfer, 'PUT', rules, { headers, ...(signal === undefined ? {} : { signal }) });
-  const sending = pipeline(Readable.from(announcedBytes(file.path, file, onProgress), { objectMode: false }), request);
+  const { request, answered, isNode } = call(transfer, 'PUT', rules, {
+    headers,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  // A node hashes what comes, and a bucket may not.
+  const bytes = announcedBytes(file.path, file, { onProgress, checkedThere: isNode });
+  const sending = pipeline(Readable.from(bytes, { objectMode: false }), request);
   // A server may answer before it has read everything. Its answer says more than the broken pipe that follows.
   const answer = await Promise.race([answered, sending.then(() => answered)]).catch((error: unknown) => {
     request.destroy();
@@ -77,7 +82,7 @@ function call(transfer: Transfer, method: Transfer['method'], rules: AddressRule
   request.on('error', reject);
   request.on('timeout', () => request.destroy(new Error(`nothing moved for ${IDLE_MS / 1000} s`)));
   answered.catch(() => {});
-  return { request, answered };
+  return { request, answered, isNode };
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
