@@ -1,5 +1,5 @@
 /** Tasks about the worktrees of loops: they are done where the repository is, and never by a node. */
-import { REVIEW_HANDLER } from '../../../core/task/own-handlers.ts';
+import { REVIEW_HANDLER } from '../../../core/own-handlers.ts';
 import { isCommit } from '../../../core/workspace/ref.ts';
 import { isMap, type Value } from '../../expression/values.ts';
 import { type RunWorktree, worktreeIn } from './worktree-state.ts';
