@@ -31,6 +31,7 @@ import { CallingNodes } from '../server/rpc/calling-nodes.ts';
 import { RpcService } from '../server/rpc/rpc-service.ts';
 import { GoingWebhooks } from '../server/rpc/webhook.ts';
 import type { OpenServices } from '../server/server.ts';
+import { AnnouncePace } from '../server/transfers/announce-pace.ts';
 import { ByteDoor } from '../server/transfers/byte-door.ts';
 import { TransferSigner } from '../server/transfers/transfer-signer.ts';
 import { Transfers } from '../server/transfers/transfers.ts';
@@ -114,7 +115,9 @@ export function frontOf(app: App, options: FrontOptions): OpenServices {
   const { secret, earlier } = options.signing;
   const signer = new TransferSigner(secret, () => engine.world.clock.wall());
   const blobs = app.blobs.open;
-  const artifacts = app.blobs.isKnown ? { blobs, transfers: new Transfers({ signer, blobs }) } : undefined;
+  const artifacts = app.blobs.isKnown
+    ? { blobs, transfers: new Transfers({ signer, blobs }), admit: new AnnouncePace(engine.world.clock).admit }
+    : undefined;
   const link = new DirectLink(engine, undefined, { ...app.terms, admit, givenTo, place, artifacts });
   const leases = new LeaseTokens(secret, earlier);
   const hookSecrets = new HookSecrets(secret, hookEnvironment());

@@ -38,6 +38,8 @@ export interface BlobCall {
   readonly signal?: AbortSignal | undefined;
   /** How many bytes have gone by, from the first on. */
   readonly onProgress?: ((bytes: number) => void) | undefined;
+  /** Of a put: the chunks of the stream are nobody else's, and their memory may be given back as soon as they are stored. */
+  readonly spent?: boolean | undefined;
 }
 
 export type SignRequest =

@@ -223,6 +223,7 @@ const SAMPLES: { readonly [K in OptionKey]: readonly [text: string, value: Confi
   auditAction: ['purgeQueue', 'purgeQueue'],
   auditTarget: ['mail', 'mail'],
   since: ['1h', 3_600_000],
+  head: ['3f7c', '3f7c'],
   runName: ['nightly/7', 'nightly/7'],
   cancelReason: ['wrong data', 'wrong data'],
   stat: ['', true],

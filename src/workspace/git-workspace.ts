@@ -27,7 +27,7 @@ import {
   type Repository,
   resolveRef,
 } from './git/repository.ts';
-import { headBranch, prepareWorkTree, type WorkTree } from './git/worktree.ts';
+import { headBranch, prepareWorkTree, refuseTaken, type WorkTree } from './git/worktree.ts';
 import { isBelow } from './shared-folder.ts';
 import type { Published, WorkspaceDiff } from './workspace.ts';
 
@@ -112,6 +112,7 @@ export async function checkOutRooted(place: RootedPlace): Promise<ReadyCheckout>
   const { git, folder, spec, signal } = place;
   const repository = await openRepository(git, place.repository, signal);
   const path = await rootedPath(place);
+  if (path !== join(folder, 'tree')) await refuseTaken(repository, path, spec.branch);
   const { branch, ref: base, commit } = spec;
   const tree = await prepareWorkTree(repository, {
     path,

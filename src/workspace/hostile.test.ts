@@ -107,6 +107,35 @@ const ADDRESSES = [
   'transport::https://host/x',
 ];
 
+for (const protocol of ['http', 'ssh'] as const)
+  test(`a host of ${protocol} that leads to where clouds keep secrets is never spoken with, listed or not`, async () => {
+    const spec = (host: string): WorkspaceSpec => ({ source: 'git', repo: `${protocol}://${host}/r` });
+    const asked: string[] = [];
+    const lookUp = async (name: string) => {
+      asked.push(name);
+      return name === 'mixed.example' ? ['127.0.0.1', '169.254.169.254'] : ['fd00:ec2::254'];
+    };
+    const hosts = ['git.example', 'mixed.example', '169.254.169.254', '[fe80::1]', 'metadata.google.internal'];
+    for (const listed of [hosts, ...(protocol === 'ssh' ? [undefined] : [])])
+      for (const host of hosts)
+        await assert.rejects(
+          prepare(spec(host), { protocols: [protocol], hosts: listed, lookUp }),
+          { code: 'FORBIDDEN' },
+          host,
+        );
+    assert.deepEqual([...new Set(asked)].toSorted(), ['git.example', 'mixed.example']);
+  });
+
+test('the address that was looked at is the one that is dialled', async () => {
+  const url = publish(source());
+  const { port, pathname } = new URL(url);
+  const repo = `http://git.example:${port}${pathname}`;
+  const lookUp = async () => ['127.0.0.1'];
+  const workspace = await prepare({ source: 'git', repo }, { hosts: ['git.example'], lookUp });
+  assert.ok(existsSync(join(workspace.path, 'README.md')));
+  await workspace.close('completed');
+});
+
 const REFS = [
   '-x',
   '--upload-pack=id',

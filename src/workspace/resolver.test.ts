@@ -208,6 +208,29 @@ test('the branch of a repository of a root is made in that repository, and its f
   await assert.rejects(outside, { code: 'INVALID_INPUT' }, 'beside a root is outside of it');
 });
 
+test('a folder of somebody in the place of a worktree is left alone', async () => {
+  const root = join(temp, 'taken');
+  const folder = scratchRepository(join(root, 'shop'));
+  const own = worker({ roots: new Map([['main', root]]) });
+  const prepared = () =>
+    own.prepare(
+      { source: 'git', repo: 'main/shop', branch: 'run/a' },
+      { task: 't', attempt: 1, worktree: '../{{ repo }}.{{ run_branch | sanitize }}' },
+    );
+  const place = join(root, 'shop.run-a');
+  writeFiles(place, { 'thesis.txt': 'three years' });
+  await assert.rejects(prepared(), { code: 'WORKSPACE_FAILED' });
+  assert.equal(readFileSync(join(place, 'thesis.txt'), 'utf8'), 'three years');
+  rmSync(place, { recursive: true });
+  git(folder, 'worktree', 'add', '--quiet', '-b', 'mine', place);
+  writeFiles(place, { 'thesis.txt': 'three years' });
+  await assert.rejects(prepared(), { code: 'WORKSPACE_FAILED' }, 'a worktree of another branch');
+  assert.equal(readFileSync(join(place, 'thesis.txt'), 'utf8'), 'three years');
+  git(folder, 'worktree', 'remove', '--force', place);
+  mkdirSync(place);
+  await (await prepared()).close('completed');
+});
+
 test('an empty workspace is a fresh directory that only its owner reads', async () => {
   const own = worker();
   const first = await own.prepare({ source: 'empty', keep: 'keep' }, { task: 't', attempt: 1 });

@@ -19,6 +19,7 @@ import { archiveFolder } from './archive.ts';
 import { withLock } from './git/folder-lock.ts';
 import { type GitAccess, openAccess } from './git/git-access.ts';
 import { Git, type GitCaps } from './git/git-command.ts';
+import { type LookUp, pinnedHost, requireDialled } from './git/host-address.ts';
 import { ObjectCache } from './git/object-cache.ts';
 import { RemoteBranch } from './git/remote-branch.ts';
 import { openRepository } from './git/repository.ts';
@@ -46,6 +47,8 @@ export interface ResolverOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Where git is found. */
   readonly path?: string | undefined;
+  /** Addresses of hosts; default: as this system knows them. */
+  readonly lookUp?: LookUp | undefined;
 }
 
 export interface WorkspaceCaps extends GitCaps {
@@ -188,6 +191,7 @@ export class WorkspaceResolver {
     const address = readRepoAddress(spec.repo, this.#options.protocols ?? SAFE_PROTOCOLS);
     if (typeof address === 'string') throw refuse(`"repo": ${address}`);
     if (address.kind === 'root') return address.name;
+    requireDialled(address);
     if (!hostAllowed(address, this.#options.hosts))
       throw refuse(`this worker asks no repository of the host ${address.host}`);
     return address;
@@ -276,7 +280,7 @@ export class WorkspaceResolver {
   /** A task names both the repository and the credential: without a list it could have any secret sent to any host. */
   async #access(
     name: string | undefined,
-    { host }: RemoteRepo,
+    address: RemoteRepo,
     call: Pick<PrepareCall, 'credential'>,
   ): Promise<GitAccess> {
     const { knownHosts, hosts } = this.#options;
@@ -285,7 +289,7 @@ export class WorkspaceResolver {
       throw fault(
         'WORKSPACE_FAILED',
         { problem: 'this worker lists no hosts to which the credentials of workspaces may go' },
-        { hint: `Name the host where the worker is started: --git-host ${host}.` },
+        { hint: `Name the host where the worker is started: --git-host ${address.host}.` },
       );
     if (name !== undefined && credential === undefined)
       throw fault('CREDENTIAL_MISSING', {
@@ -293,7 +297,8 @@ export class WorkspaceResolver {
         problem: 'this worker gives no credentials to workspaces',
       });
     const value = name === undefined ? undefined : await credential?.(name);
-    return openAccess({ folder: await this.#private(), knownHosts, credential: value });
+    const pin = () => pinnedHost(address, this.#options.lookUp);
+    return openAccess({ folder: await this.#private(), knownHosts, credential: value, pin });
   }
 
   async #close(

@@ -25,6 +25,8 @@ export interface ArtifactPlace {
   readonly blobs: () => Promise<BlobStore>;
   /** Says where joined workers send and fetch bytes; undefined: nobody joins here. */
   readonly transfers?: TransferAddresses | undefined;
+  /** Refuses a joined worker that announces more than its share: each announcement is a write that all others wait for. */
+  readonly admit?: ((worker: string) => void) | undefined;
   /** How long a worker of this process tries a transfer again; default five minutes. */
   readonly patienceMs?: number | undefined;
 }
@@ -33,13 +35,15 @@ export interface ArtifactPlace {
 type Travelling = Pick<ArtifactRecord, 'id' | 'blob' | 'size' | 'sha256' | 'name'>;
 
 export interface TransferAddresses {
-  upload(artifact: Omit<Travelling, 'name'>): Promise<SignedTransfer>;
-  download(artifact: Travelling): Promise<SignedTransfer>;
+  upload(artifact: Omit<Travelling, 'name'>, worker: string): Promise<SignedTransfer>;
+  download(artifact: Travelling, worker: string): Promise<SignedTransfer>;
 }
 
 export interface DirectArtifactsOptions {
   readonly engine: Engine;
   readonly place: ArtifactPlace;
+  /** The name of the worker. */
+  readonly worker: string;
   /** Whether the worker may read this task while it holds the lease. */
   readonly mayRead: (lease: Lease, named: NamedTask) => Promise<boolean>;
 }
@@ -48,11 +52,13 @@ export interface DirectArtifactsOptions {
 export class DirectArtifacts implements ArtifactLink, ArtifactTransfers {
   readonly #engine: Engine;
   readonly #place: ArtifactPlace;
+  readonly #worker: string;
   readonly #mayRead: DirectArtifactsOptions['mayRead'];
 
-  constructor({ engine, place, mayRead }: DirectArtifactsOptions) {
+  constructor({ engine, place, worker, mayRead }: DirectArtifactsOptions) {
     this.#engine = engine;
     this.#place = place;
+    this.#worker = worker;
     this.#mayRead = mayRead;
   }
 
@@ -74,18 +80,20 @@ export class DirectArtifacts implements ArtifactLink, ArtifactTransfers {
 
   /** Bytes of a joined worker are never shared: whoever knows a hash would be given the bytes for it. */
   async begin(lease: Lease, { name, type, kind, size, sha256 }: AnnouncedFile, again?: string): Promise<BegunTransfer> {
+    this.#place.admit?.(this.#worker);
     const { artifacts } = this.#engine;
     const before = again === undefined ? undefined : await artifacts.pending(again);
     const isSame = before?.size === size && before.sha256 === sha256 && before.name === name;
     if (before !== undefined && isSame && isOf(before, lease)) {
       await this.#requireHeld(lease);
-      return { id: before.id, transfer: await this.#transfers.upload(before) };
+      return { id: before.id, transfer: await this.#transfers.upload(before, this.#worker) };
     }
     const { id, blob } = await artifacts.begin(lease, { name, type, kind, size, sha256 }, { own: true });
-    return { id, transfer: await this.#transfers.upload({ id, blob, size, sha256 }) };
+    return { id, transfer: await this.#transfers.upload({ id, blob, size, sha256 }, this.#worker) };
   }
 
   async end(lease: Lease, id: string): Promise<Artifact> {
+    this.#place.admit?.(this.#worker);
     const { artifacts } = this.#engine;
     const pending = await artifacts.pending(id);
     if (pending !== undefined && isOf(pending, lease)) {
@@ -139,7 +147,7 @@ export class DirectArtifacts implements ArtifactLink, ArtifactTransfers {
     { signal, onProgress }: TransferCall = {},
   ): Promise<Transfer | void> {
     await this.#requireHeld(lease);
-    if (typeof which === 'string') return this.#transfers.download(await this.#readable(lease, which));
+    if (typeof which === 'string') return this.#transfers.download(await this.#readable(lease, which), this.#worker);
     const record = await this.#readable(lease, which.id);
     await this.#patiently(record.name, 'read', signal, async () => {
       const bytes = await (await this.#place.blobs()).get(record.blob, { signal });

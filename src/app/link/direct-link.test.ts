@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { openLocalStore } from '../../artifacts/local/local-store.ts';
 import { fault } from '../../core/errors.ts';
+import { ClusterSecret } from '../../operate/cluster-secret.ts';
 import type { Hello } from '../../protocol/link.ts';
+import { AnnouncePace } from '../../server/transfers/announce-pace.ts';
+import { TransferSigner } from '../../server/transfers/transfer-signer.ts';
+import { Transfers } from '../../server/transfers/transfers.ts';
 import { refusal } from '../../store/conformance/kit/scene.ts';
 import { tempFolder } from '../../store/conformance/kit/temp-folder.ts';
 import { VirtualWorld } from '../../testing.ts';
@@ -57,6 +62,30 @@ test('a fault between the grant and its answer gives the tasks back with their t
     again.map(({ timeoutMs, tries, suspect }) => [timeoutMs, tries, suspect]),
     [1, 2, 3].map(() => [500, 1, false]),
   );
+});
+
+test('a worker that announces files in a loop is refused before the store is asked', async (t) => {
+  const { engine, world, close } = await setting('memory:');
+  t.after(close);
+  const place = await openLocalStore(join(folder, randomUUID()));
+  const blobs = async () => place;
+  const signer = new TransferSigner(new ClusterSecret('of the test', engine.store.clusterKey), world.clock.wall);
+  const { admit } = new AnnouncePace(world.clock, { rate: 1, burst: 3 });
+  const artifacts = { blobs, transfers: new Transfers({ signer, blobs }), admit };
+  const session = await new DirectLink(engine, undefined, { artifacts }).open(HELLO);
+  await engine.push({ queue: 'mail', handler: 'send' });
+  const [lease] = await session.claim({ max: 1, waitMs: 0, signal: new AbortController().signal });
+  const transfers = session.artifactTransfers;
+  assert.ok(lease !== undefined && transfers !== undefined);
+  const begin = (name: string) => transfers.begin(lease, { name, type: 'text/plain', size: 1, sha256: 'a'.repeat(64) });
+  const { id } = await begin('1');
+  await begin('2');
+  assert.equal(await refusal(transfers.end(lease, id)), 'ARTIFACT_MISMATCH');
+  assert.equal(await refusal(begin('3')), 'TOO_MANY');
+  assert.equal(await refusal(transfers.end(lease, id)), 'TOO_MANY');
+  assert.equal((await engine.artifacts.usage()).entries, 2);
+  await world.advance(1000);
+  await begin('3');
 });
 
 /** A store of its own in the real world, as the renewal thread opens it. */

@@ -184,6 +184,7 @@ class DirectSession implements Session {
       this.artifacts = new DirectArtifacts({
         engine,
         place: artifacts,
+        worker: name,
         mayRead: (lease, named) => this.#mayRead(lease, named),
       });
     this.artifactTransfers = this.artifacts;

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, realpath, unlink } from 'node:fs/promises
 import { isAbsolute } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import type { Content } from '../../core/artifact/artifact.ts';
+import { giveBack } from '../../core/artifact/give-back.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { placeOf } from '../blob-key.ts';
 import type { BlobCall, BlobStore } from '../blob-store.ts';
@@ -176,6 +177,7 @@ async function write(
     batch = [];
     size = 0;
     writing = onDisk('writing a blob', () => writeAll(file, chunks, count)).then(() => {
+      if (call.spent === true) for (const chunk of chunks) giveBack(chunk);
       room.used(count);
       call.onProgress?.((total += count));
     });

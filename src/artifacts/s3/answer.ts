@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { NO_ROOM, saysNoRoom } from '../../core/artifact/no-room.ts';
 import { fault } from '../../core/errors.ts';
 import { TransientError } from './retry.ts';
 
@@ -48,6 +49,8 @@ export function refusal(doing: string, answer: S3Answer): Error {
   const { status, headers, text } = answer;
   const code = element(text, 'Code');
   const said = code === undefined ? `HTTP ${status}` : `HTTP ${status} ${code}`;
+  if (saysNoRoom(status, text))
+    return fault('ARTIFACT_FAILED', { problem: `${doing}: ${NO_ROOM} (${said})`, status, s3: code });
   const passing = status >= 500 || status === 429 || status === 408 || (code !== undefined && PASSING.has(code));
   // 501 stays what it is.
   if (passing && status !== 501) {

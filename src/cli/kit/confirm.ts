@@ -6,6 +6,8 @@ export interface Question {
   readonly ask: string;
   /** The word to type. A plain yes is too easy for what cannot be undone. */
   readonly word: string;
+  /** The command has no `--dry-run`. */
+  readonly onlyDoes?: boolean | undefined;
 }
 
 /**
@@ -35,10 +37,10 @@ function closed(lines: ReturnType<typeof createInterface>): Promise<string> {
   });
 }
 
-function nobodyToAsk({ ask }: Question): Error {
+function nobodyToAsk({ ask, onlyDoes = false }: Question): Error {
   return fault(
     'INVALID_INPUT',
     { field: 'command line', problem: `${ask} There is no terminal to ask on` },
-    { hint: 'Say --yes to do it without being asked; --dry-run only counts.' },
+    { hint: `Say --yes to do it without being asked${onlyDoes ? '' : '; --dry-run only counts'}.` },
   );
 }

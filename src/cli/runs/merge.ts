@@ -14,9 +14,10 @@ export const merge: Command = {
   name: 'runs merge',
   doc: 'Merge the branch of a loop that has ended or is paused into its target',
   args: [RUN],
-  options: ['yes', 'by', ...OPERATOR_OPTIONS],
+  options: ['head', 'yes', 'by', ...OPERATOR_OPTIONS],
   examples: [
     { line: 'runs merge count-it', does: 'by the strategy of the run, or as a merge where that is none' },
+    { line: 'runs merge 42 --head 3f7c…', does: 'only what was looked at with runs diff' },
     { line: 'runs merge 42 --yes', does: 'without being asked; again it says the same commit' },
   ],
 
@@ -27,12 +28,15 @@ export const merge: Command = {
     return withOperator(config, async (operator) => {
       const run = await operator.call('getRun', { params: { id } });
       const name = safeLine(run.name ?? run.id);
-      if (!(await confirm({ ask: `Merge the branch of ${name} into its target?`, word: 'merge' }, config))) {
+      if (
+        !(await confirm({ ask: `Merge the branch of ${name} into its target?`, word: 'merge', onlyDoes: true }, config))
+      ) {
         out.note('Nothing was changed.');
         return EXIT.failed;
       }
       const by = actingUser(config.by);
-      const { commit } = await operator.call('mergeLoop', { params: { id: run.id }, by, timeoutMs: LONG_MS });
+      const query = config.head === undefined ? {} : { head_ref: config.head };
+      const { commit } = await operator.call('mergeLoop', { params: { id: run.id }, query, by, timeoutMs: LONG_MS });
       if (out.mode === 'json') out.json({ run: run.id, commit });
       else out.line(`Merged ${name}: its target is at ${commit}.`);
       return EXIT.fine;

@@ -28,7 +28,7 @@ export const scrap: Command = {
       const run = await operator.call('getRun', { params: { id } });
       const name = safeLine(run.name ?? run.id);
       const ask = `Remove the branch of ${name} and its worktree, with all that it has changed?`;
-      if (!(await confirm({ ask, word: 'scrap' }, config))) {
+      if (!(await confirm({ ask, word: 'scrap', onlyDoes: true }, config))) {
         out.note('Nothing was changed.');
         return EXIT.failed;
       }

@@ -3,6 +3,14 @@ import type { OptionTable } from './option.ts';
 
 /** Which runs, and what becomes of one. */
 export const RUN_OPTIONS = {
+  head: {
+    doc: 'The commit that was looked at, as runs diff says it: a branch that has moved since is not merged',
+    value: 'COMMIT',
+    parse: filled,
+    env: [],
+    fallback: () => undefined,
+    fallbackDoc: 'wherever the branch is',
+  },
   runName: {
     doc: 'The name of the run; in a list what the names begin with',
     flag: 'name',

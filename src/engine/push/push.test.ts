@@ -32,3 +32,12 @@ test('a spec is read as it was written, and one that is gone as the default', ()
   assert.deepEqual(readSpec(specBody).retry, { baseMs: 5000, factor: 2, maxMs: 3_600_000, jitter: 0 });
   assert.deepEqual(readSpec(undefined), readSpec(draft(TASK, DAY).specBody));
 });
+
+test('a task that acts on the branch of a run is asked for by nobody but Leasehold itself', () => {
+  const review = { queue: 'machines', handler: 'loop-git', input: { act: 'list', workspace: 'main' } } as const;
+  assert.throws(
+    () => draft(review, DAY),
+    (error) => isEngineError(error, 'FORBIDDEN'),
+  );
+  assert.equal(draft({ ...review, own: true }, DAY).handler, 'loop-git');
+});

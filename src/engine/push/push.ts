@@ -3,6 +3,7 @@ import { parseDuration } from '../../core/duration.ts';
 import { fault } from '../../core/errors.ts';
 import { normalizeUses } from '../../core/limits/limit.ts';
 import { checkKey, checkName } from '../../core/names.ts';
+import { OWN_HANDLERS } from '../../core/own-handlers.ts';
 import { normalizeFairness } from '../../core/placement/lane.ts';
 import { normalizePermissions } from '../../core/placement/permissions.ts';
 import { ANYWHERE, normalizePlacement } from '../../core/placement/placement.ts';
@@ -26,6 +27,8 @@ export interface PushRequest extends TaskRequest {
   readonly gathers?: Gathers | undefined;
   /** Its input carries what another run had recorded. Nobody else may say so: whoever gives an input would decide what a workflow has done. */
   readonly inherits?: boolean | undefined;
+  /** It asks for one of the handlers that only the engine's own code asks for. Nobody else may say so. */
+  readonly own?: boolean | undefined;
 }
 
 /** A checked request. Only the numbers of its lane and spec are missing. */
@@ -62,6 +65,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'permissions',
   'gathers',
   'inherits',
+  'own',
 ] satisfies (keyof PushRequest)[]);
 const UNIQUE: ReadonlySet<string> = new Set(['key', 'window']);
 
@@ -74,6 +78,13 @@ export function draft(request: PushRequest, maxUniqueMs: number, depth?: number)
   }
   const queue = checkName('queue', request.queue);
   const handler = checkName('handler', request.handler);
+  if (request.own !== true && OWN_HANDLERS.has(handler)) {
+    throw fault(
+      'FORBIDDEN',
+      { problem: `tasks of the handler ${handler} are made by Leasehold itself, for a run that it knows` },
+      { hint: 'Ask for the diff, the merge or the removal of the run.' },
+    );
+  }
   const payload = encodePayload(request.input);
   if (request.inherits !== true && inherits(payload)) {
     throw fault('INVALID_INPUT', {

@@ -7,7 +7,9 @@ export const loopOperations = {
   diffLoop: async (snapshot, { params: { id }, signal }) =>
     (await diffLoop(snapshot, id, { signal })) as AnswerOf<'diffLoop'>,
 
-  mergeLoop: async (snapshot, { params: { id }, signal }) => ({ commit: await mergeLoop(snapshot, id, { signal }) }),
+  mergeLoop: async (snapshot, { params: { id }, query, signal }) => ({
+    commit: await mergeLoop(snapshot, id, { signal, head: query?.head_ref }),
+  }),
 
   async scrapLoop(snapshot, { params: { id }, signal }) {
     await scrapLoop(snapshot, id, { signal });

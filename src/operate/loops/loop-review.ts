@@ -34,14 +34,23 @@ export async function diffLoop(snapshot: EngineSnapshot, id: string, bounds: Rev
   return review(snapshot.engine, look, { act: 'diff', worktree: worktreeOf(look) }, bounds);
 }
 
-/** Into the target of the run; again it answers the same commit. */
-export async function mergeLoop(snapshot: EngineSnapshot, id: string, bounds: ReviewBounds = {}): Promise<string> {
+/** Into the target of the run; again it answers the same commit. `head`: the commit that was looked at; a branch that has moved since is refused. */
+export async function mergeLoop(
+  snapshot: EngineSnapshot,
+  id: string,
+  { head, ...bounds }: ReviewBounds & { readonly head?: string | undefined } = {},
+): Promise<string> {
   const look = await lookUp(snapshot, id);
   const worktree = worktreeOf(look);
   refuseUnderWay(look, 'merge');
   if (look.review.status === 'scrapped') throw conflict(look, 'its work was scrapped');
   if (look.status === 'COMPLETED' && look.merged !== undefined) return look.merged;
-  const said = await review(snapshot.engine, look, { act: 'merge', worktree }, bounds);
+  const said = await review(
+    snapshot.engine,
+    look,
+    { act: 'merge', worktree, ...(head === undefined ? {} : { head }) },
+    bounds,
+  );
   const commit = isMap(said) ? said['commit'] : undefined;
   if (typeof commit === 'string') return commit;
   throw fault('INTERNAL', { problem: 'a merge has told no commit' });
@@ -153,6 +162,7 @@ function requestOf(asked: GitTask, placement: PlacementInput): PushRequest {
   return {
     queue: MACHINE_QUEUE,
     handler: LOOP_GIT,
+    own: true,
     input: asked,
     maxAttempts: 1,
     timeout: TIMEOUT_MS,

@@ -31,6 +31,11 @@ export const SignedAddress = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .describe('Their hash'),
+  by: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{16}$/)
+    .optional()
+    .describe('The worker that it was given to'),
   until: digits(z.number().min(0)).describe('How long it is good: calendar time in milliseconds'),
   sig: z
     .string()

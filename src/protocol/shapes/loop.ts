@@ -136,6 +136,14 @@ export const OutputFrom = z.strictObject({
 
 const stats = z.object({ additions: z.number(), deletions: z.number() });
 
+export const LoopMergeQuery = z.strictObject({
+  head_ref: z
+    .string()
+    .regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/)
+    .optional()
+    .describe('The commit that was looked at, as the diff says it: a branch that has moved since is not merged'),
+});
+
 export const LoopDiff = z
   .object({
     base_ref: z.string(),

@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { giveBack } from '../../core/artifact/give-back.ts';
 import { watchStalls } from '../transfers/stall-watch.ts';
 import type { FileAnswer, RawResponse } from './answers.ts';
 
@@ -27,7 +29,14 @@ export async function sendFile(
     stop();
     unwatch();
   });
+  giveBackWritten(reply.raw);
   return reply.send(bytes);
+}
+
+/** Chunks of a file are nobody else's: each is given back when it has gone, and not when somebody collects it. */
+function giveBackWritten(response: ServerResponse): void {
+  const write = response.write.bind(response) as (chunk: Uint8Array, done: () => void) => boolean;
+  response.write = (chunk: Uint8Array): boolean => write(chunk, () => giveBack(chunk));
 }
 
 export async function sendRaw({ response }: RawResponse, reply: FastifyReply): Promise<unknown> {

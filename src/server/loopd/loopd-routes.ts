@@ -55,9 +55,9 @@ export const loopRoutes: Handlers<
     await admit({ guard, principal }, [{ queue: queueOf({}) }]);
     return loops.diff(params.id, closing);
   },
-  async mergeLoop({ guard, principal, loops, params, closing }) {
+  async mergeLoop({ guard, principal, loops, params, query, closing }) {
     await admit({ guard, principal }, [{ queue: queueOf({}) }]);
-    return { commit: await loops.merge(params.id, closing) };
+    return { commit: await loops.merge(params.id, query.head_ref, closing) };
   },
   async scrapLoop({ guard, principal, loops, params, closing }) {
     await admit({ guard, principal }, [{ queue: queueOf({}) }]);

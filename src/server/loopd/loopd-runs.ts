@@ -66,7 +66,8 @@ export class LoopdRuns {
 
   diff = async (id: string, signal: AbortSignal): Promise<AnswerOf<'diffLoop'>> =>
     (await review.diffLoop(this.#snapshot, id, { signal })) as AnswerOf<'diffLoop'>;
-  merge = (id: string, signal: AbortSignal): Promise<string> => review.mergeLoop(this.#snapshot, id, { signal });
+  merge = (id: string, head: string | undefined, signal: AbortSignal): Promise<string> =>
+    review.mergeLoop(this.#snapshot, id, { signal, head });
   scrap = (id: string, signal: AbortSignal): Promise<void> => review.scrapLoop(this.#snapshot, id, { signal });
   removeWorktree = (id: string, signal: AbortSignal): Promise<void> =>
     review.removeWorktree(this.#snapshot, id, { signal });

@@ -20,6 +20,7 @@ interface Doorway {
     id: string,
     bytes: string,
     sent?: string,
+    by?: string,
   ) => { readonly socket: Socket; readonly told: Promise<string> };
 }
 
@@ -35,8 +36,8 @@ async function doorway(t: TestContext, node: NodeScene, more: Partial<ByteDoorOp
   });
   const closing = new AbortController();
   const server = createServer((request, response) => {
-    const [, id = '', size, sha256 = ''] = (request.url ?? '').split('/');
-    const query = { size: Number(size), sha256, until: 0, sig: '' };
+    const [, id = '', size, sha256 = '', by] = (request.url ?? '').split('/');
+    const query = { size: Number(size), sha256, until: 0, sig: '', by };
     door.receive({ id, query, request, closing: closing.signal }).then(
       () => response.end('taken'),
       (error: unknown) => response.end(isEngineError(error) ? `${error.code}: ${error.message}` : String(error)),
@@ -51,14 +52,14 @@ async function doorway(t: TestContext, node: NodeScene, more: Partial<ByteDoorOp
   return {
     door,
     closing,
-    send(id, bytes, sent = bytes) {
+    send(id, bytes, sent = bytes, by = 'one') {
       const socket = connect(port, '127.0.0.1');
       const told = new Promise<string>((resolve, reject) => {
         socket.on('error', reject).once('data', (chunk) => resolve(String(chunk)));
       });
       const size = Buffer.byteLength(bytes);
       socket.write(
-        `PUT /${id}/${size}/${sha256Of(bytes)} HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n${sent}`,
+        `PUT /${id}/${size}/${sha256Of(bytes)}/${by} HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\n\r\n${sent}`,
       );
       t.after(() => socket.destroy());
       return { socket, told };
@@ -90,4 +91,17 @@ test('bytes that come again are a transfer as the first ones were: they count, a
   closing.abort();
   assert.match(await first.told, /STORE_UNAVAILABLE/);
   assert.equal(door.open, 0);
+});
+
+test('one worker takes no more than its share of the places', async (t) => {
+  const node = await nodeScene(t, { artifactStore: tempFolder('artifacts') });
+  const { id } = await left(node, { bytes: 'hello' });
+  const { door, send } = await doorway(t, node, { most: 4, mostOfOne: 2 });
+  const slow = [send(id, 'hello', 'he', 'loud'), send(id, 'hello', 'he', 'loud')];
+  for (let n = 0; n < 1000 && door.open < 2; n++) await new Promise((resolve) => setImmediate(resolve));
+  assert.match(await send(id, 'hello', 'hello', 'loud').told, /TOO_MANY.*this worker/);
+  assert.match(await send(id, 'hello', 'hello', 'quiet').told, /taken$/);
+  for (const { socket } of slow) socket.write('llo');
+  for (const { told } of slow) assert.match(await told, /taken$/);
+  assert.match(await send(id, 'hello', 'hello', 'loud').told, /taken$/);
 });

@@ -23,6 +23,8 @@ export interface ByteDoorOptions {
   readonly now: () => number;
   /** Uploads and downloads at a time. Each holds a file, a connection and some buffers. */
   readonly most?: number | undefined;
+  /** Those of one worker, of them. */
+  readonly mostOfOne?: number | undefined;
   readonly terms?: StallTerms | undefined;
 }
 
@@ -40,6 +42,10 @@ export interface Asked {
 }
 
 const MOST = 256;
+/** A worker whose transfers stand still leaves most places to others; so do all the people who read files. */
+const MOST_OF_ONE = 64;
+/** Whoever reads with a token of its own. */
+const PEOPLE = 'people';
 /** A day after it was announced its row goes, and its bytes with it: what came later would lie there for good. An hour is left for clocks that differ. */
 const TAKEN_FOR_MS = MAX_UPLOAD_MS - 3_600_000;
 /** What lies between the line and the place. */
@@ -49,6 +55,8 @@ const BUFFER = 256 * 1024;
 export class ByteDoor {
   readonly #options: ByteDoorOptions;
   #open = 0;
+  /** By worker. */
+  readonly #shares = new Map<string, number>();
 
   constructor(options: ByteDoorOptions) {
     this.#options = options;
@@ -74,11 +82,11 @@ export class ByteDoor {
     // A clock that was set back gives nobody more.
     const withinMs = Math.min(TAKEN_FOR_MS, pending.createdAt + TAKEN_FOR_MS - now());
     if (withinMs <= 0) throw unknown(id);
-    const leave = this.#enter();
+    const leave = this.#enter(query.by);
     try {
       const place = await blobs();
       await this.#through({ request, query, closing, withinMs }, (bytes, signal) =>
-        place.put(pending.blob, bytes, { size: query.size, sha256: query.sha256 }, { signal }),
+        place.put(pending.blob, bytes, { size: query.size, sha256: query.sha256 }, { signal, spent: true }),
       );
     } finally {
       leave();
@@ -87,18 +95,18 @@ export class ByteDoor {
 
   /** For somebody who may read artifacts. */
   async sendKnown(id: string, asked: Asked): Promise<FileAnswer> {
-    return this.#send(await this.#options.artifacts.get(id), asked);
+    return this.#send(await this.#options.artifacts.get(id), asked, PEOPLE);
   }
 
   /** At an address that is signed for a worker. */
   async sendSigned(id: string, query: SignedQuery, headers: IncomingMessage['headers']): Promise<FileAnswer> {
     const record = await this.#options.artifacts.get(id);
     requireSame(id, record, query);
-    return this.#send(record, { headers, inline: false });
+    return this.#send(record, { headers, inline: false }, query.by);
   }
 
   /** The answer with a file, or with a range of it. */
-  #send(record: ArtifactRecord, { headers, inline }: Asked): FileAnswer {
+  #send(record: ArtifactRecord, { headers, inline }: Asked, by: string | undefined): FileAnswer {
     const { size, sha256, blob } = record;
     const head = fileHeaders(record, { inline });
     const etag = etagOf(sha256);
@@ -116,12 +124,12 @@ export class ByteDoor {
         'content-length': String(end - start),
         ...(range === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
       },
-      () => this.#read(blob, range),
+      () => this.#read(blob, range, by),
     );
   }
 
-  async #read(blob: string, range: ByteRange | undefined): Promise<Readable> {
-    const leave = this.#enter();
+  async #read(blob: string, range: ByteRange | undefined, by: string | undefined): Promise<Readable> {
+    const leave = this.#enter(by);
     try {
       const place = await this.#options.blobs();
       const bytes = await place.get(blob, range ?? {});
@@ -136,7 +144,7 @@ export class ByteDoor {
   /** Whole already: the bytes that come again are thrown away, so that their sender can read the answer. */
   async #repeated({ id, ...coming }: Incoming): Promise<void> {
     requireSame(id, await this.#options.artifacts.get(id), coming.query);
-    const leave = this.#enter();
+    const leave = this.#enter(coming.query.by);
     try {
       await this.#through({ ...coming, withinMs: TAKEN_FOR_MS }, async (bytes) => {
         for await (const _ of bytes);
@@ -202,17 +210,26 @@ export class ByteDoor {
     }
   }
 
-  #enter(): () => void {
-    const { most = MOST } = this.#options;
+  #enter(by = ''): () => void {
+    const { most = MOST, mostOfOne = MOST_OF_ONE } = this.#options;
     if (this.#open >= most) throw fault('TOO_MANY', { problem: `${most} transfers go through this node already` });
+    const own = this.#shares.get(by) ?? 0;
+    if (own >= mostOfOne) throw fault('TOO_MANY', { problem: `${own} transfers of ${whose(by)} go through this node` });
     this.#open += 1;
+    this.#shares.set(by, own + 1);
     let left = false;
     return () => {
-      if (!left) this.#open -= 1;
+      if (left) return;
       left = true;
+      this.#open -= 1;
+      const rest = (this.#shares.get(by) ?? 1) - 1;
+      if (rest === 0) this.#shares.delete(by);
+      else this.#shares.set(by, rest);
     };
   }
 }
+
+const whose = (by: string): string => (by === PEOPLE ? 'readers' : 'this worker');
 
 /** HTTP itself sees to it that no more and no fewer bytes come than were declared. */
 function checkLength({ 'content-length': length }: IncomingMessage['headers'], { size }: Content): void {

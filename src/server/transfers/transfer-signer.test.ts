@@ -43,6 +43,7 @@ test('an address is good for its artifact, its way, its bytes and its time, and 
   assert.equal(isRefused(one, 'put', ID, { ...query, until: query.until + 1 }), true, 'a longer time');
   assert.equal(isRefused(one, 'put', ID, { ...query, sig: `${query.sig.slice(0, -1)}_` }), true, 'another signature');
   assert.equal(isRefused(one, 'put', ID, { ...query, sig: '' }), true, 'none');
+  assert.equal(isRefused(one, 'put', ID, { ...query, by: 'A'.repeat(16) }), true, 'the share of another worker');
   now += GOOD_FOR_MS - 1;
   assert.equal(isRefused(one, 'put', ID, query), false, 'until its last moment');
   now += 1;

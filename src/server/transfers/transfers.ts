@@ -1,6 +1,6 @@
 import type { BlobStore, SignedTransfer } from '../../artifacts/blob-store.ts';
 import type { ArtifactRecord } from '../../engine/records.ts';
-import { GOOD_FOR_MS, type TransferSigner } from './transfer-signer.ts';
+import { GOOD_FOR_MS, shareOf, type TransferSigner } from './transfer-signer.ts';
 
 /** The place of the bytes. It is opened when it is first needed. */
 export type BlobPlace = () => Promise<BlobStore>;
@@ -31,16 +31,16 @@ export class Transfers {
     return (await this.#blobs()).sign !== undefined;
   }
 
-  async upload({ id, blob, size, sha256 }: Omit<Travelling, 'name'>): Promise<SignedTransfer> {
+  async upload({ id, blob, size, sha256 }: Omit<Travelling, 'name'>, worker: string): Promise<SignedTransfer> {
     const content = { size, sha256 };
     const blobs = await this.#blobs();
-    if (blobs.sign === undefined) return this.#signer.sign('put', id, content);
+    if (blobs.sign === undefined) return this.#signer.sign('put', id, content, shareOf(worker));
     return blobs.sign({ way: 'put', key: blob, content, untilMs: GOOD_FOR_MS });
   }
 
-  async download({ id, blob, size, sha256, name }: Travelling): Promise<SignedTransfer> {
+  async download({ id, blob, size, sha256, name }: Travelling, worker: string): Promise<SignedTransfer> {
     const blobs = await this.#blobs();
-    if (blobs.sign === undefined) return this.#signer.sign('get', id, { size, sha256 });
+    if (blobs.sign === undefined) return this.#signer.sign('get', id, { size, sha256 }, shareOf(worker));
     const fileName = name.slice(name.lastIndexOf('/') + 1);
     return blobs.sign({ way: 'get', key: blob, untilMs: GOOD_FOR_MS, fileName });
   }

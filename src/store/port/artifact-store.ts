@@ -8,7 +8,7 @@ export interface ArtifactStore {
   /**
    * Announces bytes that are about to travel, for a running attempt. Fenced like a settle. Nobody sees the artifact before it is whole. The room that it
    * takes is counted from here on. A repeat with the same id changes nothing and is answered as before. What earlier attempts of the task have begun
-   * and not ended is given up, so that its room is free for this one.
+   * and not ended is given up, so that its room in the task is free for this one; in all it counts until its bytes are swept.
    */
   artifactBegin(params: NewArtifact): Promise<BeginAnswer>;
   /**
@@ -34,7 +34,7 @@ export interface ArtifactStore {
   artifactSweep(params: SweepQuery): Promise<Sweep>;
   /** Their bytes are gone: the rows go too. Under the epoch of the duty. */
   artifactSwept(params: { readonly duty: DutyTerm; readonly ids: readonly string[] }): Promise<void>;
-  /** How much room all artifacts take, those that are under way included. */
+  /** How much room all artifacts take: those that are under way included, and the bytes of what was given up and not yet swept. */
   artifactUsage(): Promise<ArtifactUsage>;
 }
 

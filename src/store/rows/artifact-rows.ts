@@ -44,10 +44,25 @@ export interface RoomRow {
   readonly root: number;
   readonly task: number;
   readonly size: number;
+  /** As it is now; undefined: nobody asks. */
+  readonly state?: number | undefined;
 }
 
 /** The room of all tasks together has these for its root and its task. */
 export const ALL = { root: 0, task: 0 } as const;
+/** What was given up and whose bytes may still lie there: nobody's artifacts, but room all the same, until the sweep has deleted them. */
+export const GIVEN_UP_ROOM = { root: 0, task: -1 } as const;
+
+/** What of these rows was given up. */
+export function givenUpOf(rows: readonly RoomRow[]): RoomTaken {
+  const left = rows.filter(({ state }) => state === GIVEN_UP);
+  return { entries: left.length, bytes: left.reduce((sum, { size }) => sum + size, 0) };
+}
+
+/** What all artifacts take, with the bytes of those that were given up. */
+export function inAll(all: RoomTaken, givenUp: RoomTaken): RoomTaken {
+  return { entries: all.entries, bytes: all.bytes + givenUp.bytes };
+}
 
 /** What these rows take, by task and in all. In the order in which their rows are locked. */
 export function roomOf(rows: readonly RoomRow[]): readonly (RoomTaken & Omit<RoomRow, 'size'>)[] {

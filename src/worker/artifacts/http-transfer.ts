@@ -3,6 +3,7 @@ import { request as secure } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Artifact, Content } from '../../core/artifact/artifact.ts';
+import { NO_ROOM, saysNoRoom } from '../../core/artifact/no-room.ts';
 import { fault, isEngineError } from '../../core/errors.ts';
 import { WireError } from '../../protocol/answers.ts';
 import type { Transfer, TransferCall } from '../../protocol/artifact-link.ts';
@@ -24,8 +25,13 @@ export async function sendFile(
 ): Promise<void> {
   const given = Object.entries(transfer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const headers = { ...Object.fromEntries(given), 'content-length': file.size };
-  const { request, answered } = call(transfer, 'PUT', rules, { headers, ...(signal === undefined ? {} : { signal }) });
-  const sending = pipeline(Readable.from(announcedBytes(file.path, file, onProgress), { objectMode: false }), request);
+  const { request, answered, isNode } = call(transfer, 'PUT', rules, {
+    headers,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  // A node hashes what comes, and a bucket may not.
+  const bytes = announcedBytes(file.path, file, { onProgress, checkedThere: isNode });
+  const sending = pipeline(Readable.from(bytes, { objectMode: false }), request);
   // A server may answer before it has read everything. Its answer says more than the broken pipe that follows.
   const answer = await Promise.race([answered, sending.then(() => answered)]).catch((error: unknown) => {
     request.destroy();
@@ -76,7 +82,7 @@ function call(transfer: Transfer, method: Transfer['method'], rules: AddressRule
   request.on('error', reject);
   request.on('timeout', () => request.destroy(new Error(`nothing moved for ${IDLE_MS / 1000} s`)));
   answered.catch(() => {});
-  return { request, answered };
+  return { request, answered, isNode };
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
@@ -126,6 +132,7 @@ function requireOk({ statusCode = 0 }: IncomingMessage, text: string, wantsBody 
       .trim()
       .slice(0, 200);
   const problem = `HTTP ${statusCode}${reason === '' ? '' : `: ${reason}`}`;
+  if (saysNoRoom(statusCode, text)) throw new TransferError(`${NO_ROOM} (${problem})`, 'never');
   if (statusCode >= 300 && statusCode < 400)
     throw new TransferError(`${problem} (redirects are not followed)`, 'never');
   if (statusCode === 401 || statusCode === 403 || statusCode === 410) throw new TransferError(problem, 'renewed');

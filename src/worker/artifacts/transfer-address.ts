@@ -1,6 +1,7 @@
 import { type LookupAddress, lookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { BlockList, type LookupFunction } from 'node:net';
 import { fault } from '../../core/errors.ts';
+import { isIn, isNeverDialled } from '../../workspace/git/host-address.ts';
 
 export interface AddressRules {
   /** The address of the node in use. */
@@ -11,16 +12,6 @@ export interface AddressRules {
    */
   readonly hosts?: readonly string[] | undefined;
 }
-
-/** Where clouds tell a host its own secrets, and what else is on the link alone. */
-const NEVER = new BlockList();
-NEVER.addSubnet('169.254.0.0', 16, 'ipv4');
-NEVER.addSubnet('fe80::', 10, 'ipv6');
-NEVER.addAddress('fd00:ec2::254', 'ipv6');
-NEVER.addAddress('100.100.100.200', 'ipv4');
-NEVER.addAddress('192.0.0.192', 'ipv4');
-NEVER.addAddress('0.0.0.0', 'ipv4');
-NEVER.addAddress('::', 'ipv6');
 
 const HERE = new BlockList();
 HERE.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -34,7 +25,7 @@ export function transferAddress(said: string, { node, hosts }: AddressRules): UR
   if (url.username !== '' || url.password !== '') throw refused(url.host, 'it has a name or a password in it');
   if (url.origin === own.origin) return url;
   const bare = bareHost(url);
-  if (isForbidden(bare))
+  if (isNeverDialled(bare))
     throw refused(url.host, 'it is an address on the link alone, where clouds keep the secrets of a host');
   if (hosts !== undefined) {
     if (hosts.includes(url.host) || hosts.includes(bare)) return url;
@@ -51,7 +42,7 @@ export function transferAddress(said: string, { node, hosts }: AddressRules): UR
 /** Looks a name up, and fails where it leads to an address that is never used. The address that was checked is the one that is dialled. */
 export const checkedLookup: LookupFunction = (name, options, done) => {
   lookup(name, { ...options, all: true }, (error: Error | null, found: LookupAddress[]) => {
-    const bad = found?.find(({ address }) => isForbidden(address));
+    const bad = found?.find(({ address }) => isNeverDialled(address));
     const problem = bad === undefined ? error : refused(name, `it leads to ${bad.address}`);
     const first = found?.[0];
     if (problem !== null) done(problem, '', 0);
@@ -65,19 +56,8 @@ function bareHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
-function isForbidden(host: string): boolean {
-  if (host === 'metadata' || host === 'metadata.google.internal') return true;
-  return isIn(NEVER, host);
-}
-
 function isHere(host: string): boolean {
   return /^(?:.+\.)?localhost$/.test(host) || isIn(HERE, host);
-}
-
-/** An address of the fourth version within one of the sixth counts as what it is. */
-function isIn(list: BlockList, host: string): boolean {
-  const version = isIP(host);
-  return version !== 0 && list.check(host, version === 4 ? 'ipv4' : 'ipv6');
 }
 
 function refused(host: string, problem: string): Error {

@@ -8,7 +8,7 @@ import { checkoutOf } from './cloned-run.ts';
 import { mergeAnswer, mergeTitle } from './merge-answer.ts';
 
 export async function reviewClone(
-  act: Exclude<GitTask['act'], 'list'>,
+  asked: Exclude<GitTask, { readonly act: 'list' }>,
   tree: ClonedWorktree,
   { workspaces, bounds }: { readonly workspaces: WorkspaceReader | undefined; readonly bounds: DiffBounds },
 ): Promise<unknown> {
@@ -17,13 +17,15 @@ export async function reviewClone(
   const { branch, base, base_commit, target } = tree;
   const remote = await hosted.remote(checkoutOf(tree));
   const head = await remote.head();
-  switch (act) {
+  switch (asked.act) {
     case 'diff':
       if (head === undefined) throw fault('NOT_FOUND', { kind: 'branch', id: branch });
       return remote.diff(base_commit, head, bounds);
     case 'merge': {
       const strategy = tree.strategy === 'none' ? 'merge' : tree.strategy;
       if (head === undefined) throw fault('NOT_FOUND', { kind: 'branch', id: branch });
+      if (asked.head !== undefined && asked.head !== head)
+        throw fault('WORKSPACE_MISMATCH', { expected: asked.head, found: head });
       const message = mergeTitle(strategy, tree);
       return mergeAnswer(tree, await remote.merge({ strategy, commit: head, target, base, message }));
     }

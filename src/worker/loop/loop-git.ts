@@ -32,7 +32,7 @@ export async function reviewWork(
     throw fault('INVALID_INPUT', { field: 'input', problem: 'it says no act on the worktree of a run' });
   if (asked.act === 'list') return { worktrees: await listed(host, asked.workspace) };
   const { worktree } = asked;
-  if (isClone(worktree)) return reviewClone(asked.act, worktree, { workspaces, bounds: BOUNDS });
+  if (isClone(worktree)) return reviewClone(asked, worktree, { workspaces, bounds: BOUNDS });
   const { repo, branch, base_commit: base } = worktree;
   const repository = await repositoryOf(host, repo);
   const head = await commitOf(repository, branchRef(branch), { signal });
@@ -41,7 +41,7 @@ export async function reviewWork(
       if (head === undefined) throw fault('NOT_FOUND', { kind: 'branch', id: branch });
       return diffCommits(repository, base, head, BOUNDS);
     case 'merge':
-      return merged(host, worktree, signal);
+      return merged(host, worktree, asked.head, signal);
     case 'remove':
       await removeRunWorktree(host, worktree);
       return { branch, commit: head ?? null };
@@ -69,12 +69,15 @@ async function refuseInUse(
     throw fault('CONFLICT', { problem: `${branch} is checked out elsewhere, or is where work begins or goes` });
 }
 
-async function merged(host: Host, worktree: RootedWorktree, signal: AbortSignal): Promise<unknown> {
+async function merged(
+  host: Host,
+  worktree: RootedWorktree,
+  head: string | undefined,
+  signal: AbortSignal,
+): Promise<unknown> {
   const strategy = worktree.strategy === 'none' ? 'merge' : worktree.strategy;
-  return mergeAnswer(
-    worktree,
-    await mergeRun(host, worktree, { strategy, message: mergeTitle(strategy, worktree), signal }),
-  );
+  const message = mergeTitle(strategy, worktree);
+  return mergeAnswer(worktree, await mergeRun(host, worktree, { strategy, message, head, signal }));
 }
 
 /** Paths are told below the root: where that lies is for the worker to know. */

@@ -116,11 +116,18 @@ export async function mergeRun(
   {
     strategy,
     message,
+    head,
     signal,
-  }: { readonly strategy: RootedWorktree['strategy']; readonly message: string; readonly signal?: AbortSignal },
+  }: {
+    readonly strategy: RootedWorktree['strategy'];
+    readonly message: string;
+    /** The commit that somebody has looked at. */
+    readonly head?: string | undefined;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<Merged> {
   const repository = await repositoryOf(host, repo);
-  return mergeBranch(repository, { strategy, branch, target, base, message, signal });
+  return mergeBranch(repository, { strategy, branch, target, base, head, message, signal });
 }
 
 /** Never the branch. A worktree that is gone already is removed. */

@@ -9,9 +9,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type CredentialValue, textsOf } from '../../core/credential/value.ts';
 import { fault } from '../../core/errors.ts';
+import { type Pinned, pinnedSettings } from './host-address.ts';
 
 export interface GitAccess {
   readonly env: Readonly<Record<string, string>>;
+  /** Just before it speaks with a host: what is dialled for the name. */
+  readonly dial?: (() => Promise<Dialling>) | undefined;
   /** What must not be told. */
   readonly secrets: readonly string[];
   close(): Promise<void>;
@@ -23,6 +26,14 @@ export interface AccessOptions {
   readonly credential?: CredentialValue | undefined;
   /** Keys of hosts for ssh. Undefined: the first key that a host shows is kept in `known_hosts` of the folder, and asked for from then on. */
   readonly knownHosts?: string | undefined;
+  /** Undefined: whatever git and ssh find. */
+  readonly pin?: (() => Promise<Pinned | undefined>) | undefined;
+}
+
+export interface Dialling {
+  /** Of git. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Git asks once for each; it is read again only if the server asks again. */
@@ -32,8 +43,7 @@ const PIPE = 4096;
 
 export async function openAccess(options: AccessOptions): Promise<GitAccess> {
   const { credential } = options;
-  if (credential === undefined)
-    return { env: { GIT_SSH_COMMAND: sshCommand(options) }, secrets: [], close: async () => {} };
+  if (credential === undefined) return { env: {}, dial: dialWith(options), secrets: [], close: async () => {} };
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(options.folder, 'access-'));
   const secrets = textsOf(credential);
@@ -48,12 +58,12 @@ export async function openAccess(options: AccessOptions): Promise<GitAccess> {
     if (key !== undefined) {
       const file = join(folder, 'key');
       await writeFile(file, key.endsWith('\n') ? key : `${key}\n`, { mode: 0o600, flag: 'wx' });
-      return { env: { GIT_SSH_COMMAND: sshCommand(options, file) }, secrets, close };
+      return { env: {}, dial: dialWith(options, file), secrets, close };
     }
     open.push(await pipeOf(join(folder, 'user'), user), await pipeOf(join(folder, 'password'), password));
     const program = join(folder, 'askpass');
     await writeFile(program, ASKPASS, { mode: 0o700, flag: 'wx' });
-    return { env: { GIT_ASKPASS: program, GIT_SSH_COMMAND: sshCommand(options) }, secrets, close };
+    return { env: { GIT_ASKPASS: program }, dial: dialWith(options), secrets, close };
   } catch (error) {
     await close();
     throw error;
@@ -102,7 +112,15 @@ function partsOf(credential: CredentialValue): Parts {
   return { user, password };
 }
 
-function sshCommand({ folder, knownHosts }: AccessOptions, key?: string): string {
+const dialWith = (options: AccessOptions, key?: string) => async (): Promise<Dialling> => {
+  const pinned = await options.pin?.();
+  return {
+    settings: pinned === undefined ? {} : pinnedSettings(pinned),
+    env: { GIT_SSH_COMMAND: sshCommand(options, pinned, key) },
+  };
+};
+
+function sshCommand({ folder, knownHosts }: AccessOptions, pinned: Pinned | undefined, key?: string): string {
   const settings: Readonly<Record<string, string>> = {
     BatchMode: 'yes',
     IdentitiesOnly: 'yes',
@@ -119,10 +137,16 @@ function sshCommand({ folder, knownHosts }: AccessOptions, key?: string): string
     ForwardX11: 'no',
     ClearAllForwardings: 'yes',
     ConnectTimeout: '20',
+    ...(pinned === undefined ? {} : dialled(pinned)),
   };
   // Git gives this to a shell: our own paths are quoted.
   const options = Object.entries(settings).map(([name, value]) => `-o ${quoted(`${name}=${value}`)}`);
   return ['ssh', '-F', '/dev/null', '-T', ...options].join(' ');
+}
+
+/** Keys of hosts are still those of the name. Of several addresses ssh is told the first. */
+function dialled({ host, port, addresses: [first = host] }: Pinned): Readonly<Record<string, string>> {
+  return { HostName: first, HostKeyAlias: port === 22 ? host : `[${host}]:${port}` };
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -105,13 +105,15 @@ export class Git {
   async #start(args: readonly string[], call: GitCall): Promise<GitEnd> {
     this.#ready ??= mkdir(this.#home, { recursive: true, mode: 0o700 });
     await this.#ready;
-    const env = { ...cleanEnvironment(this.#home, this.#path), ...call.access?.env, ...call.env };
+    const dialling = await call.access?.dial?.();
+    const env = { ...cleanEnvironment(this.#home, this.#path), ...call.access?.env, ...dialling?.env, ...call.env };
     const where = [
       ...(call.dir === undefined ? [] : [`--git-dir=${call.dir}`]),
       ...(call.work === undefined ? [] : [`--work-tree=${call.work}`]),
     ];
     const protocols = call.access === undefined ? [] : this.protocols;
-    const common = ['--no-pager', ...settingArguments(protocols, call.local === true), ...where];
+    const own = Object.entries(dialling?.settings ?? {}).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+    const common = ['--no-pager', ...settingArguments(protocols, call.local === true), ...own, ...where];
     const process = {
       cwd: call.work ?? call.dir ?? this.#home,
       maxFileBytes: this.caps.maxBytes,

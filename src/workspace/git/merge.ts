@@ -2,6 +2,7 @@
 import { fault } from '../../core/errors.ts';
 import { type Author, authorship, type CheckedOut, changedFiles, LEASEHOLD } from './commit.ts';
 import { baseBranch, branchRef, commitOf, isAncestor, type Repository, resolveRef } from './repository.ts';
+import { checkTree } from './tree-check.ts';
 import { listWorkTrees, locked } from './worktree.ts';
 
 export const MERGE_STRATEGIES = ['none', 'merge', 'squash'] as const;
@@ -14,6 +15,8 @@ export interface MergeWish {
   /** Made from `base` if it is not there. Default: the base. */
   readonly target?: string | undefined;
   readonly base?: string | undefined;
+  /** Where the branch must be, as somebody has seen it who said yes. Undefined: wherever it is. */
+  readonly head?: string | undefined;
   readonly message?: string | undefined;
   readonly author?: Author | undefined;
   readonly mayChange?: readonly string[] | undefined;
@@ -41,6 +44,8 @@ async function mergeLocked(repository: Repository, wish: MergeWish): Promise<Mer
     throw fault('INVALID_INPUT', { field: 'merge target', problem: 'it is the branch of the run itself' });
   const theirs = await commitOf(repository, branchRef(branch), { signal });
   if (theirs === undefined) throw fault('NOT_FOUND', { kind: 'branch', id: branch });
+  if (wish.head !== undefined && wish.head !== theirs)
+    throw fault('WORKSPACE_MISMATCH', { expected: wish.head, found: theirs });
   const open = await refuseDirty(repository, [branch, target], wish.mayChange);
   const ours = await targetCommit(repository, target, base);
   const joined = await joinCommits(repository, {
@@ -93,6 +98,7 @@ export async function joinCommits(
   if (code === 1) return { files: [...new Set(files)].slice(0, MOST_TOLD) };
   if (strategy === 'squash' && tree === (await git.line(['rev-parse', `${ours}^{tree}`], { dir })))
     return { commit: ours, changed: false };
+  await checkTree(repository, tree, repository.main ?? dir, { signal });
   const parents = strategy === 'squash' ? [ours] : [ours, theirs];
   const commit = await git.line(['commit-tree', tree, ...parents.flatMap((one) => ['-p', one]), '-F', '-'], {
     dir,

@@ -236,6 +236,29 @@ test('a squash is one commit, and files of the target follow where it is checked
   assert.equal((await mergeBranch(repository, { strategy: 'squash', branch: 'run/a' })).outcome, 'unchanged');
 });
 
+test('a branch that has moved since it was looked at is not merged', async () => {
+  const { folder, path, repository } = await merging();
+  const seen = git(folder, 'rev-parse', 'run/a');
+  commit(path, { c: 'c\n' }, 'After the review');
+  const before = git(folder, 'for-each-ref');
+  const merge = (head: string) => mergeBranch(repository, { strategy: 'merge', branch: 'run/a', head });
+  await assert.rejects(merge(seen), { code: 'WORKSPACE_MISMATCH' });
+  assert.equal(git(folder, 'for-each-ref'), before);
+  assert.equal((await merge(git(folder, 'rev-parse', 'run/a'))).outcome, 'merged');
+});
+
+test('a merge brings no link that leads out of the repository', async () => {
+  const { folder, path, repository } = await merging();
+  symlinkSync('/etc', join(path, 'out'));
+  git(path, 'add', 'out');
+  git(path, 'commit', '--quiet', '-m', 'A way out');
+  const before = git(folder, 'for-each-ref');
+  for (const strategy of ['merge', 'squash'] as const)
+    await assert.rejects(mergeBranch(repository, { strategy, branch: 'run/a' }), { code: 'WORKSPACE_FAILED' });
+  assert.equal(git(folder, 'for-each-ref'), before);
+  assert.ok(!existsSync(join(folder, 'out')));
+});
+
 test('the strategy none does nothing', async () => {
   const { folder, repository } = await merging();
   const before = git(folder, 'for-each-ref');

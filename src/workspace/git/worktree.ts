@@ -166,6 +166,25 @@ export async function listWorkTrees(repository: Repository): Promise<readonly Li
   return listed;
 }
 
+/**
+ * Refuses a folder below a root in which a worktree is to be made, if it has files of somebody: it is neither empty, nor the worktree of this branch, nor
+ * one that a git was making when it was killed.
+ */
+export async function refuseTaken(repository: Repository, path: string, branch: string | undefined): Promise<void> {
+  const files = await readdir(path).catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? [] : ['?']));
+  if (files.length === 0) return;
+  const admin = (await adminFolders(repository)).find((one) => one.path === path)?.dir;
+  if (admin !== undefined) {
+    const found = await headBranch(repository, admin);
+    if (found !== undefined && found === branch) return;
+    const isUnfinished = (await readFile(join(admin, 'locked'), 'utf8').catch(() => '')).startsWith('initializing');
+    if (isUnfinished) return;
+  }
+  throw fault('WORKSPACE_FAILED', {
+    problem: `the folder ${JSON.stringify(basename(path))} in the place of its worktree has files already, and is no worktree of ${branch ?? 'it'}`,
+  });
+}
+
 interface Place {
   readonly path: string;
   readonly dir: string;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Afterwards, S3Server } from './s3-server.ts';
+import { type Afterwards, CREDENTIALS, type S3Server } from './s3-server.ts';
 import { problemOf } from './signature.ts';
 
 /**
@@ -24,6 +24,8 @@ export class S3Gate {
   /** Codes of requests that were refused for their signature. */
   readonly refused: string[] = [];
   fate: (request: IncomingMessage) => Fate = () => 'through';
+  /** What requests must be signed with. */
+  secret: string = CREDENTIALS.secretAccessKey;
   readonly #target: S3Server;
   readonly #parts = new Map<string, Set<Promise<void>>>();
   #server: Server;
@@ -79,7 +81,7 @@ export class S3Gate {
       answer.writeHead(fate.status, fate.headers).end(fate.text);
       return;
     }
-    const problem = problemOf(asked, body, 'S3RVER');
+    const problem = problemOf(asked, body, this.secret);
     if (problem !== undefined) {
       this.refused.push(problem);
       answer.writeHead(403).end(`<Error><Code>${problem}</Code><Message>refused</Message></Error>`);

@@ -1,11 +1,14 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import S3rver from 's3rver';
+import S3rver, { type Call } from 's3rver';
 import type { S3Credentials } from '../../../src/artifacts/s3/bucket.ts';
 
 export const BUCKET = 'artifacts';
 export const CREDENTIALS: S3Credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
+
+const FULL = `<?xml version="1.0" encoding="UTF-8"?>
+<Error><Code>XMinioStorageFull</Code><Message>Storage backend has reached its minimum free drive threshold. Please delete a few objects to proceed.</Message></Error>`;
 
 /** A test, or a file of tests. */
 export interface Afterwards {
@@ -18,26 +21,51 @@ export class S3Server {
   readonly #server: S3rver;
   port = 0;
 
-  private constructor(folder: string) {
+  /** Uploads that are under way: what ends each as a full disk does. */
+  readonly #going = new Set<() => void>();
+
+  private constructor(folder: string, port: number) {
     this.#folder = folder;
     this.#server = new S3rver({
       address: '127.0.0.1',
-      port: 0,
+      port,
       directory: folder,
       silent: true,
       configureBuckets: [{ name: BUCKET }],
     });
+    this.#server.middleware.unshift((call, next) => this.#answer(call, next));
   }
 
-  static async start(t: Afterwards, folder?: string): Promise<S3Server> {
+  static async start(t: Afterwards, folder?: string, port = 0): Promise<S3Server> {
     const own = folder ?? mkdtempSync(join(tmpdir(), 'leasehold-s3-'));
-    const server = new S3Server(own);
+    const server = new S3Server(own, port);
     server.port = (await server.#server.run()).port;
     t.after(async () => {
       await server.#server.close();
       if (folder === undefined) rmSync(own, { recursive: true, force: true });
     });
     return server;
+  }
+
+  /** Its disk is full: every upload that is under way is refused in the words of MinIO, and nothing of it is left. */
+  refuseFull(): void {
+    for (const end of this.#going) end();
+  }
+
+  async #answer(call: Call, next: () => Promise<void>): Promise<void> {
+    if (call.method !== 'PUT') return next();
+    const full = Promise.withResolvers<'full'>();
+    const end = (): void => full.resolve('full');
+    this.#going.add(end);
+    try {
+      if ((await Promise.race([next(), full.promise])) !== 'full') return;
+    } finally {
+      this.#going.delete(end);
+    }
+    rmSync(join(this.#folder, `${decodeURIComponent(call.path)}._S3rver_object`), { force: true });
+    call.req.unpipe().resume();
+    call.status = 507;
+    call.body = FULL;
   }
 
   get endpoint(): string {

@@ -91,18 +91,22 @@ export const ARTIFACTS: Topic = {
       assert.deepEqual(await idsOf(store), [other.id, third.id]);
     },
 
-    'what an earlier attempt has begun leaves its room to the next one': async (scene) => {
-      const { store } = scene;
-      const grant = await scene.running();
-      const { id: kept } = await leave(store, grant, { name: 'kept' });
-      const { id } = await begin(store, grant, { taskQuota: 25 });
-      await scene.giveBack(grant);
-      const again = await scene.claimOne();
-      const second = await leave(store, again, { taskQuota: 25 });
-      assert.equal(await store.artifactPending({ id }), undefined);
-      assert.deepEqual(await idsOf(store), [second.id, kept]);
-      assert.deepEqual(await store.artifactUsage(), { entries: 2, bytes: 20 });
-    },
+    'what an earlier attempt has begun leaves the room of the task to the next one, and in all goes on counting':
+      async (scene) => {
+        const { store } = scene;
+        const grant = await scene.running();
+        const { id: kept } = await leave(store, grant, { name: 'kept' });
+        const { id } = await begin(store, grant, { taskQuota: 25 });
+        await scene.giveBack(grant);
+        const again = await scene.claimOne();
+        const second = await leave(store, again, { taskQuota: 25 });
+        assert.equal(await store.artifactPending({ id }), undefined);
+        assert.deepEqual(await idsOf(store), [second.id, kept]);
+        assert.deepEqual(await store.artifactUsage(), { entries: 2, bytes: 30 });
+        const more = draftOf(again, { name: 'more', taskQuota: 45, quota: 35 });
+        assert.deepEqual(await store.artifactBegin(more), { kind: 'full', of: 'all', used: 30, quota: 35 });
+        assert.equal((await store.artifactBegin({ ...more, quota: 40 })).kind, 'done');
+      },
 
     'quotas count what is under way, of a task and in all, and free what is removed': async (scene) => {
       const { store } = scene;

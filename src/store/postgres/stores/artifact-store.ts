@@ -1,15 +1,14 @@
-import { ALL } from '../../rows/artifact-rows.ts';
 import type { ArtifactStore } from '../../store.ts';
 import { sweepArtifacts, sweptArtifacts } from '../verbs/admin/artifact-sweep.ts';
 import { once } from '../verbs/queue/once.ts';
 import {
+  allRoom,
   beginArtifact,
   endArtifact,
   getArtifacts,
   listArtifacts,
   pendingArtifact,
   removeArtifacts,
-  roomTaken,
 } from '../verbs/trees/artifact.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -28,6 +27,6 @@ export function artifactStore({ calls, dedup }: StoreParts): ArtifactStore {
     },
     artifactSweep: (query) => calls.transaction((session) => sweepArtifacts(session, query)),
     artifactSwept: ({ duty, ids }) => calls.transaction((session) => sweptArtifacts(session, duty, ids)),
-    artifactUsage: () => calls.run((session) => roomTaken(session, ALL)),
+    artifactUsage: () => calls.run((session) => allRoom(session)),
   };
 }

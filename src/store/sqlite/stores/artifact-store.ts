@@ -1,15 +1,14 @@
-import { ALL } from '../../rows/artifact-rows.ts';
 import type { ArtifactStore } from '../../store.ts';
 import { sweepArtifacts, sweptArtifacts } from '../verbs/admin/artifact-sweep.ts';
 import { requireDuty } from '../verbs/admin/duty.ts';
 import {
+  allRoom,
   beginArtifact,
   endArtifact,
   getArtifacts,
   listArtifacts,
   pendingArtifact,
   removeArtifacts,
-  roomTaken,
 } from '../verbs/trees/artifact.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -28,6 +27,6 @@ export function artifactStore({ writer }: StoreParts): ArtifactStore {
         requireDuty(tx, duty);
         sweptArtifacts(tx, ids);
       }),
-    artifactUsage: () => writer.read(({ sql }) => roomTaken(sql, ALL)),
+    artifactUsage: () => writer.read(({ sql }) => allRoom(sql)),
   };
 }

@@ -4,7 +4,7 @@ import { type Fragments, few } from '../fragments.ts';
 /** States: 0 begun, 1 whole, 2 removed, 3 given up. */
 export function artifactStatements({ s, NOW }: Fragments) {
   const PAGE = 'AND n < $1 AND ($2::text IS NULL OR name = $2) ORDER BY n DESC LIMIT $3';
-  const ROOM = 'RETURNING root, task, size';
+  const ROOM = 'RETURNING root, task, size, state';
   return {
     /** Taken before any row of a task, so that no two that change artifacts wait for each other in a circle. */
     artifactLock: `INSERT INTO ${s}.artifact_room AS r (root, task, entries, bytes) VALUES (0, 0, 0, 0)
@@ -44,7 +44,7 @@ export function artifactStatements({ s, NOW }: Fragments) {
         SELECT n FROM ${s}.artifact WHERE root = $1 AND state < 2 ORDER BY n LIMIT $2)) ${ROOM}`,
     artifactGone: `SELECT g.id, g.blob, (SELECT 1 FROM ${s}.artifact u WHERE u.blob = g.blob AND u.state < 2 LIMIT 1) IS NOT NULL AS used
       FROM ${s}.artifact g WHERE g.state = $1 AND g.state > 1 AND g.created_at < ${NOW} - $2::bigint ORDER BY g.n LIMIT $3`,
-    artifactSwept: `DELETE FROM ${s}.artifact WHERE id = ANY($1::text[]) AND state + 0 > 1`,
+    artifactSwept: `DELETE FROM ${s}.artifact WHERE id = ANY($1::text[]) AND state + 0 > 1 ${ROOM}`,
 
     artifactRoom: `SELECT entries, bytes FROM ${s}.artifact_room WHERE root = $1 AND task = $2`,
     artifactTake: `INSERT INTO ${s}.artifact_room AS r (root, task, entries, bytes) VALUES ($1, $2, $3, $4)

@@ -2,7 +2,7 @@ import { GIVEN_UP, type GoneRow, goneOf, REMOVED, type RoomRow } from '../../../
 import type { DutyTerm, Sweep, SweepQuery } from '../../../store.ts';
 import { numbers, texts } from '../../arrays.ts';
 import type { Session } from '../../connect/database.ts';
-import { freeRoom, lockRoom } from '../trees/artifact.ts';
+import { freeRoom, lockRoom, sweptRoom } from '../trees/artifact.ts';
 import { requireDuty } from './duty.ts';
 
 /** One step, in a transaction. Trees are walked by their roots from the duty's cursor, which wraps. */
@@ -44,5 +44,5 @@ async function walkTrees(
 export async function sweptArtifacts(session: Session, duty: DutyTerm, ids: readonly string[]): Promise<void> {
   await requireDuty(session, duty);
   await lockRoom(session);
-  await session.rows('artifactSwept', [texts(ids)]);
+  await sweptRoom(session, await session.all<RoomRow>('artifactSwept', [texts(ids)]));
 }

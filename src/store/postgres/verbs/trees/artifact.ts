@@ -7,6 +7,9 @@ import {
   type ArtifactRow,
   artifactOf,
   blobFor,
+  GIVEN_UP_ROOM,
+  givenUpOf,
+  inAll,
   type RoomRow,
   roomOf,
   WHOLE,
@@ -31,7 +34,7 @@ export async function beginArtifact(session: Session, item: NewArtifact): Promis
   const [there] = await session.all<Looked>('artifactLook', [id]);
   if (there !== undefined) return { kind: 'done', blob: there.blob };
   await freeRoom(session, await session.all<RoomRow>('artifactGiveUp', [task, attempt]));
-  const taken = { task: await roomTaken(session, { root, task }), all: await roomTaken(session, ALL) };
+  const taken = { task: await roomTaken(session, { root, task }), all: await allRoom(session) };
   const full = fullFor(size, taken, item);
   if (full !== undefined) return { kind: 'full', ...full };
   const [shared] = await session.all<{ blob: string }>('artifactShared', [sha256, size]);
@@ -109,10 +112,26 @@ export async function roomTaken(session: Session, { root, task }: Omit<RoomRow, 
   return room ?? { entries: 0, bytes: 0 };
 }
 
+export async function allRoom(session: Session): Promise<RoomTaken> {
+  return inAll(await roomTaken(session, ALL), await roomTaken(session, GIVEN_UP_ROOM));
+}
+
+/** The bytes of these are deleted. */
+export async function sweptRoom(session: Session, rows: readonly RoomRow[]): Promise<void> {
+  const { root, task } = GIVEN_UP_ROOM;
+  const { entries, bytes } = givenUpOf(rows);
+  if (entries === 0) return;
+  await session.rows('artifactFree', [root, task, entries, bytes]);
+  await session.rows('artifactEmpty', [root, task]);
+}
+
 /** Rows that have just been removed or given up. */
 export async function freeRoom(session: Session, rows: readonly RoomRow[]): Promise<void> {
   for (const { root, task, entries, bytes } of roomOf(rows)) {
     await session.rows('artifactFree', [root, task, entries, bytes]);
     if (task !== ALL.task) await session.rows('artifactEmpty', [root, task]);
   }
+  const { root, task } = GIVEN_UP_ROOM;
+  const { entries, bytes } = givenUpOf(rows);
+  if (entries > 0) await session.rows('artifactTake', [root, task, entries, bytes]);
 }

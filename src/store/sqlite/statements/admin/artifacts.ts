@@ -8,8 +8,9 @@ export const ARTIFACT_STATEMENTS = {
   artifactAdd: `INSERT INTO artifact (id, task, root, attempt, state, name, type, kind, size, sha256, own, blob, created_at)
     VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`,
   artifactGiveUp:
-    'UPDATE artifact SET state = 3 WHERE task = ? AND attempt < ? AND state = 0 RETURNING root, task, size',
-  artifactReplace: 'UPDATE artifact SET state = 2 WHERE task = ? AND name = ? AND state = 1 RETURNING root, task, size',
+    'UPDATE artifact SET state = 3 WHERE task = ? AND attempt < ? AND state = 0 RETURNING root, task, size, state',
+  artifactReplace:
+    'UPDATE artifact SET state = 2 WHERE task = ? AND name = ? AND state = 1 RETURNING root, task, size, state',
   artifactWhole: 'UPDATE artifact SET state = 1 WHERE n = ? AND state = 0',
   artifactGet: `SELECT ${ARTIFACT} FROM artifact WHERE id IN (SELECT value FROM json_each(?)) AND state = 1`,
   artifactPending: `SELECT ${ARTIFACT} FROM artifact WHERE id = ? AND state = 0`,
@@ -20,20 +21,21 @@ export const ARTIFACT_STATEMENTS = {
   artifactsOfTasks: `SELECT ${ARTIFACT} FROM artifact INDEXED BY artifact_name WHERE task IN (SELECT value FROM json_each(?5))
     AND (?4 IS NULL OR root = ?4) AND state = 1 AND n < ?1 AND (?2 IS NULL OR name = ?2) ORDER BY n DESC LIMIT ?3`,
   artifactRemove: `UPDATE artifact SET state = 2 WHERE id IN (SELECT value FROM json_each(?)) AND state = 1
-    RETURNING root, task, size`,
+    RETURNING root, task, size, state`,
 
   // The sweep.
   artifactStale: `UPDATE artifact SET state = 3 WHERE n IN (SELECT n FROM artifact a INDEXED BY artifact_begun WHERE state = 0
       AND (created_at < ?1 OR NOT EXISTS (SELECT 1 FROM task t WHERE t.id = a.task AND t.attempt = a.attempt AND t.state = 1))
-      LIMIT ?2) RETURNING root, task, size`,
+      LIMIT ?2) RETURNING root, task, size, state`,
   artifactRoots: 'SELECT DISTINCT root FROM artifact_room WHERE root > ? ORDER BY root LIMIT ?',
   artifactTreeOpen: `SELECT 1 WHERE EXISTS (SELECT 1 FROM task WHERE id = ?1 AND (state < 4 OR ended_at >= ?2))
     OR EXISTS (SELECT 1 FROM task INDEXED BY task_root WHERE root = ?1 AND (state < 4 OR ended_at >= ?2))`,
   artifactExpire: `UPDATE artifact SET state = CASE state WHEN 1 THEN 2 ELSE 3 END WHERE n IN
-      (SELECT n FROM artifact INDEXED BY artifact_root WHERE root = ? AND state < 2 ORDER BY n LIMIT ?) RETURNING root, task, size`,
+      (SELECT n FROM artifact INDEXED BY artifact_root WHERE root = ? AND state < 2 ORDER BY n LIMIT ?) RETURNING root, task, size, state`,
   artifactGone: `SELECT id, blob, EXISTS (SELECT 1 FROM artifact u WHERE u.blob = g.blob AND u.state < 2) AS used
     FROM artifact g INDEXED BY artifact_gone WHERE state = ? AND state > 1 AND created_at < ? ORDER BY n LIMIT ?`,
-  artifactSwept: 'DELETE FROM artifact WHERE id IN (SELECT value FROM json_each(?)) AND state > 1',
+  artifactSwept:
+    'DELETE FROM artifact WHERE id IN (SELECT value FROM json_each(?)) AND state > 1 RETURNING root, task, size, state',
 
   artifactRoom: 'SELECT entries, bytes FROM artifact_room WHERE root = ? AND task = ?',
   artifactTake: `INSERT INTO artifact_room (root, task, entries, bytes) VALUES (?1, ?2, ?3, ?4)

@@ -2,7 +2,7 @@ import { GIVEN_UP, type GoneRow, goneOf, REMOVED, type RoomRow } from '../../../
 import type { Sweep, SweepQuery } from '../../../store.ts';
 import type { Prepared } from '../../file/connection.ts';
 import type { Transaction } from '../../file/transaction.ts';
-import { freeRoom } from '../trees/artifact.ts';
+import { freeRoom, sweptRoom } from '../trees/artifact.ts';
 
 /** One step. Trees are walked by their roots from the duty's cursor, which wraps. */
 export function sweepArtifacts(tx: Transaction, query: SweepQuery, cursor: number): Sweep {
@@ -39,5 +39,5 @@ function walkTrees(
 }
 
 export function sweptArtifacts({ sql }: Transaction, ids: readonly string[]): void {
-  sql.get('artifactSwept').run(JSON.stringify(ids));
+  sweptRoom(sql, sql.get('artifactSwept').all(JSON.stringify(ids)) as unknown as RoomRow[]);
 }

@@ -7,6 +7,9 @@ import {
   type ArtifactRow,
   artifactOf,
   blobFor,
+  GIVEN_UP_ROOM,
+  givenUpOf,
+  inAll,
   type RoomRow,
   roomOf,
   WHOLE,
@@ -31,7 +34,7 @@ export function beginArtifact(tx: Transaction, item: NewArtifact): BeginAnswer {
   const there = sql.get('artifactLook').get(id) as Looked | undefined;
   if (there !== undefined) return { kind: 'done', blob: there.blob };
   freeRoom(sql, sql.get('artifactGiveUp').all(task, attempt) as unknown as RoomRow[]);
-  const full = fullFor(size, { task: roomTaken(sql, { root, task }), all: roomTaken(sql, ALL) }, item);
+  const full = fullFor(size, { task: roomTaken(sql, { root, task }), all: allRoom(sql) }, item);
   if (full !== undefined) return { kind: 'full', ...full };
   const shared = sql.get('artifactShared').get(sha256, size) as { blob: string } | undefined;
   const blob = blobFor(item, shared?.blob);
@@ -94,10 +97,25 @@ export function roomTaken(sql: Prepared, { root, task }: Omit<RoomRow, 'size'>):
   return { entries, bytes };
 }
 
+export function allRoom(sql: Prepared): RoomTaken {
+  return inAll(roomTaken(sql, ALL), roomTaken(sql, GIVEN_UP_ROOM));
+}
+
+/** The bytes of these are deleted. */
+export function sweptRoom(sql: Prepared, rows: readonly RoomRow[]): void {
+  const { root, task } = GIVEN_UP_ROOM;
+  const { entries, bytes } = givenUpOf(rows);
+  if (entries === 0) return;
+  sql.get('artifactFree').run(root, task, entries, bytes);
+  sql.get('artifactEmpty').run(root, task);
+}
+
 /** Rows that have just been removed or given up. */
 export function freeRoom(sql: Prepared, rows: readonly RoomRow[]): void {
   for (const { root, task, entries, bytes } of roomOf(rows)) {
     sql.get('artifactFree').run(root, task, entries, bytes);
     sql.get('artifactEmpty').run(root, task);
   }
+  const { entries, bytes } = givenUpOf(rows);
+  if (entries > 0) sql.get('artifactTake').run(GIVEN_UP_ROOM.root, GIVEN_UP_ROOM.task, entries, bytes);
 }

@@ -15,9 +15,10 @@ export async function readChanges(id: string, signal: AbortSignal): Promise<Chan
   return changes;
 }
 
-/** The commit of the target that has all of the run. */
-export async function mergeChanges(id: string): Promise<string> {
-  return (await client.call('mergeLoop', { params: { id } })).commit;
+/** The commit of the target that has all of the run. `head`: what was looked at; a branch that has moved since is not merged. */
+export async function mergeChanges(id: string, head: string | undefined): Promise<string> {
+  const query = head === undefined || head === '' ? {} : { head_ref: head };
+  return (await client.call('mergeLoop', { params: { id }, query })).commit;
 }
 
 export async function scrapChanges(id: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** The panel of what a loop has changed: commits, files, lines; and the decision whether it is merged or scrapped. */
 
-import { memo, useState } from 'react';
+import { memo, useEffect, useState } from 'react';
 import { useResource } from '../../../live/resource.ts';
 import type { Changes as Changed } from '../../../model/changes/diff.ts';
 import { decidedText, type ReviewState } from '../../../model/changes/review.ts';
@@ -43,6 +43,7 @@ function Branch({
 }) {
   const may = useMay('operator');
   const [deciding, setDeciding] = useState<'merge' | 'scrap'>();
+  const [seen, setSeen] = useState<string>();
   const { branch = '', target } = review;
   const decided = decidedText(review);
   return (
@@ -73,13 +74,14 @@ function Branch({
         )}
         {decided !== undefined && <span className="strong"> · {decided}</span>}
       </p>
-      {review.status !== 'scrapped' && <Diff id={id} />}
+      {review.status !== 'scrapped' && <Diff id={id} onSeen={setSeen} />}
       {deciding !== undefined && (
         <DecideDialog
           id={id}
           name={name}
           action={deciding}
           review={review}
+          seen={seen}
           onClose={() => setDeciding(undefined)}
           onDone={onDecided}
         />
@@ -89,9 +91,10 @@ function Branch({
 }
 
 /** A worker that has the repository is asked for it, so nobody is before somebody wants to see it. */
-function Diff({ id }: { readonly id: string }) {
+function Diff({ id, onSeen }: { readonly id: string; readonly onSeen: (head: string | undefined) => void }) {
   const [wanted, setWanted] = useState(false);
   const changes = useResource(`changes of ${id}`, (signal) => readChanges(id, signal), { enabled: wanted });
+  useEffect(() => onSeen(changes.data?.head), [changes.data, onSeen]);
   if (!wanted)
     return (
       <div className="panel-body">

@@ -12,6 +12,7 @@ export function DecideDialog({
   name,
   action,
   review: { branch = '', target },
+  seen,
   onClose,
   onDone,
 }: {
@@ -19,6 +20,8 @@ export function DecideDialog({
   readonly name: string;
   readonly action: 'merge' | 'scrap';
   readonly review: ReviewState;
+  /** The commit whose changes were shown; undefined: none were. */
+  readonly seen: string | undefined;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }) {
@@ -34,7 +37,7 @@ export function DecideDialog({
       onClose={onClose}
       act={async () => {
         if (merges) {
-          const commit = await mergeChanges(id);
+          const commit = await mergeChanges(id, seen);
           showDone(`The changes are in ${into}, as ${commit.slice(0, 12)}.`);
         } else {
           await scrapChanges(id);
