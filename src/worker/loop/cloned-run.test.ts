@@ -68,7 +68,7 @@ async function sceneWith(t: TestContext, coder: AgentFunction): Promise<Scene> {
     url,
     bare,
     workspace,
-    log: (branch: string) => git(bare, 'log', '--format=%s', branch).split('\n'),
+    log: (branch: string) => git(bare, 'log', '--topo-order', '--format=%s', branch).split('\n'),
     left: () =>
       [worker(0), worker(1)].flatMap((one) => {
         const work = join(one, 'work');

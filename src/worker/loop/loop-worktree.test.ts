@@ -63,7 +63,7 @@ async function run(scene: DurableScene, given: object): Promise<{ task: number; 
 }
 
 const log = (folder: string, branch: string): readonly string[] =>
-  git(folder, 'log', '--format=%s', branch).split('\n');
+  git(folder, 'log', '--topo-order', '--format=%s', branch).split('\n');
 
 test('a run works in a worktree beside the repository, each implementation is a commit, and a merge makes its target', async (t) => {
   const scene = await sceneWith(t, counting);

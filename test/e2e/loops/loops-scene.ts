@@ -75,7 +75,7 @@ export class Repository extends Workspace {
   }
 
   /** The first lines of the commits of a branch, the newest first. */
-  log = (branch: string): readonly string[] => this.git('log', '--format=%s', branch).split('\n');
+  log = (branch: string): readonly string[] => this.git('log', '--topo-order', '--format=%s', branch).split('\n');
 
   /** Where a run of this name works. */
   worktree = (run: string): Workspace => new Workspace(run, `${this.folder}.run-${run}`);
