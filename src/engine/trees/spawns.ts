@@ -9,8 +9,8 @@ import { readSpec, type SpecBody } from '../push/spec.ts';
 /** A task that spawns itself again and again comes to an end here. */
 export const MAX_DEPTH = 32;
 export const MAX_CHILDREN = 10_000;
-/** Children are counted in memory for this many parents; the counts of others are read again. */
-const MAX_PARENTS = 10_000;
+/** Children are counted in memory for this many parents, of which most have ended or wait: 300 bytes each. The counts of others are read again. */
+const MAX_PARENTS = 2_000;
 /** The task that spawns: its lease, and its spec where that is known without a read. */
 export type Parent = Lease & Partial<Pick<TaskRecord, 'spec'>>;
 
