@@ -54,7 +54,8 @@ async function scene(): Promise<Scene> {
     git(folder, 'push', '--quiet', 'origin', `HEAD:refs/heads/${branch}`);
     return made;
   };
-  const log = (branch: string): readonly string[] => git(bare, 'log', '--topo-order', '--format=%s', branch).split('\n');
+  const log = (branch: string): readonly string[] =>
+    git(bare, 'log', '--topo-order', '--format=%s', branch).split('\n');
   return { url, bare, folder, remote: resolver.remote(spec), work, push, log };
 }
 

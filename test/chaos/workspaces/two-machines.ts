@@ -63,7 +63,8 @@ export class TwoMachines {
   }
 
   /** The first lines of the commits of a branch at the server, the newest first. */
-  log = (branch: string): readonly string[] => git(this.#bare, 'log', '--topo-order', '--format=%s', branch).split('\n');
+  log = (branch: string): readonly string[] =>
+    git(this.#bare, 'log', '--topo-order', '--format=%s', branch).split('\n');
   branches = (): readonly string[] => git(this.#bare, 'branch', '--format=%(refname:short)').split('\n');
   show = (branch: string, file: string): string => git(this.#bare, 'show', `${branch}:${file}`);
   files = (branch: string): readonly string[] => git(this.#bare, 'ls-tree', '-r', '--name-only', branch).split('\n');
