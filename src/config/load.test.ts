@@ -93,6 +93,7 @@ test('without flags and variables there are the documented defaults', () => {
     pollInterval: 1000,
     nodeDeadThreshold: 120_000,
     leaseDuration: 30_000,
+    head: undefined,
     heartbeatInterval: 10_000,
     staleThreshold: 30_000,
     offlineAfter: 60_000,

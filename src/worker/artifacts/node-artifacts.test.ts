@@ -36,7 +36,12 @@ interface Place {
 
 const ID = `art_${'ab'.repeat(16)}`;
 
-async function place(t: TestContext, serve: Serve, options: Partial<NodeArtifactsOptions> = {}): Promise<Place> {
+/** `bucket`: the bytes go to another address than that of the node. */
+async function place(
+  t: TestContext,
+  serve: Serve,
+  { bucket = false, ...options }: Partial<NodeArtifactsOptions> & { readonly bucket?: boolean } = {},
+): Promise<Place> {
   const requests: IncomingMessage[] = [];
   const bodies: string[] = [];
   const server = createServer((request, response) => {
@@ -57,7 +62,7 @@ async function place(t: TestContext, serve: Serve, options: Partial<NodeArtifact
   const asked: NewRequest[] = [];
   const answer = (request: NewRequest): unknown => {
     asked.push(request);
-    const url = `/bytes/${asked.length}`;
+    const url = `${bucket ? node.replace('127.0.0.1', 'localhost') : ''}/bytes/${asked.length}`;
     if (request.type === 'artifact_begin')
       return {
         id: ID,
@@ -163,14 +168,27 @@ test('a redirect is not followed, and another refusal is final', async (t) => {
   }
 });
 
-test('bytes that have changed since they were announced never arrive whole', async (t) => {
-  const at = await place(t, (request) => void request.on('error', () => {}));
+test('bytes that have changed since they were announced never arrive whole at a bucket', async (t) => {
+  const at = await place(t, (request) => void request.on('error', () => {}), { bucket: true });
   for (const later of ['12346', '1234', '123456']) {
     const announced = file('12345');
     writeFileSync(announced.path, later);
     assert.equal(await refusal(at.artifacts.put(LEASE, outgoing(announced))), 'ARTIFACT_MISMATCH');
   }
   assert.deepEqual(at.bodies, []);
+});
+
+test('to a node no other number of bytes goes than was announced, and what it finds changed is not tried again', async (t) => {
+  const at = await place(t, (request, response) => {
+    const error = { code: 'ARTIFACT_MISMATCH', message: 'their hash is another one' };
+    request.on('error', () => {}).on('end', () => response.writeHead(422).end(JSON.stringify({ error })));
+  });
+  for (const later of ['1234', '123456', '12346']) {
+    const announced = file('12345');
+    writeFileSync(announced.path, later);
+    assert.equal(await refusal(at.artifacts.put(LEASE, outgoing(announced))), 'ARTIFACT_MISMATCH');
+  }
+  assert.deepEqual(at.bodies, ['12346'], 'its node hashes what comes, and has refused it');
 });
 
 test('a lost lease and a signal end an upload at once', async (t) => {
