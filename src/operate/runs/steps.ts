@@ -127,21 +127,24 @@ export function barsOf(
         ...(child === undefined ? {} : { child: engine.idOf(child), state: child.state }),
         ...(child?.finishedAt === undefined ? {} : { ended: child.finishedAt }),
         ...(usage === undefined ? {} : { usage: JSON.parse(usage) as unknown }),
-        forkable: isForkable(run, record, head),
+        forkable: isForkable(run, record, head, heads),
       } satisfies RunStepView;
     });
 }
 
-/** After its last step a run that has completed is over. */
+/** After its last step a run that has completed is over. A short one may have others in the millisecond of its end: those that one of the page follows. */
 function isForkable(
   { task, kind, state, finishedAt }: Pick<Run, 'task' | 'kind' | 'state' | 'finishedAt'>,
   record: RunRecord,
   { key, at }: JournalHead,
+  page: readonly JournalHead[],
 ): boolean {
   if (record.task !== task || record.root !== undefined) return false;
   const isMachine = kind === 'machine' || kind === LOOP;
-  if (!(isMachine ? isStepKey(key) : kind === 'workflow' && isOutcomeKey(key))) return false;
-  return state !== 'completed' || finishedAt === undefined || at < finishedAt;
+  const isStep = (one: string): boolean => (isMachine ? isStepKey(one) : kind === 'workflow' && isOutcomeKey(one));
+  if (!isStep(key)) return false;
+  if (state !== 'completed' || finishedAt === undefined || at < finishedAt) return true;
+  return isMachine && page.some((other) => isStep(other.key) && other.key > key);
 }
 
 /** From the start of the last attempt to its end, or to now. */
