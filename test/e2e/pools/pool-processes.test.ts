@@ -1,5 +1,6 @@
 /** Pools whose workers are processes, of which some are killed. */
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { getRun, listRunAttempts, queueRun, type RuntimeDb } from '../../../src/compat/index.ts';
 import { ChildWorker } from '../../../src/compat/universal-agent/pool/child-worker.ts';
@@ -18,9 +19,13 @@ async function says(conn: RuntimeDb, runId: string, wanted: string): Promise<voi
   assert.fail(`the log of ${runId} ends without: ${wanted}`);
 }
 
-function childAt(pool: WorkerPoolManager, runId: string): ChildWorker {
-  const found = [...pool.workers.values()].find(({ state }) => state.currentRunId === runId);
-  return found instanceof ChildWorker ? found : assert.fail(`no process is at ${runId}`);
+/** The store may know what a process does before the process has told its pool. */
+async function childAt(pool: WorkerPoolManager, runId: string): Promise<ChildWorker> {
+  for (const began = performance.now(); performance.now() - began < 10_000; await pause(5)) {
+    const found = [...pool.workers.values()].find(({ state }) => state.currentRunId === runId);
+    if (found instanceof ChildWorker) return found;
+  }
+  return assert.fail(`no process is at ${runId}`);
 }
 
 onBothStores(
@@ -58,7 +63,7 @@ onBothStores(
     await pool.start();
     await queueRun(conn, { run_id: 'job_1', prompt: 'killed' });
     await says(conn, 'job_1', 'the checkpoint is saved');
-    const killed = childAt(pool, 'job_1');
+    const killed = await childAt(pool, 'job_1');
     process.kill(killed.pid ?? 0, 'SIGKILL');
     await killed.ended;
     await ended('job_1');
