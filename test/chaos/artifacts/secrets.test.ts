@@ -103,10 +103,13 @@ test('nor one that the node itself has signed', { skip }, async (t) => {
 const processes = ({ child }: Awaited<ReturnType<Ground['worker']>>): readonly number[] =>
   child.pid === undefined ? [] : [child.pid, ...below(child.pid)];
 
-/** This look finds what is there. */
+/** This look finds what is there, in both places. The program stays, though it finds no file of this name. */
 function requireSighted(t: TestContext): void {
-  const planted = spawn('sleep', ['600', CANARY], { env: { PATH: '/usr/bin:/bin', CANARY } });
+  const planted = spawn('tail', ['-f', '/dev/null', CANARY], {
+    env: { PATH: '/usr/bin:/bin', CANARY },
+    stdio: 'ignore',
+  });
   t.after(() => planted.kill());
   assert.ok(planted.pid !== undefined);
-  assert.ok(look([planted.pid]).showing.length > 0);
+  assert.equal(look([planted.pid]).showing.length, 2);
 }
