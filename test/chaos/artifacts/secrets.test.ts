@@ -103,9 +103,9 @@ test('nor one that the node itself has signed', { skip }, async (t) => {
 const processes = ({ child }: Awaited<ReturnType<Ground['worker']>>): readonly number[] =>
   child.pid === undefined ? [] : [child.pid, ...below(child.pid)];
 
-/** This look finds what is there, in both places. The program stays, though it finds no file of this name. */
+/** This look finds what is there, in both places. */
 function requireSighted(t: TestContext): void {
-  const planted = spawn('tail', ['-f', '/dev/null', CANARY], {
+  const planted = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', CANARY], {
     env: { PATH: '/usr/bin:/bin', CANARY },
     stdio: 'ignore',
   });
