@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { scaled } from '../../support/scale.ts';
 import { ground } from './ground.ts';
 
-const ROUNDS = scaled(4, 100);
+const ROUNDS = scaled(10, 100);
 const MOST = 5;
 
 for (const store of ['sqlite', 'postgres'] as const) {
